@@ -15,13 +15,13 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from benchmarks.metastore.table import progress
 from parquetry.metastore import (
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -34,11 +34,11 @@ from parquetry.store.hbase import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 
 COMMITS = 20_000
-MOST = 1.2
+MAX_GROWTH = 1.2
 """Times what a plan costs after one commit that it may cost after many."""
-_COLUMNS = (Column("id", "long"), Column("amount", "double"), Column("key", "integer"))
+_COLUMNS = (TableColumn("id", "long"), TableColumn("amount", "double"), TableColumn("key", "integer"))
 _DATABASE, _TABLE = "bench", "t"
-_COPIED = 5000
+_ROWS_PER_COPY = 5000
 _ROUNDS = 41
 
 
@@ -65,7 +65,7 @@ _HISTORIES = (
 )
 
 
-class _Watched:
+class _ByteCountingStore:
     """A store that counts the bytes of the values it returns; otherwise it is the one that it wraps."""
 
     def __init__(self, store: Store) -> None:
@@ -137,12 +137,12 @@ def _values(history: _History, number: int) -> tuple[int, ...]:
     return (number % history.partitions,) if history.partitions else ()
 
 
-def _file(number: int) -> DataFile:
+def _file(number: int) -> FileRecord:
     statistics = {
         "id": ColumnStatistics(80_000, 0, number, number + 9),
         "amount": ColumnStatistics(70_000, 12, 0.0, 9.5),
     }
-    return DataFile(f"part-{number:06}.parquet", 160_000, 10_000, 0, statistics)
+    return FileRecord(f"part-{number:06}.parquet", 160_000, 10_000, 0, statistics)
 
 
 def _many(history: _History, commits: int, console: Console) -> Store:
@@ -173,7 +173,7 @@ def _copy(rows: Store, copy: Store, what: str, console: Console) -> None:
         batch: list[tuple[bytes, bytes]] = []
         for row in rows.scan(b"", None):
             batch.append(row)
-            if len(batch) == _COPIED:
+            if len(batch) == _ROWS_PER_COPY:
                 copy.put_many(batch)
                 shown.advance(task, len(batch))
                 batch = []
@@ -187,13 +187,17 @@ def _compare(result: Result, what: str, many: Store, one: Store) -> None:
     timing = take_turns(f"planning, {what}", variants, rounds=_ROUNDS)
     result.timings.append(timing)
     result.findings += [
-        Finding(f"{what}: time of a plan, to that after one", timing.ratio(after_many, after_one), MOST),
-        Finding(f"{what}: bytes read, to those after one", read[after_many] / read[after_one], MOST),
+        BenchmarkFinding(
+            f"{what}: time of a plan, to that after one", timing.ratio(after_many, after_one), MAX_GROWTH
+        ),
+        BenchmarkFinding(
+            f"{what}: bytes read, to those after one", read[after_many] / read[after_one], MAX_GROWTH
+        ),
     ]
 
 
 def _read(store: Store) -> int:
-    watched = _Watched(store)
+    watched = _ByteCountingStore(store)
     _plan(cast(Store, watched))
     return watched.bytes
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks import unclustered
 from benchmarks.lake import CATALOG, start
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from demo import tpcds
 
 KEY = tpcds.PARTITIONED_BY["store_sales"]
@@ -34,7 +34,7 @@ def run(folder: Path, scale: float) -> Result:
     timing = take_turns("load", {"parquetry": through_parquetry, "spark": by_spark})
     result = Result("loading", [timing])
     result.findings.append(
-        Finding("load of store_sales: parquetry / spark", timing.ratio("parquetry", "spark"), 1.25)
+        BenchmarkFinding("load of store_sales: parquetry / spark", timing.ratio("parquetry", "spark"), 1.25)
     )
     unclustered.measure(spark, folder, KEY, result)
     spark.stop()

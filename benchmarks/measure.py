@@ -36,7 +36,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class BenchmarkFinding:
     """A number that has a target, or that is there to compare with.
 
     Attributes:
@@ -74,7 +74,7 @@ class Result:
 
     name: str
     timings: list[Timing] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[BenchmarkFinding] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path, scale: float) -> Path:

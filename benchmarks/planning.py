@@ -9,17 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Finding, Result, Timing, take_turns
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from benchmarks.measure import BenchmarkFinding, Result, Timing, take_turns
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol.codec import PROTOCOL
 
 PARTITIONS = 100_000
-SELECTED = 30
-_FILES = 2
-_AT_ONCE = 10.0
+SELECTED_PARTITIONS = 30
+_FILES_PER_PARTITION = 2
+_MAX_MS_WITHOUT_LISTING = 10.0
 """Milliseconds for an answer for which no partition is listed."""
 
 
@@ -29,13 +36,18 @@ def run(_folder: Path, _scale: float) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         seconds = _fill(folder)
         result.findings.append(
-            Finding(f"commit of {PARTITIONS:,} partitions, {_FILES} files each", seconds, None, "s")
+            BenchmarkFinding(
+                f"commit of {PARTITIONS:,} partitions, {_FILES_PER_PARTITION} files each", seconds, None, "s"
+            )
         )
         planner = Planner(NoEngine())
-        scattered = [number * (PARTITIONS // SELECTED) for number in range(SELECTED)]
+        scattered = [number * (PARTITIONS // SELECTED_PARTITIONS) for number in range(SELECTED_PARTITIONS)]
         jobs: dict[str, list[dict[str, Any]]] = {
-            f"{SELECTED} scattered keys (IN)": [call("IN", *scattered)],
-            f"{SELECTED} keys in a row (BETWEEN)": [call(">=", 5000), call("<=", 5000 + SELECTED - 1)],
+            f"{SELECTED_PARTITIONS} scattered keys (IN)": [call("IN", *scattered)],
+            f"{SELECTED_PARTITIONS} keys in a row (BETWEEN)": [
+                call(">=", 5000),
+                call("<=", 5000 + SELECTED_PARTITIONS - 1),
+            ],
         }
         for job, predicates in jobs.items():
             variants = {
@@ -49,12 +61,12 @@ def run(_folder: Path, _scale: float) -> Result:
     return result
 
 
-def _milliseconds(timing: Timing, variant: str) -> Finding:
+def _milliseconds(timing: Timing, variant: str) -> BenchmarkFinding:
     what = f"planning {timing.job} of {PARTITIONS:,} partitions, {variant}"
-    return Finding(what, 1000 * timing.median(variant), 20.0, "ms")
+    return BenchmarkFinding(what, 1000 * timing.median(variant), 20.0, "ms")
 
 
-def _aggregates(result: Result, planner: Planner, folder: str) -> list[Finding]:
+def _aggregates(result: Result, planner: Planner, folder: str) -> list[BenchmarkFinding]:
     """Ask for what a whole table's totals and the ends of its keys tell, however many partitions there are."""
     table = ask(planner, folder, op="load_table", namespace=["bench"], name="wide")["table"]
     asked: dict[str, list[tuple[str, str | None]]] = {
@@ -68,7 +80,9 @@ def _aggregates(result: Result, planner: Planner, folder: str) -> list[Finding]:
         timing = take_turns(job, {"in a session": partial(ask, planner, folder, **question)}, rounds=25)
         result.timings.append(timing)
         what = f"{job} of {PARTITIONS:,} partitions"
-        findings.append(Finding(what, 1000 * timing.median("in a session"), _AT_ONCE, "ms"))
+        findings.append(
+            BenchmarkFinding(what, 1000 * timing.median("in a session"), _MAX_MS_WITHOUT_LISTING, "ms")
+        )
     return findings
 
 
@@ -79,8 +93,8 @@ def _plan(planner: Planner, folder: str, predicates: list[dict[str, Any]]) -> No
     ask(planner, folder, op="push_predicates", **about)
     plan = ask(planner, folder, op="plan_scan", **about, runtime=[], columns=["id", "amount"])
     files = plan["files"]["names"].split("/")
-    if len(files) != SELECTED * _FILES:
-        raise AssertionError(f"{len(files)} files instead of {SELECTED * _FILES}")
+    if len(files) != SELECTED_PARTITIONS * _FILES_PER_PARTITION:
+        raise AssertionError(f"{len(files)} files instead of {SELECTED_PARTITIONS * _FILES_PER_PARTITION}")
 
 
 def _plan_first(folder: str, predicates: list[dict[str, Any]]) -> None:
@@ -105,7 +119,7 @@ def call(function: str, *values: int, column: str = "key", type: str = "int") ->
 
 def _fill(folder: str) -> float:
     """Make the table, and return the seconds its one commit took."""
-    columns = (Column("id", "long"), Column("amount", "double"), Column("key", "integer"))
+    columns = (TableColumn("id", "long"), TableColumn("amount", "double"), TableColumn("key", "integer"))
     metastore = open_metastore(folder, create=True)
     metastore.create_database("bench")
     metadata = TableMetadata(columns, ("key",), "parquet", metastore.table_location("bench", "wide"))
@@ -117,7 +131,11 @@ def _fill(folder: str) -> float:
             "amount": ColumnStatistics(70_000, 12, 0.0, 9.5),
         }
         transaction.append(
-            (key,), [DataFile(f"part-{n}.parquet", 160_000, 10_000, 0, statistics) for n in range(_FILES)]
+            (key,),
+            [
+                FileRecord(f"part-{n}.parquet", 160_000, 10_000, 0, statistics)
+                for n in range(_FILES_PER_PARTITION)
+            ],
         )
     started = time.perf_counter()
     commit(transaction)

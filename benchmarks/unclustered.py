@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from benchmarks.lake import CATALOG, processor_seconds
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _OURS, _OWN = f"{CATALOG}.bench", "spark_catalog.default"
 _MOST_TIME, _MOST_BYTES = 1.05, 1.02
@@ -66,7 +66,7 @@ def measure(spark: SparkSession, folder: Path, key: str, result: Result) -> None
         timing = take_turns(job.what, runs, job.rounds, job.warmups, clock=partial(processor_seconds, spark))
         result.timings.append(timing)
         result.findings.append(
-            Finding(
+            BenchmarkFinding(
                 f"{job.what}, processor: parquetry / spark", timing.ratio("parquetry", "spark"), _MOST_TIME
             )
         )
@@ -75,7 +75,7 @@ def measure(spark: SparkSession, folder: Path, key: str, result: Result) -> None
                 ours = sum(file.bytes for file in catalog.files(f"bench.{job.table}"))
             theirs = sum(path.stat().st_size for path in own.rglob("*.parquet"))
             result.findings.append(
-                Finding(f"{job.what}, bytes: parquetry / spark", ours / theirs, _MOST_BYTES)
+                BenchmarkFinding(f"{job.what}, bytes: parquetry / spark", ours / theirs, _MOST_BYTES)
             )
         for table in tables.values():
             spark.sql(f"DROP TABLE {table}")

@@ -95,7 +95,7 @@ def _shuffles(outcome: Outcome) -> str:
 def _scan(scan: ScanReport, size: int | None = None) -> str:
     """Return a scan's steps; with the size of its whole table, the bytes are a share of that."""
     steps = "".join(
-        _step(step if size is None or not step.of_bytes else _of(step, size))
+        _step(step if size is None or not step.counts_bytes else _of(step, size))
         for step in scan.steps
         if step.kept < step.of or step.name != FileRule.name  # one file a partition: nothing new to draw
     )

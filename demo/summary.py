@@ -69,7 +69,7 @@ def read_bytes(scan: ScanReport) -> int:
 
 def reason(scan: ScanReport) -> str:
     """Return what a scan went by."""
-    return "; ".join(reason_text(step) for step in scan.steps if step.by and not step.of_bytes)
+    return "; ".join(reason_text(step) for step in scan.steps if step.by and not step.counts_bytes)
 
 
 def plain_text(outcome: Outcome) -> str:

@@ -57,5 +57,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell how many of Spark's own tests pass, of the suites that were run, whoever ran them."""
     ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     properties = [each for report in ended if report.when == "call" for each in report.user_properties]
-    if line := tally.told(counts for name, counts in properties if name == tally.PROPERTY):
+    if line := tally.summary_line(counts for name, counts in properties if name == tally.PROPERTY):
         terminalreporter.write_line(line)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.files.tables import Shape, entries, kept
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.files.tables import FileLayout, entries, kept
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from benchmarks.metastore.table import DATABASE
 from parquetry.metastore import Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
@@ -22,13 +22,13 @@ from parquetry.store.groups import Groups
 from parquetry.store.opening import open_store
 
 _ROUNDS, _CALLS = 15, 4
-_GROWTH = 1.2
-_APPENDS = 1_000
+_MAX_GROWTH = 1.2
+_COUNTED_APPENDS = 1_000
 """Appends of which the bytes are counted: enough for long lists of files to be merged now and then."""
-_BYTES = 64.0
+_MAX_BYTES_PER_APPENDED_BYTE = 64.0
 
 
-def measure(folder: Path, large: Shape, small: Shape, long: Shape, console: Console) -> Result:
+def measure(folder: Path, large: FileLayout, small: FileLayout, long: FileLayout, console: Console) -> Result:
     """Measure on copies of the tables.
 
     Args:
@@ -50,26 +50,30 @@ def measure(folder: Path, large: Shape, small: Shape, long: Shape, console: Cons
             timing = take_turns("append of one file", variants, _ROUNDS, calls=_CALLS)
     result.timings.append(timing)
     what = f"append of one file: to a table of {large.total:,} / of {small.total:,}"
-    result.findings.append(Finding(what, timing.ratio(*variants), _GROWTH))
+    result.findings.append(BenchmarkFinding(what, timing.ratio(*variants), _MAX_GROWTH))
     with contextlib.ExitStack() as stack:
         warehouse = stack.enter_context(_copy(kept(folder, long, console), long))
         store = CountingStore(open_store(None, str(warehouse)))
         metastore = stack.enter_context(Metastore(store, str(warehouse)))
         most = 0.0
         numbers = count()
-        with console.status(f"appending {_APPENDS:,} files"):
-            for _ in range(_APPENDS):
+        with console.status(f"appending {_COUNTED_APPENDS:,} files"):
+            for _ in range(_COUNTED_APPENDS):
                 before = store.written
                 _append(metastore, long, numbers)
                 most = max(most, store.written - before)
-        mean = store.written / _APPENDS / 1024
+        mean = store.written / _COUNTED_APPENDS / 1024
     of = f"by an append of one file to a partition of {long.total:,}"
-    result.findings.append(Finding(f"written {of}, the mean of {_APPENDS:,}", mean, _BYTES, "KiB"))
-    result.findings.append(Finding(f"written {of}, at the most", most / 1024, None, "KiB"))
+    result.findings.append(
+        BenchmarkFinding(
+            f"written {of}, the mean of {_COUNTED_APPENDS:,}", mean, _MAX_BYTES_PER_APPENDED_BYTE, "KiB"
+        )
+    )
+    result.findings.append(BenchmarkFinding(f"written {of}, at the most", most / 1024, None, "KiB"))
     return result
 
 
-def _append(metastore: Metastore, shape: Shape, numbers: Iterator[int]) -> None:
+def _append(metastore: Metastore, shape: FileLayout, numbers: Iterator[int]) -> None:
     """Append a file to a partition in the middle, in a transaction on the newest version."""
     transaction = Transaction(metastore.table(DATABASE, shape.name), "append")
     transaction.append((shape.partitions // 2,), entries(shape, shape.total + next(numbers), 1))
@@ -77,7 +81,7 @@ def _append(metastore: Metastore, shape: Shape, numbers: Iterator[int]) -> None:
 
 
 @contextlib.contextmanager
-def _copy(warehouse: Path, shape: Shape) -> Iterator[Path]:
+def _copy(warehouse: Path, shape: FileLayout) -> Iterator[Path]:
     copy = warehouse.with_name(f"files-added-to-{shape.name}")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(warehouse, copy)

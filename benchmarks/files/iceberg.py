@@ -21,8 +21,8 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from rich.console import Console
 
-from benchmarks.files.planning import Asked
-from benchmarks.files.tables import TYPES, Shape
+from benchmarks.files.planning import FileFilter
+from benchmarks.files.tables import TYPES, FileLayout
 from benchmarks.metastore.table import progress
 from tests.support.jars import SETTINGS, java
 
@@ -34,12 +34,12 @@ _SOURCE = Path(__file__).with_name("iceberg.scala")
 _PYTHON_SIDE = Path(__file__).with_name("pyiceberg_side.py")
 _TYPES = {"integer": "int", "decimal(12,2)": "decimal(12, 2)"}
 """Iceberg's names, where they are not Spark's."""
-_COMMIT = 25_000
+_FILES_PER_COMMIT = 25_000
 """Files in a commit that makes a table."""
 _HEAP = "3g"
 
 
-class MissingError(Exception):
+class MissingIcebergError(Exception):
     """The environment cannot be made."""
 
 
@@ -150,7 +150,7 @@ class Iceberg:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def table(self, shape: Shape, console: Console) -> IcebergTable:
+    def table(self, shape: FileLayout, console: Console) -> IcebergTable:
         """Return a table with the entries of `shape`, made if it is not there, or was made by other code."""
         location = self._folder / f"iceberg-{VERSION}-{_digest()}-{shape.partitions}-{shape.files}"
         made = location / "made"
@@ -158,7 +158,7 @@ class Iceberg:
             shutil.rmtree(location, ignore_errors=True)
             types = [_TYPES.get(type_, type_) for type_ in TYPES]
             filling = self._jvm.Filling(str(location), shape.partitions, shape.files, types)
-            a_commit = max(1, _COMMIT // shape.files)
+            a_commit = max(1, _FILES_PER_COMMIT // shape.files)
             with progress(console) as shown:
                 task = shown.add_task(f"files of {shape}, Iceberg", total=shape.total)
                 for start in range(0, shape.partitions, a_commit):
@@ -176,11 +176,11 @@ class IcebergTable:
         self._environment = environment
         self._planning = planning
 
-    def plan(self, asked: Asked) -> None:
+    def plan(self, file_filter: FileFilter) -> None:
         """Have Iceberg's planner find the files."""
-        found = self._planning.between(asked.column, asked.first, asked.last)
-        if found != asked.expected:
-            raise AssertionError(f"Iceberg finds {found} files instead of {asked.expected}")
+        found = self._planning.between(file_filter.column, file_filter.first, file_filter.last)
+        if found != file_filter.expected:
+            raise AssertionError(f"Iceberg finds {found} files instead of {file_filter.expected}")
 
     def plan_everything(self, expected: int) -> None:
         """Have Iceberg's planner list all files."""
@@ -192,12 +192,12 @@ class IcebergTable:
         """Return what the JVM has taken of processor time, with all its threads."""
         return float(self._planning.cpuSeconds())
 
-    def seconds_in_python(self, asked: Asked, rounds: int) -> list[float]:
+    def seconds_in_python(self, file_filter: FileFilter, rounds: int) -> list[float]:
         """Have PyIceberg find the files, and return the seconds of each round but a first to warm up."""
         question = {
             "metadata": self._planning.metadata(),
-            "filter": f"{asked.column} >= {asked.first} and {asked.column} <= {asked.last}",
-            "expected": asked.expected,
+            "filter": f"{file_filter.column} >= {file_filter.first} and {file_filter.column} <= {file_filter.last}",
+            "expected": file_filter.expected,
             "rounds": rounds,
         }
         answer = run_command([str(self._environment.python), "-P", str(_PYTHON_SIDE), json.dumps(question)])
@@ -221,7 +221,7 @@ def run_command(command: Sequence[str]) -> str:
     """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise MissingError(
+        raise MissingIcebergError(
             f"{' '.join(command[:4])} … failed:\n{(done.stdout + done.stderr).strip()[-3000:]}"
         )
     return done.stdout

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.files.tables import Shape, one_percent
+from benchmarks.files.tables import FileLayout, one_percent
 from benchmarks.metastore.table import DATABASE
 from benchmarks.planning import ask, call
 from parquetry.metastore import TableSnapshot
@@ -23,12 +23,12 @@ from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.select import select_files
 from parquetry.types import parse_type
 
-_READ = ["scattered", "ordered", "c0", "c3"]
+_READ_COLUMNS = ["scattered", "ordered", "c0", "c3"]
 """Columns that the query reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FileFilter:
     """A filter of a table, and how many files it leaves.
 
     Attributes:
@@ -41,14 +41,14 @@ class Asked:
     """
 
     warehouse: str
-    shape: Shape
+    shape: FileLayout
     column: str
     first: int
     last: int
     expected: int
 
     @classmethod
-    def one_percent(cls, warehouse: Path, shape: Shape, column: str) -> Asked:
+    def one_percent(cls, warehouse: Path, shape: FileLayout, column: str) -> FileFilter:
         """Return the filter that a hundredth of the files overlaps."""
         return cls(str(warehouse), shape, column, *one_percent(shape, column))
 
@@ -73,7 +73,7 @@ _WORDS = {
 }
 
 
-class Session:
+class PlanningSession:
     """A planner that has seen the table, and the version of it that a query reads."""
 
     def __init__(self, warehouse: str, table: str) -> None:
@@ -81,7 +81,7 @@ class Session:
         self._warehouse = warehouse
         self._table = self._ask(op="load_table", namespace=[DATABASE], name=table)["table"]
 
-    def plan(self, asked: Asked) -> None:
+    def plan(self, asked: FileFilter) -> None:
         """Ask what the bridge asks when it builds a scan, of a planner that does not remember having been asked."""
         self._planner = Planner(NoEngine())
         bounds = {">=": asked.first, "<=": asked.last}
@@ -90,7 +90,7 @@ class Session:
 
     def plan_scan(self, predicates: list[dict[str, Any]]) -> int:
         """Plan a scan, and return how many files it reads."""
-        about = {"table": self._table, "predicates": predicates, "runtime": [], "columns": _READ}
+        about = {"table": self._table, "predicates": predicates, "runtime": [], "columns": _READ_COLUMNS}
         report = self._ask(op="plan_scan", **about)["report"]
         return files_kept(ScanReport(report["table"], tuple(map(Step.from_dict, report["steps"]))))
 
@@ -98,9 +98,9 @@ class Session:
         return ask(self._planner, self._warehouse, **question)
 
 
-def select(table: TableSnapshot, asked: Asked) -> None:
+def select(table: TableSnapshot, asked: FileFilter) -> None:
     """Select the files, without an answer for the bridge."""
-    found = select_files(table, [Filter(asked.predicate)], _READ).report
+    found = select_files(table, [Filter(asked.predicate)], _READ_COLUMNS).report
     _check(files_kept(found), asked.expected)
 
 
@@ -127,7 +127,7 @@ class Cost:
     bytes: int
 
 
-def in_own_process(asked: Asked, warm_up: Asked) -> Cost:
+def in_own_process(asked: FileFilter, warm_up: FileFilter) -> Cost:
     """Plan in a process that has done nothing before but plan a small table."""
     text = json.dumps([asdict(asked), asdict(warm_up)])
     command = [sys.executable, "-m", "benchmarks.files.planning"]
@@ -138,10 +138,10 @@ def in_own_process(asked: Asked, warm_up: Asked) -> Cost:
 
 
 def _main() -> None:
-    given = json.loads(sys.stdin.read())
-    asked, warm_up = (Asked(**{**each, "shape": Shape(**each["shape"])}) for each in given)
-    Session(warm_up.warehouse, warm_up.shape.name).plan(warm_up)
-    session = Session(asked.warehouse, asked.shape.name)
+    arguments = json.loads(sys.stdin.read())
+    asked, warm_up = (FileFilter(**{**each, "shape": FileLayout(**each["shape"])}) for each in arguments)
+    PlanningSession(warm_up.warehouse, warm_up.shape.name).plan(warm_up)
+    session = PlanningSession(asked.warehouse, asked.shape.name)
     before = _resident()
     started, cpu = time.perf_counter(), time.process_time()
     session.plan(asked)
@@ -151,12 +151,12 @@ def _main() -> None:
 
 def _resident() -> int:
     """Return how much memory the process has now; where the system does not say: has had at the most."""
-    return _status("VmRSS") or _most_of_macos()
+    return _status("VmRSS") or _peak_on_macos()
 
 
 def _most_resident() -> int:
     """Return how much memory the process has had at the most."""
-    return _status("VmHWM") or _most_of_macos()
+    return _status("VmHWM") or _peak_on_macos()
 
 
 def _status(field: str) -> int:
@@ -167,13 +167,13 @@ def _status(field: str) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
 
 
-def _most_of_macos() -> int:
+def _peak_on_macos() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _check(found: int, expected: int) -> None:
-    if found != expected:
-        raise AssertionError(f"{found} files instead of {expected}")
+def _check(files: int, expected: int) -> None:
+    if files != expected:
+        raise AssertionError(f"{files} files instead of {expected}")
 
 
 if __name__ == "__main__":

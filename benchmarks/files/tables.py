@@ -18,17 +18,24 @@ from rich.console import Console
 
 from benchmarks.metastore.table import DATABASE, progress
 from parquetry import metastore as ms
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.types import Value
 
-SPAN = 1_000_000_000
+VALUE_SPAN = 1_000_000_000
 """Values of the columns that filters are about: from 0 to this, exclusive."""
-WIDTH = 1_000
+FILE_VALUE_SPAN = 1_000
 """Values between a file's least and greatest of a column that is not laid out."""
 FILE_BYTES, FILE_ROWS = 32 << 20, 100_000
-_MODIFIED = 1_700_000_000_000
-_COMMIT = 50_000
+_MODIFIED_MS = 1_700_000_000_000
+_FILES_PER_COMMIT = 50_000
 """Files in a commit that makes a table."""
 
 Numbers = NDArray[np.uint64]
@@ -47,14 +54,14 @@ OTHERS = {
 """How many of the other columns are of a type."""
 TYPES = [type_ for type_, count in OTHERS.items() for _ in range(count)]
 COLUMNS = (
-    *(Column(name, "long") for name in LAID_OUT),
-    *(Column(f"c{number}", type_) for number, type_ in enumerate(TYPES)),
-    Column("p", "integer"),
+    *(TableColumn(name, "long") for name in LAID_OUT),
+    *(TableColumn(f"c{number}", type_) for number, type_ in enumerate(TYPES)),
+    TableColumn("p", "integer"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FileLayout:
     """How many files a table has, in how many partitions.
 
     Attributes:
@@ -80,14 +87,16 @@ class Shape:
     def lowest(self, column: str, numbers: Numbers) -> NDArray[np.int64]:
         """Return the least values of one of `LAID_OUT` in files, given the files' numbers."""
         if column == "ordered":
-            return (numbers * np.uint64(SPAN // self.total)).astype(np.int64)
+            return (numbers * np.uint64(VALUE_SPAN // self.total)).astype(np.int64)
         if column == "within":
-            return (numbers % np.uint64(self.files) * np.uint64(SPAN // self.files)).astype(np.int64)
-        return mixed(numbers, 0) % SPAN
+            return (numbers % np.uint64(self.files) * np.uint64(VALUE_SPAN // self.files)).astype(np.int64)
+        return mixed(numbers, 0) % VALUE_SPAN
 
     def width(self, column: str) -> int:
         """Return how far the greatest value of one of `LAID_OUT` lies above the least, in every file."""
-        return {"ordered": SPAN // self.total, "within": SPAN // self.files}.get(column, WIDTH) - 1
+        return {"ordered": VALUE_SPAN // self.total, "within": VALUE_SPAN // self.files}.get(
+            column, FILE_VALUE_SPAN
+        ) - 1
 
 
 def mixed(numbers: Numbers, salt: int) -> NDArray[np.int64]:
@@ -99,7 +108,7 @@ def mixed(numbers: Numbers, salt: int) -> NDArray[np.int64]:
         return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
-def kept(folder: Path, shape: Shape, console: Console) -> Path:
+def kept(folder: Path, shape: FileLayout, console: Console) -> Path:
     """Return the warehouse of a table, made if it is not there, or was made by other code.
 
     Args:
@@ -118,7 +127,7 @@ def kept(folder: Path, shape: Shape, console: Console) -> Path:
         location = metastore.table_location(DATABASE, shape.name)
         metadata = TableMetadata(COLUMNS, ("p",), "parquet", location)
         table = metastore.create_table(DATABASE, shape.name, metadata)
-        a_commit = max(1, _COMMIT // shape.files)
+        a_commit = max(1, _FILES_PER_COMMIT // shape.files)
         for start in range(0, shape.partitions, a_commit):
             some = range(shape.partitions)[start : start + a_commit]
             transaction = Transaction(table, "append")
@@ -130,7 +139,7 @@ def kept(folder: Path, shape: Shape, console: Console) -> Path:
     return warehouse
 
 
-def entries(shape: Shape, first: int, count: int) -> list[DataFile]:
+def entries(shape: FileLayout, first: int, count: int) -> list[FileRecord]:
     """Return the records of files by their numbers, from the first."""
     numbers = np.arange(first, first + count, dtype=np.uint64)
     columns: dict[str, list[ColumnStatistics]] = {}
@@ -142,7 +151,9 @@ def entries(shape: Shape, first: int, count: int) -> list[DataFile]:
         columns[f"c{number}"] = _statistics(*_bounds(type_, low))
     rows = zip(*columns.values(), strict=True)
     return [
-        DataFile(file_name(number), FILE_BYTES, FILE_ROWS, _MODIFIED, dict(zip(columns, row, strict=True)))
+        FileRecord(
+            file_name(number), FILE_BYTES, FILE_ROWS, _MODIFIED_MS, dict(zip(columns, row, strict=True))
+        )
         for number, row in zip(numbers.tolist(), rows, strict=True)
     ]
 
@@ -152,9 +163,9 @@ def file_name(number: int) -> str:
     return f"part-{number:07d}-7d2f6a0e-4f0b-4c8e-9b57-3f1f0c7a5d11-c000.snappy.parquet"
 
 
-def one_percent(shape: Shape, column: str) -> tuple[int, int, int]:
+def one_percent(shape: FileLayout, column: str) -> tuple[int, int, int]:
     """Return a range of a column's values that a hundredth of the files overlaps: least, greatest, number of files."""
-    first, last = SPAN // 2, SPAN // 2 + SPAN // 100 - 1
+    first, last = VALUE_SPAN // 2, VALUE_SPAN // 2 + VALUE_SPAN // 100 - 1
     low = shape.lowest(column, np.arange(shape.total, dtype=np.uint64))
     return first, last, int(np.count_nonzero((low <= last) & (low + shape.width(column) >= first)))
 
@@ -165,7 +176,7 @@ def _statistics(low: Sequence[Value], high: Sequence[Value]) -> list[ColumnStati
 
 def _bounds(type_: str, random: NDArray[np.int64]) -> tuple[list[Value], list[Value]]:
     """Return the least and the greatest values of a column of a type, as records hold them."""
-    low, high = _values(type_, random, 0), _values(type_, random, WIDTH - 1)
+    low, high = _values(type_, random, 0), _values(type_, random, FILE_VALUE_SPAN - 1)
     return list(low), list(high)
 
 

@@ -15,16 +15,16 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from benchmarks.metastore.table import (
-    ASKED,
     DATABASE,
-    SELECTED,
+    FILTERS_PER_KIND,
+    SELECTED_PARTITIONS,
     TABLE,
     Grid,
     Lookups,
+    count_found,
     fill,
-    found_by,
     new_table,
     progress,
 )
@@ -39,7 +39,7 @@ from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
 
 _TABLE = "metastore"
-_WASTE = 1.1
+_MAX_EXAMINED_PER_ROW = 1.1
 """Rows that may be examined for each that is returned."""
 
 
@@ -60,7 +60,7 @@ class _Filter:
     named: bool = True
 
 
-class _Watched:
+class _RowCountingStore:
     """A store that counts the rows it returns; otherwise it is the one that it wraps."""
 
     def __init__(self, store: Store) -> None:
@@ -116,12 +116,12 @@ def measure(result: Result, partitions: int, console: Console) -> None:
 
 def _filters(grid: Grid) -> list[_Filter]:
     return [
-        _Filter("leading columns", grid.leading, SELECTED),
+        _Filter("leading columns", grid.leading, SELECTED_PARTITIONS),
         _Filter("the whole key", grid.whole, 1),
-        _Filter("many whole keys", grid.scattered, SELECTED),
-        _Filter("a non-leading column, by an index", grid.skipping, SELECTED),
-        _Filter("the first and the last column", grid.within, SELECTED),
-        _Filter("the second column, without an index", grid.hourly, grid.hours_found, named=False),
+        _Filter("many whole keys", grid.scattered, SELECTED_PARTITIONS),
+        _Filter("a non-leading column, by an index", grid.skipping, SELECTED_PARTITIONS),
+        _Filter("the first and the last column", grid.within, SELECTED_PARTITIONS),
+        _Filter("the second column, without an index", grid.hourly, grid.hourly_partitions, named=False),
     ]
 
 
@@ -136,10 +136,10 @@ def _fill(server: HBaseServer, grid: Grid, console: Console) -> None:
 
 def _count(result: Result, server: HBaseServer, grid: Grid, kind: _Filter) -> None:
     proxy = Proxy(server.port)
-    store = _Watched(HBaseStore("127.0.0.1", proxy.port, _TABLE))
+    store = _RowCountingStore(HBaseStore("127.0.0.1", proxy.port, _TABLE))
     table = Metastore(cast(Store, store), "/bench").table(DATABASE, TABLE)
     examined, returned, requests = server.rows_examined(_TABLE), store.returned, len(proxy.requests)
-    for number in range(ASKED):
+    for number in range(FILTERS_PER_KIND):
         _check(table, kind, kind.make(number))
     examined, returned = server.rows_examined(_TABLE) - examined, store.returned - returned
     requests = len(proxy.requests) - requests
@@ -147,16 +147,18 @@ def _count(result: Result, server: HBaseServer, grid: Grid, kind: _Filter) -> No
     proxy.close()
     what = f"HBase, {grid.partitions:,} partitions, {kind.partitions:,} by {kind.name}"
     result.findings += [
-        Finding(f"{what}: requests", requests / ASKED, None, ""),
-        Finding(f"{what}: rows examined", examined / ASKED, None, ""),
-        Finding(
-            f"{what}: rows examined / rows returned", examined / returned, _WASTE if kind.named else None
+        BenchmarkFinding(f"{what}: requests", requests / FILTERS_PER_KIND, None, ""),
+        BenchmarkFinding(f"{what}: rows examined", examined / FILTERS_PER_KIND, None, ""),
+        BenchmarkFinding(
+            f"{what}: rows examined / rows returned",
+            examined / returned,
+            _MAX_EXAMINED_PER_ROW if kind.named else None,
         ),
     ]
 
 
 def _check(table: TableSnapshot, kind: _Filter, predicate: Predicate) -> None:
-    found = found_by(table, cheapest_plan(table, Filter(predicate)))
+    found = count_found(table, cheapest_plan(table, Filter(predicate)))
     if found != kind.partitions:
         raise AssertionError(f"{found} partitions instead of {kind.partitions}: {predicate}")
 
@@ -167,11 +169,11 @@ def _time(result: Result, server: HBaseServer, grid: Grid) -> None:
         table = metastore.table(DATABASE, TABLE)
         for kind in _filters(grid):
             if kind.named:
-                asked = [Filter(kind.make(number)) for number in range(ASKED)]
+                asked = [Filter(kind.make(number)) for number in range(FILTERS_PER_KIND)]
                 lookups = Lookups(
-                    lambda asked_for: found_by(table, cheapest_plan(table, asked_for)),
+                    lambda asked_for: count_found(table, cheapest_plan(table, asked_for)),
                     asked,
                     kind.partitions,
                 )
                 job = f"HBase, {grid.partitions:,} partitions, {kind.partitions} by {kind.name}"
-                result.timings.append(take_turns(job, {"parquetry": lookups}, rounds=2 * ASKED))
+                result.timings.append(take_turns(job, {"parquetry": lookups}, rounds=2 * FILTERS_PER_KIND))

@@ -78,7 +78,7 @@ def derby(folder: Path) -> Backend:
     )
 
 
-class HiveMetastore:
+class EmbeddedMetastore:
     """An embedded metastore with its client.
 
     Args:

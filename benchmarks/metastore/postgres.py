@@ -20,7 +20,7 @@ _UNPRIVILEGED = "postgres"
 """The user that Debian's package makes; root may not run the server itself."""
 
 
-class MissingError(Exception):
+class MissingPostgresError(Exception):
     """There is no PostgreSQL, or no driver for it; the message says how to have it."""
 
 
@@ -33,7 +33,7 @@ def _programs() -> Path:
     for place in places:
         if (place / "initdb").exists() and (place / "pg_ctl").exists():
             return place
-    raise MissingError("there is none on this machine; Debian, Ubuntu: apt install postgresql")
+    raise MissingPostgresError("there is none on this machine; Debian, Ubuntu: apt install postgresql")
 
 
 @contextlib.contextmanager

@@ -20,20 +20,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from benchmarks.metastore import hbase, postgres
-from benchmarks.metastore.hive import Backend, HiveMetastore, derby
+from benchmarks.metastore.hive import Backend, EmbeddedMetastore, derby
 from benchmarks.metastore.table import (
-    ASKED,
     DATABASE,
+    FILTERS_PER_KIND,
     KEYS,
-    RARE,
-    SELECTED,
+    RARE_REGIONS,
+    SELECTED_PARTITIONS,
     TABLE,
     Grid,
     Lookups,
     add,
-    found_by,
+    count_found,
     kept,
 )
 from parquetry.maintenance.indexes import drop_index
@@ -63,36 +63,38 @@ class _Kind:
     Attributes:
         name: for the report.
         make: gives one of a number, for a table.
-        found: partitions that it finds.
+        partitions: that it finds.
         target: milliseconds that it may take among a million partitions, or a ratio.
     """
 
     name: str
     make: Callable[[Grid, int], Predicate]
-    found: int
+    partitions: int
     target: float
 
     @property
     def label(self) -> str:
-        return f"{self.found} by {self.name}"
+        return f"{self.partitions} by {self.name}"
 
     def lookups(self, grid: Grid, find: Callable[[Filter], int]) -> Lookups[Filter]:
         """Return the filters of this kind, to be run in turn."""
-        return Lookups(find, [Filter(self.make(grid, number)) for number in range(ASKED)], self.found)
+        return Lookups(
+            find, [Filter(self.make(grid, number)) for number in range(FILTERS_PER_KIND)], self.partitions
+        )
 
 
 _KINDS = (
-    _Kind("leading columns", Grid.leading, SELECTED, 1.0),
+    _Kind("leading columns", Grid.leading, SELECTED_PARTITIONS, 1.0),
     _Kind("the whole key", Grid.whole, 1, 0.1),
-    _Kind("a non-leading column", Grid.skipping, SELECTED, 2.0),
+    _Kind("a non-leading column", Grid.skipping, SELECTED_PARTITIONS, 2.0),
 )
 _SCAN_TARGET = 1500.0
 _UNION_TARGET, _CHOICE_TARGET = 0.1, 1.05
 """Ratios of CPU time: of a union to a scan of all keys, and of a filter that no index serves to the same without index."""
 _ADD_TARGET = 1.5
-_GROWTH = 1.3
+_MAX_GROWTH = 1.3
 """How many times as long a filter may take among a hundred times as many partitions."""
-_FASTER = {"Derby": 200.0, "PostgreSQL": 20.0}
+_MIN_SPEEDUPS = {"Derby": 200.0, "PostgreSQL": 20.0}
 """How many times as long Hive should take, with a tenth of the partitions."""
 
 
@@ -109,7 +111,7 @@ def run(folder: Path, scale: float) -> Result:
             warehouse, seconds = kept(folder, grid, console)
             if seconds is not None:
                 result.findings.append(
-                    Finding(f"index on {grid.partitions:,} partitions, made", seconds, None, "s")
+                    BenchmarkFinding(f"index on {grid.partitions:,} partitions, made", seconds, None, "s")
                 )
             metastore = stack.enter_context(open_metastore(str(warehouse)))
             tables[grid] = metastore.table(DATABASE, TABLE)
@@ -132,14 +134,14 @@ def run(folder: Path, scale: float) -> Result:
                 tempfile.TemporaryDirectory() as scratch,
             ):
                 _beside_hive(result, backend, Path(scratch), tables, added)
-        except postgres.MissingError as error:
+        except postgres.MissingPostgresError as error:
             console.print(f"PostgreSQL was left out: {error}", soft_wrap=True)
     hbase.measure(result, max(_ON_HBASE, medium.partitions), console)
     return result
 
 
 def _plan_and_read(table: TableSnapshot, filter: Filter) -> int:
-    return found_by(table, cheapest_plan(table, filter))
+    return count_found(table, cheapest_plan(table, filter))
 
 
 def _read_in_full(table: TableSnapshot, filter: Filter) -> int:
@@ -162,9 +164,11 @@ def _find(result: Result, tables: Mapping[Grid, TableSnapshot]) -> None:
         by_index = ", by an index" if kind.make == Grid.skipping else ""
         milliseconds = 1000 * timing.median(of_large)
         result.findings += [
-            Finding(f"{kind.label}{by_index}, {of_large}", milliseconds, kind.target, "ms"),
-            Finding(
-                f"{kind.label}{by_index}: {of_large} / {of_small}", timing.ratio(of_large, of_small), _GROWTH
+            BenchmarkFinding(f"{kind.label}{by_index}, {of_large}", milliseconds, kind.target, "ms"),
+            BenchmarkFinding(
+                f"{kind.label}{by_index}: {of_large} / {of_small}",
+                timing.ratio(of_large, of_small),
+                _MAX_GROWTH,
             ),
         ]
 
@@ -173,24 +177,29 @@ def _scan(result: Result, grid: Grid, table: TableSnapshot) -> None:
     """Measure a filter by a non-leading column as if there were no index."""
 
     def find(filter: Filter) -> int:
-        return found_by(table, plan_scan(filter, table.key_schema))
+        return count_found(table, plan_scan(filter, table.key_schema))
 
     kind = _KINDS[-1]
     timing = take_turns(f"{kind.label}, without an index", {"": kind.lookups(grid, find)}, 5)
     result.timings.append(timing)
     what = f"{timing.job}, of {grid.partitions:,}"
-    result.findings.append(Finding(what, 1000 * timing.median(""), _SCAN_TARGET, "ms"))
+    result.findings.append(BenchmarkFinding(what, 1000 * timing.median(""), _SCAN_TARGET, "ms"))
 
 
 def _choose(result: Result, grid: Grid, table: TableSnapshot) -> None:
     """Measure the choice of an index where it serves one branch of an OR, and where it serves nothing."""
 
     def by_keys(filter: Filter) -> int:
-        return found_by(table, plan_scan(filter, table.key_schema))
+        return count_found(table, plan_scan(filter, table.key_schema))
 
     kinds = (
-        _Kind("leading columns or a non-leading one", Grid.either, 2 * SELECTED, _UNION_TARGET),
-        _Kind("an unselective filter", Grid.unselective, grid.partitions - SELECTED * RARE, _CHOICE_TARGET),
+        _Kind("leading columns or a non-leading one", Grid.either, 2 * SELECTED_PARTITIONS, _UNION_TARGET),
+        _Kind(
+            "an unselective filter",
+            Grid.unselective,
+            grid.partitions - SELECTED_PARTITIONS * RARE_REGIONS,
+            _CHOICE_TARGET,
+        ),
     )
     for kind in kinds:
         variants = {
@@ -200,7 +209,9 @@ def _choose(result: Result, grid: Grid, table: TableSnapshot) -> None:
         timing = take_turns(f"{kind.label}, of {grid.partitions:,}", variants, 7, clock=time.process_time)
         result.timings.append(timing)
         ratio = timing.ratio("with the index", "by keys")
-        result.findings.append(Finding(f"{timing.job}, CPU with the index beside none", ratio, kind.target))
+        result.findings.append(
+            BenchmarkFinding(f"{timing.job}, CPU with the index beside none", ratio, kind.target)
+        )
 
 
 def _load(result: Result, grid: Grid, metastore: Metastore) -> None:
@@ -218,7 +229,7 @@ def _parse(result: Result, grid: Grid) -> None:
     texts = {
         kind.name: Lookups(
             lambda text: len([parse_filter(text, types)]),
-            [str(kind.make(grid, number)) for number in range(ASKED)],
+            [str(kind.make(grid, number)) for number in range(FILTERS_PER_KIND)],
             1,
         )
         for kind in _KINDS
@@ -226,7 +237,7 @@ def _parse(result: Result, grid: Grid) -> None:
     timing = take_turns("reading a filter's text", texts, _ROUNDS)
     result.timings.append(timing)
     slowest = max(map(timing.median, texts))
-    result.findings.append(Finding("what a filter's text adds, at most", 1000 * slowest, 0.5, "ms"))
+    result.findings.append(BenchmarkFinding("what a filter's text adds, at most", 1000 * slowest, 0.5, "ms"))
 
 
 def _add(result: Result, kept_in: Path, grid: Grid, added: int) -> None:
@@ -256,7 +267,7 @@ def _add(result: Result, kept_in: Path, grid: Grid, added: int) -> None:
             )
             result.timings.append(timing)
             result.findings += [
-                Finding(f"{timing.job}, {variant}", timing.median(variant), _ADD_TARGET, "s")
+                BenchmarkFinding(f"{timing.job}, {variant}", timing.median(variant), _ADD_TARGET, "s")
                 for variant in timing.seconds
             ]
     shutil.rmtree(work)
@@ -282,14 +293,16 @@ def _beside_hive(
     filled = home / "filled"
     if not filled.exists():
         shutil.rmtree(home, ignore_errors=True)
-    with contextlib.closing(HiveMetastore(backend, home)) as hive:
+    with contextlib.closing(EmbeddedMetastore(backend, home)) as hive:
         if not filled.exists():
             hive.fill(medium)
             filled.touch()
         of_hive = f"Hive on {backend.name}, of {medium.partitions:,}"
         for kind in _KINDS:
             asked = Lookups(
-                hive.find, [str(kind.make(medium, number)) for number in range(ASKED)], kind.found
+                hive.find,
+                [str(kind.make(medium, number)) for number in range(FILTERS_PER_KIND)],
+                kind.partitions,
             )
             for _ in range(_WARM_UP):
                 asked()
@@ -303,13 +316,13 @@ def _beside_hive(
                 f"{kind.label}, all of each partition", variants, _SLOW_ROUNDS, calls=_SLOW_CALLS
             )
             result.timings.append(timing)
-            for grid, target in ((large, _FASTER[backend.name]), (medium, None)):
+            for grid, target in ((large, _MIN_SPEEDUPS[backend.name]), (medium, None)):
                 what = f"{kind.label}: {of_hive} / {labels[grid]}"
                 factor = timing.ratio(of_hive, labels[grid])
-                result.findings.append(Finding(what, factor, target, at_least=True))
+                result.findings.append(BenchmarkFinding(what, factor, target, at_least=True))
         hive.new_table("added")
         rounds = [medium.values[start : start + added] for start in range(0, 4 * added, added)]
         seconds = [hive.add("added", some) for some in rounds][1:]
         what = f"Hive on {backend.name}: a partition added, {added:,} in one call"
-        result.findings.append(Finding(what, 1000 * statistics.median(seconds) / added, None, "ms"))
+        result.findings.append(BenchmarkFinding(what, 1000 * statistics.median(seconds) / added, None, "ms"))
         hive.drop_table("added")

@@ -22,10 +22,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from parquetry import __version__
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -40,21 +40,21 @@ T = TypeVar("T")
 
 DATABASE, TABLE = "bench", "events"
 KEYS = ("ds", "hour", "region")
-SELECTED = 24
+SELECTED_PARTITIONS = 24
 """Partitions that the filters find, save that of a whole key."""
-ASKED = 20
+FILTERS_PER_KIND = 20
 """Filters of a kind, each about another part of the table; they are asked in turn."""
-COMMIT = 100_000
+PARTITIONS_PER_COMMIT = 100_000
 """Partitions in a commit."""
 
 _FIRST_DAY = datetime.date(2012, 1, 1)
 _HOURS = tuple(f"{hour:02d}" for hour in range(24))
 _REGIONS = tuple(f"region-{letter}" for letter in "abcdefghijkl")
-RARE = 10
-"""Regions with `SELECTED` partitions each."""
-_RARE = tuple(f"rare-{number}" for number in range(RARE))
+RARE_REGIONS = 10
+"""Regions with `SELECTED_PARTITIONS` partitions each."""
+_RARE = tuple(f"rare-{number}" for number in range(RARE_REGIONS))
 _A_DAY = len(_HOURS) * len(_REGIONS)
-_FILE = DataFile(
+_FILE = FileRecord(
     "part-00000-7d2f6a0e-4f0b-4c8e-9b57-3f1f0c7a5d11-c000.snappy.parquet",
     41_943_040,
     120_000,
@@ -82,7 +82,7 @@ class Grid:
     @property
     def days(self) -> int:
         """Return how many days have all their partitions."""
-        return (self.partitions - SELECTED * len(_RARE)) // _A_DAY
+        return (self.partitions - SELECTED_PARTITIONS * len(_RARE)) // _A_DAY
 
     def day(self, number: int) -> str:
         """Return the text of a day, from 0."""
@@ -97,7 +97,7 @@ class Grid:
             for hour in _HOURS
             for region in _REGIONS
         ]
-        rare = SELECTED * len(_RARE)
+        rare = SELECTED_PARTITIONS * len(_RARE)
         del found[self.partitions - rare :]
         for number in range(rare):
             # In the afternoons only: filters for the mornings find none of them.
@@ -108,11 +108,11 @@ class Grid:
     def leading(self, number: int) -> Predicate:
         """Return a filter by a day and two of its hours: 24 partitions that lie together."""
         hours = (Compare(">=", "hour", "06", STRING), Compare("<", "hour", "08", STRING))
-        return And((equal("ds", self._asked_day(number), STRING), *hours))
+        return And((equal("ds", self._day_of_filter(number), STRING), *hours))
 
     def whole(self, number: int) -> Predicate:
         """Return a filter by the whole key: one partition."""
-        values = (self._asked_day(number), _HOURS[number % 12], _REGIONS[number % len(_REGIONS)])
+        values = (self._day_of_filter(number), _HOURS[number % 12], _REGIONS[number % len(_REGIONS)])
         return And(tuple(equal(key, value, STRING) for key, value in zip(KEYS, values, strict=True)))
 
     def skipping(self, number: int) -> Predicate:
@@ -130,7 +130,8 @@ class Grid:
     def scattered(self, number: int) -> Predicate:
         """Return a filter by many whole keys: 24 partitions, far from each other."""
         days = tuple(
-            self.day((number + place * self.days // SELECTED) % self.days) for place in range(SELECTED)
+            self.day((number + place * self.days // SELECTED_PARTITIONS) % self.days)
+            for place in range(SELECTED_PARTITIONS)
         )
         return And(
             (In("ds", days, STRING), equal("hour", "07", STRING), equal("region", _REGIONS[3], STRING))
@@ -138,19 +139,19 @@ class Grid:
 
     def within(self, number: int) -> Predicate:
         """Return a filter by a day and a region: 24 partitions, of which the second column is not asked."""
-        return And((equal("ds", self._asked_day(number), STRING), equal("region", _REGIONS[5], STRING)))
+        return And((equal("ds", self._day_of_filter(number), STRING), equal("region", _REGIONS[5], STRING)))
 
     def hourly(self, _number: int) -> Predicate:
         """Return a filter by the second column: every day's partitions of an hour."""
         return equal("hour", _HOURS[3], STRING)
 
     @property
-    def hours_found(self) -> int:
+    def hourly_partitions(self) -> int:
         """Return how many partitions a filter by the second column finds."""
         return sum(hour == _HOURS[3] for _, hour, _ in self.values)
 
-    def _asked_day(self, number: int) -> str:
-        return self.day(self.days * (2 * (number % ASKED) + 1) // (2 * ASKED))
+    def _day_of_filter(self, number: int) -> str:
+        return self.day(self.days * (2 * (number % FILTERS_PER_KIND) + 1) // (2 * FILTERS_PER_KIND))
 
 
 class Lookups(Generic[T]):
@@ -175,7 +176,7 @@ class Lookups(Generic[T]):
             raise AssertionError(f"{found} partitions instead of {self._expected}: {asked}")
 
 
-def found_by(table: TableSnapshot, plan: ScanPlan) -> int:
+def count_found(table: TableSnapshot, plan: ScanPlan) -> int:
     """Return how many partitions a plan finds, all of which are read."""
     return len(list(table.partitions(plan)))
 
@@ -191,10 +192,10 @@ def new_table(metastore: Metastore, name: str = TABLE) -> TableSnapshot:
     if DATABASE not in metastore.databases():
         metastore.create_database(DATABASE)
     columns = (
-        Column("id", "long"),
-        Column("customer", "string"),
-        Column("amount", "double"),
-        *(Column(key, "string") for key in KEYS),
+        TableColumn("id", "long"),
+        TableColumn("customer", "string"),
+        TableColumn("amount", "double"),
+        *(TableColumn(key, "string") for key in KEYS),
     )
     metadata = TableMetadata(columns, KEYS, "parquet", metastore.table_location(DATABASE, name))
     return metastore.create_table(DATABASE, name, metadata)
@@ -222,7 +223,7 @@ def fill(table: TableSnapshot, grid: Grid, advance: Callable[[int], None]) -> Ta
         grid: what to add.
         advance: told how many were added.
     """
-    for some in _parts(grid.values, COMMIT):
+    for some in _parts(grid.values, PARTITIONS_PER_COMMIT):
         table, _ = add(table, some)
         advance(len(some))
     return table

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from benchmarks.lake import CATALOG, files, start
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from demo import tpcds
 
 _ROWS = 20_000_000
@@ -30,7 +30,7 @@ _SALES = "ss_item_sk, ss_ticket_number, ss_quantity, ss_sales_price"
 _RETURNS = "sr_item_sk, sr_ticket_number, sr_return_quantity, sr_return_amt"
 
 
-class _Shape(NamedTuple):
+class _BucketJoin(NamedTuple):
     """A join: its SQL over the names of tables, and those of Spark's own tables that do it without a shuffle, if any."""
 
     sql: str
@@ -64,7 +64,7 @@ def _ours(table: str) -> str:
     return f"{CATALOG}.bench.{table}"
 
 
-def _shapes() -> dict[str, _Shape]:
+def _shapes() -> dict[str, _BucketJoin]:
     by_k = f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k"
     plain = {"l": _ours("left_plain"), "r": _ours("right_plain"), "third": _ours("right_plain")}
     left, right, fewer = _ours("left_8"), _ours("right_8"), _ours("right_4")
@@ -73,36 +73,36 @@ def _shapes() -> dict[str, _Shape]:
         "ON l.ss_item_sk = r.sr_item_sk AND l.ss_ticket_number = r.sr_ticket_number"
     )
     return {
-        "equal counts": _Shape(
+        "equal counts": _BucketJoin(
             by_k, {"l": left, "r": right}, plain, {"l": "spark_left_8", "r": "spark_right_8"}, target=1 / 3
         ),
-        "8 and 4 folded to 4": _Shape(
+        "8 and 4 folded to 4": _BucketJoin(
             by_k, {"l": left, "r": fewer}, plain, {"l": "spark_left_8", "r": "spark_right_4"}
         ),
-        "8 and 4 read as 8": _Shape(
+        "8 and 4 read as 8": _BucketJoin(
             by_k, {"l": left, "r": fewer}, plain, settings={"parquetry.bucket-join": "larger"}
         ),
-        "left outer": _Shape(
+        "left outer": _BucketJoin(
             f"{_SUM} {{l}} l LEFT JOIN {{r}} r ON l.k = r.k",
             {"l": left, "r": right},
             plain,
             {"l": "spark_left_8", "r": "spark_right_8"},
         ),
-        "superset of the bucket's key": _Shape(
+        "superset of the bucket's key": _BucketJoin(
             f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k AND l.g = r.g", {"l": left, "r": right}, plain
         ),
-        "three tables": _Shape(
+        "three tables": _BucketJoin(
             f"{_SUM} {{l}} l JOIN {{r}} r ON l.k = r.k JOIN {{third}} t ON l.k = t.k",
             {"l": left, "r": right, "third": fewer},
             plain,
         ),
-        "GROUP BY": _Shape(
+        "GROUP BY": _BucketJoin(
             "SELECT count(*), sum(v), sum(w) FROM (SELECT k, sum(v) AS v, count(*) AS w FROM {l} GROUP BY k)",
             {"l": left},
             plain,
             {"l": "spark_left_8"},
         ),
-        "sales and returns, two columns": _Shape(
+        "sales and returns, two columns": _BucketJoin(
             tickets,
             {"l": _ours("sales_8"), "r": _ours("returns_8")},
             {"l": _ours("sales_plain"), "r": _ours("returns_plain")},
@@ -111,7 +111,7 @@ def _shapes() -> dict[str, _Shape]:
     }
 
 
-def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> None:
+def _measure(spark: SparkSession, name: str, shape: _BucketJoin, result: Result) -> None:
     asked = {"buckets": shape.sql.format(**shape.buckets), "shuffled": shape.sql.format(**shape.plain)}
     if shape.sparks is not None:
         asked["spark's"] = shape.sql.format(**shape.sparks)
@@ -125,13 +125,13 @@ def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> N
         plan = frame._jdf.queryExecution().executedPlan().toString()
         initial = plan.partition("== Initial Plan ==")[0]
         result.findings += [
-            Finding(
+            BenchmarkFinding(
                 f"{name}: exchanges by hash, {variant}",
                 initial.count("Exchange hashpartitioning"),
                 0 if variant == "buckets" else None,
                 "exchanges",
             ),
-            Finding(
+            BenchmarkFinding(
                 f"{name}: shuffled, {variant}", (_shuffled_bytes(spark) - before) / (1 << 20), unit="MiB"
             ),
         ]
@@ -142,12 +142,12 @@ def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> N
     timing = take_turns(name, turns, rounds=3, warmups=0)
     result.timings.append(timing)
     result.findings.append(
-        Finding(f"{name}: buckets / shuffled", timing.ratio("buckets", "shuffled"), shape.target)
+        BenchmarkFinding(f"{name}: buckets / shuffled", timing.ratio("buckets", "shuffled"), shape.target)
     )
     if "spark's" in asked:
         target = 1.05 if shape.target is not None else None
         result.findings.append(
-            Finding(f"{name}: buckets / spark's", timing.ratio("buckets", "spark's"), target)
+            BenchmarkFinding(f"{name}: buckets / spark's", timing.ratio("buckets", "spark's"), target)
         )
     for key in shape.settings or {}:
         spark.conf.unset(key)
@@ -183,15 +183,15 @@ def _load(spark: SparkSession, folder: Path, scale: float, result: Result) -> No
     for rows, key in keys.items():
         spark.sql(f"DROP TABLE IF EXISTS {_ours(rows)}_plain PURGE")
         spark.sql(f"CREATE TABLE {_ours(rows)}_plain AS SELECT * FROM rows_{rows}")
-        _sparks(spark, rows, key, _LARGE)
+        _create_spark_table(spark, rows, key, _LARGE)
         _create(spark, rows, key, _LARGE)
-    _sparks(spark, "right", "k", _SMALL)
+    _create_spark_table(spark, "right", "k", _SMALL)
     _create(spark, "right", "k", _SMALL)
     writing = take_turns(
         "write 8 buckets",
         {
             "buckets": partial(_create, spark, "left", "k", _LARGE),
-            "spark's after a repartition": partial(_sparks, spark, "left", "k", _LARGE),
+            "spark's after a repartition": partial(_create_spark_table, spark, "left", "k", _LARGE),
         },
         rounds=3,
         warmups=0,
@@ -203,13 +203,13 @@ def _load(spark: SparkSession, folder: Path, scale: float, result: Result) -> No
     )
     unarranged = len(spark.table("spark_unarranged").inputFiles())
     result.findings += [
-        Finding(
+        BenchmarkFinding(
             "writing: buckets / spark's after a repartition",
             writing.ratio("buckets", "spark's after a repartition"),
             1.2,
         ),
-        Finding("files of 8 buckets", len(files(folder, "left_8")), _LARGE, "files"),
-        Finding(f"files of Spark's bucketBy by {tasks} tasks", unarranged, unit="files"),
+        BenchmarkFinding("files of 8 buckets", len(files(folder, "left_8")), _LARGE, "files"),
+        BenchmarkFinding(f"files of Spark's bucketBy by {tasks} tasks", unarranged, unit="files"),
     ]
 
 
@@ -234,7 +234,7 @@ def _create(spark: SparkSession, rows: str, key: str, count: int) -> None:
     )
 
 
-def _sparks(spark: SparkSession, rows: str, key: str, count: int) -> None:
+def _create_spark_table(spark: SparkSession, rows: str, key: str, count: int) -> None:
     columns = key.split(", ")
     frame = spark.table(f"rows_{rows}").repartition(count, *columns)
     frame.write.bucketBy(count, *columns).sortBy(*columns).mode("overwrite").saveAsTable(

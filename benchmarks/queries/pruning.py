@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.lake import CATALOG, drain, files, start
 from benchmarks.loading import KEY, load, raw
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _TABLE = f"{CATALOG}.bench.store_sales"
 _QUERY = (
@@ -62,7 +62,9 @@ def run(folder: Path, scale: float) -> Result:
         result.timings += timings
         targets = {"right files": 1.10, "whole tree": None, "whole tree, from the start": 1.0}
         result.findings += [
-            Finding(f"query of {job}: parquetry / {other}", timing.ratio("parquetry", other), targets[other])
+            BenchmarkFinding(
+                f"query of {job}: parquetry / {other}", timing.ratio("parquetry", other), targets[other]
+            )
             for timing in timings
             for other in timing.seconds
             if other in targets

@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from benchmarks.lake import CATALOG, drain, start
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 
 _ROWS = 10_000_000
 _PARTITIONS, _ITEMS = 200, 1_000
 _ROUNDS = 21
-_MOST = 1.02
+_MAX_RATIO = 1.02
 _SETTING = "parquetry.runtime-pruning"
 _FACTS = f"{CATALOG}.bench.runtime_facts"
 _DAYS = f"{CATALOG}.bench.runtime_days"
@@ -26,7 +26,7 @@ _ITEM_TABLE = f"{CATALOG}.bench.runtime_items"
 _SUM = "count(*), sum(f.amount), sum(f.quantity)"
 
 
-class _Shape(NamedTuple):
+class _RuntimeJoin(NamedTuple):
     """A join, and how large a table may be that is broadcast."""
 
     sql: str
@@ -34,21 +34,21 @@ class _Shape(NamedTuple):
 
 
 _SHAPES = {
-    "partitions, by a shared broadcast": _Shape(
+    "partitions, by a shared broadcast": _RuntimeJoin(
         f"SELECT d.week, {_SUM} FROM {_FACTS} f JOIN {_DAYS} d ON f.day = d.day GROUP BY d.week"
     ),
-    "files, by a shared broadcast": _Shape(
+    "files, by a shared broadcast": _RuntimeJoin(
         f"SELECT i.maker, {_SUM} FROM {_FACTS} f JOIN {_ITEM_TABLE} i ON f.item = i.item GROUP BY i.maker"
     ),
-    "both": _Shape(
+    "both": _RuntimeJoin(
         f"SELECT d.week, i.maker, {_SUM} FROM {_FACTS} f JOIN {_DAYS} d ON f.day = d.day "
         f"JOIN {_ITEM_TABLE} i ON f.item = i.item GROUP BY d.week, i.maker"
     ),
-    "the small table is read once more": _Shape(
+    "the small table is read once more": _RuntimeJoin(
         f"SELECT i.maker, {_SUM} FROM {_FACTS} f JOIN {_ITEM_TABLE} i ON f.item = i.item GROUP BY i.maker",
         "-1",
     ),
-    "a range": _Shape(
+    "a range": _RuntimeJoin(
         f"SELECT d.week, {_SUM} FROM {_FACTS} f JOIN {_DAYS} d ON f.day = d.day AND f.item >= d.least "
         "GROUP BY d.week"
     ),
@@ -85,7 +85,7 @@ def _load(spark: SparkSession, folder: Path, rows: int) -> None:
     )
 
 
-def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> None:
+def _measure(spark: SparkSession, name: str, shape: _RuntimeJoin, result: Result) -> None:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", shape.broadcast)
     spark.conf.set("spark.sql.adaptive.autoBroadcastJoinThreshold", shape.broadcast)
 
@@ -103,5 +103,7 @@ def _measure(spark: SparkSession, name: str, shape: _Shape, result: Result) -> N
     timing = take_turns(name, {"values": partial(join, "true"), "none": partial(join, "false")}, _ROUNDS)
     result.timings.append(timing)
     result.findings.append(
-        Finding(f"{name}: with values that leave nothing out", timing.ratio("values", "none"), _MOST)
+        BenchmarkFinding(
+            f"{name}: with values that leave nothing out", timing.ratio("values", "none"), _MAX_RATIO
+        )
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.lake import CATALOG, drain, files, start
-from benchmarks.measure import Finding, Result, geometric_mean, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, geometric_mean, take_turns
 
 ROWS = 8_000_000
 _TABLE = f"{CATALOG}.bench.scanned"
@@ -41,11 +41,13 @@ def run(folder: Path, scale: float) -> Result:
         timing = take_turns(job, {name: partial(ask, sql) for name, sql in asked.items()})
         result.timings.append(timing)
         result.findings.append(
-            Finding(f"scan of {job}: parquetry / spark", timing.ratio("parquetry", "spark"))
+            BenchmarkFinding(f"scan of {job}: parquetry / spark", timing.ratio("parquetry", "spark"))
         )
     for variant, target in (("parquetry", 1.05), ("spark v2", None)):
         mean = geometric_mean([timing.ratio(variant, "spark") for timing in result.timings])
-        result.findings.append(Finding(f"full scans, geometric mean: {variant} / spark", mean, target))
+        result.findings.append(
+            BenchmarkFinding(f"full scans, geometric mean: {variant} / spark", mean, target)
+        )
     spark.stop()
     return result
 

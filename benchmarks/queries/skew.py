@@ -23,13 +23,13 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from benchmarks.lake import CATALOG, drain, files, start
-from benchmarks.measure import Finding, Result, take_turns
+from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from parquetry.prune.report.scan import ScanReport
 
 _ROWS = 20_000_000
 _DAYS = 10
-_LIGHT = 777
-_HEAVY = 1
+_LIGHT_VALUE = 777
+_HEAVY_VALUE = 1
 _COLUMNS = "x INT, v DOUBLE, s STRING, ds INT"
 _QUERY = "SELECT count(*), sum(v), max(s) FROM {} WHERE x = {}"
 _DRAWN = {
@@ -85,13 +85,19 @@ def _compare(spark: SparkSession, folder: Path, scale: float, name: str, result:
     with parquetry.open(folder / "warehouse") as catalog:
         entries = {layout: catalog.table(f"bench.{table}").partitions for layout, table in bare.items()}
     result.findings += [
-        Finding(f"{name}: writing, skewed / plain", loading.ratio("skewed", "plain"), 1.3),
-        Finding(f"{name}: writing, auto / plain", loading.ratio("auto", "plain")),
-        Finding(f"{name}: files, skewed / by both", counts["skewed"] / counts["by both"], 1 / 20),
-        *(Finding(f"{name}: files, {layout}", count, unit="files") for layout, count in counts.items()),
-        *(Finding(f"{name}: entries, {layout}", count, unit="entries") for layout, count in entries.items()),
+        BenchmarkFinding(f"{name}: writing, skewed / plain", loading.ratio("skewed", "plain"), 1.3),
+        BenchmarkFinding(f"{name}: writing, auto / plain", loading.ratio("auto", "plain")),
+        BenchmarkFinding(f"{name}: files, skewed / by both", counts["skewed"] / counts["by both"], 1 / 20),
+        *(
+            BenchmarkFinding(f"{name}: files, {layout}", count, unit="files")
+            for layout, count in counts.items()
+        ),
+        *(
+            BenchmarkFinding(f"{name}: entries, {layout}", count, unit="entries")
+            for layout, count in entries.items()
+        ),
     ]
-    for kind, value in (("heavy", _HEAVY), ("light", _LIGHT)):
+    for kind, value in (("heavy", _HEAVY_VALUE), ("light", _LIGHT_VALUE)):
         _ask(spark, folder, f"{name}, {kind}", value, tables, result)
 
 
@@ -107,16 +113,18 @@ def _ask(
     }
     timing = take_turns(job, variants, rounds=15, warmups=5)
     result.timings.append(timing)
-    result.findings.append(Finding(f"{job}: skewed / exact files", timing.ratio("skewed", "exact"), 1.1))
+    result.findings.append(
+        BenchmarkFinding(f"{job}: skewed / exact files", timing.ratio("skewed", "exact"), 1.1)
+    )
     result.findings += [
-        Finding(f"{job}: skewed / {layout}", timing.ratio("skewed", layout))
+        BenchmarkFinding(f"{job}: skewed / {layout}", timing.ratio("skewed", layout))
         for layout in tables
         if layout != "skewed"
     ]
     for layout, table in tables.items():
         (scan,) = parquetry.explain(spark.sql(_QUERY.format(table, value))).scans
         result.findings += [
-            Finding(f"{job}: {step} read, {layout}", _kept(scan, step), unit=step)
+            BenchmarkFinding(f"{job}: {step} read, {layout}", _kept(scan, step), unit=step)
             for step in ("files", "bytes")
         ]
 

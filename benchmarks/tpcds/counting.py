@@ -32,7 +32,7 @@ _SOURCE = Path(__file__).with_name("counting.scala")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadCounts:
     """What was read of the facts, by one scan or several.
 
     Attributes:
@@ -59,7 +59,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class FactScan:
     """One scan of a fact.
 
     Attributes:
@@ -71,17 +71,17 @@ class Scan:
 
     table: str
     columns: tuple[str, ...]
-    read: Read
+    read: ReadCounts
     pruned: bool | None
 
 
-def total(reads: Iterable[Read]) -> Read:
+def total(reads: Iterable[ReadCounts]) -> ReadCounts:
     """Return the sum of what several scans read."""
-    each = [[getattr(read, name) for name in Read.__slots__] for read in reads]
-    return Read(*map(sum, zip(*each, strict=True)))
+    each = [[getattr(read, name) for name in ReadCounts.__slots__] for read in reads]
+    return ReadCounts(*map(sum, zip(*each, strict=True)))
 
 
-def scans(frame: DataFrame) -> list[Scan]:
+def scans(frame: DataFrame) -> list[FactScan]:
     """Return what the scans of the facts have read, of a frame that was collected."""
     jvm: Any = frame.sparkSession._jvm
     names = {item: fact for fact, (_, item) in FACTS.items()}
@@ -89,18 +89,18 @@ def scans(frame: DataFrame) -> list[Scan]:
     return [_scan(each) for each in found]
 
 
-def _scan(told: Mapping[str, Any]) -> Scan:
-    listed, partitions = told.get("listed", 0), told.get("partitions", 0)
-    if "report" in told:
-        report = told["report"]
+def _scan(record: Mapping[str, Any]) -> FactScan:
+    listed, partitions = record.get("listed", 0), record.get("partitions", 0)
+    if "report" in record:
+        report = record["report"]
         steps = [step for step in report["steps"] if step["name"] == "partitions"]
         partitions = steps[0]["kept"] if steps else 0
         run_time = report.get("run_time", {})
         cuts = () if run_time.get("late") else run_time.get("cuts", ())
         listed = next((cut["before"] for cut in cuts if cut["name"] == "partitions"), partitions)
-    counts = {name: told[name] for name in Read.__slots__ if name in told}
-    read = Read(**counts | {"listed": listed, "partitions": partitions})
-    return Scan(told["table"], tuple(told["columns"]), read, told.get("pruned"))
+    counts = {name: record[name] for name in ReadCounts.__slots__ if name in record}
+    read = ReadCounts(**counts | {"listed": listed, "partitions": partitions})
+    return FactScan(record["table"], tuple(record["columns"]), read, record.get("pruned"))
 
 
 def jar(folder: Path) -> Path:

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from benchmarks.files.iceberg import PYSPARK, VERSION, MissingError, environment, run_command
-from benchmarks.tpcds.counting import Read, total
+from benchmarks.files.iceberg import PYSPARK, VERSION, MissingIcebergError, environment, run_command
+from benchmarks.tpcds.counting import ReadCounts, total
 from benchmarks.tpcds.layouts import FACTS, LAYOUTS
 from demo.tpcds import DERIVED, Raw
 
@@ -26,17 +26,17 @@ _SIDE = Path(__file__).with_name("iceberg_side.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class IcebergAnswer:
     """What Iceberg made of a query: its rows as texts, what was read, the seconds of each round."""
 
     rows: list[list[str]]
-    read: Read
+    read: ReadCounts
     seconds: list[float]
 
 
 def ask(
     folder: Path, raw: Raw, queries: Mapping[int, str], settings: Mapping[str, str], rounds: int
-) -> dict[int, Answer] | None:
+) -> dict[int, IcebergAnswer] | None:
     """Return what Iceberg makes of queries, or None and say why, if it cannot be had.
 
     Args:
@@ -64,11 +64,11 @@ def ask(
         }
         question.write_text(json.dumps(asked), encoding="utf-8")
         console.print(f"{NAME} answers")
-        told = run_command([str(made.python), "-P", str(_SIDE), str(question)])
-    except MissingError as error:
+        output = run_command([str(made.python), "-P", str(_SIDE), str(question)])
+    except MissingIcebergError as error:
         console.print(f"Iceberg was left out: {error}", soft_wrap=True, markup=False)
         return None
-    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return {int(number): _answer(each) for number, each in found.items()}
 
 
@@ -77,12 +77,12 @@ def texts(rows: Sequence[Sequence[object]]) -> list[list[str]]:
     return sorted([[f"{v:.6g}" if isinstance(v, float) else str(v) for v in row] for row in rows])
 
 
-def _answer(told: Mapping[str, Any]) -> Answer:
-    reads = [_read(scan["columns"], scan["parts"]) for scan in told["scans"]]
-    return Answer(sorted(told["rows"]), total([Read(), *reads]), told["seconds"])
+def _answer(reply: Mapping[str, Any]) -> IcebergAnswer:
+    reads = [_read(scan["columns"], scan["parts"]) for scan in reply["scans"]]
+    return IcebergAnswer(sorted(reply["rows"]), total([ReadCounts(), *reads]), reply["seconds"])
 
 
-def _read(columns: Sequence[str], parts: Sequence[tuple[str, int, int]]) -> Read:
+def _read(columns: Sequence[str], parts: Sequence[tuple[str, int, int]]) -> ReadCounts:
     groups = [
         group
         for path, start, length in parts
@@ -92,7 +92,7 @@ def _read(columns: Sequence[str], parts: Sequence[tuple[str, int, int]]) -> Read
     files = len({path for path, _, _ in parts})
     size = sum(length for _, _, length in parts)
     column_bytes = sum(group.columns.get(column, 0) for group in groups for column in columns)
-    return Read(0, 0, files, size, files, size, len(groups), len(groups), column_bytes)
+    return ReadCounts(0, 0, files, size, files, size, len(groups), len(groups), column_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,35 +16,35 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 _EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-_DAYS = 30
+_DAYS_PER_PARTITION = 30
 
 
 def main() -> None:
     """Answer the question in the first argument."""
-    asked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    spark = _start(asked)
-    for table in asked["tables"]:
-        spark.read.parquet(f"{asked['raw']}/{table}.parquet").createOrReplaceTempView(table)
-    for fact, keys in asked["facts"].items():
-        made = Path(asked["warehouse"]) / f"{fact}.made"
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    spark = _start(request)
+    for table in request["tables"]:
+        spark.read.parquet(f"{request['raw']}/{table}.parquet").createOrReplaceTempView(table)
+    for fact, keys in request["facts"].items():
+        made = Path(request["warehouse"]) / f"{fact}.made"
         if not made.exists():
-            _write(spark, fact, f"{asked['raw']}/{fact}.parquet", *keys)
+            _write(spark, fact, f"{request['raw']}/{fact}.parquet", *keys)
             made.touch()
         spark.table(f"ice.tpcds.{fact}").createOrReplaceTempView(fact)
-    answers = {number: _run(spark, text, asked["rounds"]) for number, text in asked["queries"].items()}
+    answers = {number: _run(spark, text, request["rounds"]) for number, text in request["queries"].items()}
     spark.stop()
     print(json.dumps(answers))
 
 
-def _start(asked: dict[str, Any]) -> SparkSession:
+def _start(request: dict[str, Any]) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("Iceberg")
     settings = {
-        **asked["settings"],
-        "spark.jars": asked["runtime"],
+        **request["settings"],
+        "spark.jars": request["runtime"],
         "spark.sql.extensions": _EXTENSIONS,
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.ice.type": "hadoop",
-        "spark.sql.catalog.ice.warehouse": asked["warehouse"],
+        "spark.sql.catalog.ice.warehouse": request["warehouse"],
         "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     }
     for name, value in settings.items():
@@ -56,7 +56,9 @@ def _write(spark: SparkSession, fact: str, path: str, date: str, item: str) -> N
     table, rows = f"ice.tpcds.{fact}", spark.read.parquet(path)
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema)
     spark.sql(f"DROP TABLE IF EXISTS {table} PURGE")  # of an interrupted run
-    spark.sql(f"CREATE TABLE {table} ({columns}) USING iceberg PARTITIONED BY (truncate({_DAYS}, {date}))")
+    spark.sql(
+        f"CREATE TABLE {table} ({columns}) USING iceberg PARTITIONED BY (truncate({_DAYS_PER_PARTITION}, {date}))"
+    )
     spark.sql(f"ALTER TABLE {table} WRITE DISTRIBUTED BY PARTITION LOCALLY ORDERED BY {date}, {item}")
     rows.createOrReplaceTempView("to_load")
     spark.sql(f"INSERT INTO {table} SELECT * FROM to_load")

@@ -51,7 +51,7 @@ _ROWS_OF_FILE = 20_000
 _ROWS_OF_GROUP = 5_000
 
 
-class Lake:
+class BenchmarkLake:
     """The tables of all layouts, and a session for each way to read one.
 
     Args:
@@ -84,7 +84,7 @@ class Lake:
             )
         return self._spark
 
-    def sparks(self, layout: str) -> SparkSession:
+    def spark_alone(self, layout: str) -> SparkSession:
         """Return a session of Spark alone on the files of a layout."""
         if layout not in self._plain:
             self._have(layout)
@@ -124,7 +124,7 @@ class Lake:
 
     def listed(self, layout: str, fact: str, session: SparkSession) -> DataFrame:
         """Return a fact as Spark reads it off the files of a layout."""
-        if _held(layout, fact) == "l1":
+        if _stored_layout(layout, fact) == "l1":
             return session.read.parquet(str(self._tree(fact)))
         return session.read.parquet(*self.files(layout, fact))
 
@@ -134,7 +134,7 @@ class Lake:
         if not chosen:
             return self.listed(layout, fact, session).limit(0)
         reader = session.read
-        if _held(layout, fact) == "l1":
+        if _stored_layout(layout, fact) == "l1":
             reader = reader.option("basePath", str(self._tree(fact)))
         return reader.parquet(*chosen)
 
@@ -235,12 +235,12 @@ def _settle(session: SparkSession) -> None:
     session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")  # eight queries quote names so
 
 
-def _held(layout: str, fact: str) -> str:
+def _stored_layout(layout: str, fact: str) -> str:
     return layout if fact in LAYOUTS[layout] else "l1"
 
 
 def _table(layout: str, fact: str) -> str:
-    return f"{CATALOG}.tpcds_{_held(layout, fact)}.{fact}"
+    return f"{CATALOG}.tpcds_{_stored_layout(layout, fact)}.{fact}"
 
 
 def _bloom(fact: str, order: str) -> dict[str, str]:

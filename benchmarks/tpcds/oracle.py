@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlparse
 
 from pyspark.sql import SparkSession
 
-from benchmarks.tpcds.layouts import FACTS, Lake
+from benchmarks.tpcds.layouts import FACTS, BenchmarkLake
 from benchmarks.tpcds.queries import sources
 
 
 class Oracle:
     """What knows the files of a layout that each star needs."""
 
-    def __init__(self, lake: Lake, layout: str) -> None:
+    def __init__(self, lake: BenchmarkLake, layout: str) -> None:
         self._lake = lake
         self._layout = layout
         self._session = lake.exact()
@@ -37,7 +37,7 @@ class Oracle:
             for fact, paths in zip(facts, found, strict=True)
         }
 
-    def given(self, files: dict[str, list[str]]) -> SparkSession:
+    def session_of_files(self, files: dict[str, list[str]]) -> SparkSession:
         """Return a session where the facts' names mean these files."""
         for fact, paths in files.items():
             self._lake.some(self._layout, fact, paths, self._session).createOrReplaceTempView(fact)

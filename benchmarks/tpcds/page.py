@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Finding
+from benchmarks.measure import BenchmarkFinding
 from benchmarks.tpcds.charts import dots
 from benchmarks.tpcds.queries import CORE
 
@@ -71,7 +71,7 @@ def main() -> None:
     _PAGE.write_text(_page(result), encoding="utf-8")
 
 
-def _of_oracle(findings: Sequence[Finding], details: Mapping[str, Any]) -> str:
+def _oracle_text(findings: Sequence[BenchmarkFinding], details: Mapping[str, Any]) -> str:
     """Say what the oracle read, if it was measured."""
     read = [_number(each.value) for each in findings if each.what == _ORACLE]
     return "".join(
@@ -83,14 +83,14 @@ def _of_oracle(findings: Sequence[Finding], details: Mapping[str, Any]) -> str:
 
 def _page(result: Mapping[str, Any]) -> str:
     details = result["details"]
-    findings = [Finding(**each) for each in result["findings"]]
+    findings = [BenchmarkFinding(**each) for each in result["findings"]]
     timed = bool(result["timings"])
     parts = [
         _INTRODUCTION.format(
             scale=result["scale"],
             cores=2,
             times=", times as medians of rounds in turns" if timed else "; times were not measured",
-            oracle=_of_oracle(findings, details),
+            oracle=_oracle_text(findings, details),
         ),
         "## Targets\n",
         _targets(findings),
@@ -120,7 +120,7 @@ def _same_bytes(details: Mapping[str, Any]) -> int:
     return sum(exact[n]["oracle"]["bytes"] == stars[n]["spark"]["bytes"] for n in known)
 
 
-def _targets(findings: Sequence[Finding]) -> str:
+def _targets(findings: Sequence[BenchmarkFinding]) -> str:
     rows = []
     for each in findings:
         bound = "" if each.target is None else f"{'≥' if each.at_least else '≤'} {each.target:.3g}"

@@ -29,7 +29,7 @@ from benchmarks.measure import Result, take_turns
 from benchmarks.tpcds import findings, iceberg
 from benchmarks.tpcds.counting import jar, scans, total
 from benchmarks.tpcds.findings import TABLES, Counts, Pair
-from benchmarks.tpcds.layouts import Lake
+from benchmarks.tpcds.layouts import BenchmarkLake
 from benchmarks.tpcds.oracle import Oracle, size
 from benchmarks.tpcds.queries import (
     CORE,
@@ -51,7 +51,7 @@ def run(folder: Path, scale: float) -> Result:
     """Count and time everything."""
     rounds = int(os.environ.get("BENCH_ROUNDS", ROUNDS))
     spark = start(folder, jar(folder.parent), hive=folder / "hive-metastore")
-    measuring = _Measuring(Lake(spark, folder, scale), rounds)
+    measuring = _Measuring(BenchmarkLake(spark, folder, scale), rounds)
     measuring.all_on_l1()
     measuring.core_on("l2")
     measuring.few_keys()
@@ -60,17 +60,17 @@ def run(folder: Path, scale: float) -> Result:
     spark.stop()
     measuring.iceberg(folder)
     result = measuring.result
-    result.findings += findings.of_counts(measuring.counts)
+    result.findings += findings.count_findings(measuring.counts)
     result.details = measuring.counts.plain()
     if rounds:
-        result.findings += findings.of_times(result.timings)
+        result.findings += findings.time_findings(result.timings)
     return result
 
 
 class _Measuring:
     """The queries, step by step, and what has been found so far."""
 
-    def __init__(self, lake: Lake, rounds: int) -> None:
+    def __init__(self, lake: BenchmarkLake, rounds: int) -> None:
         self._lake = lake
         self._rounds = rounds
         self._texts = query_texts()
@@ -91,7 +91,7 @@ class _Measuring:
 
     def core_on(self, layout: str) -> None:
         """Count and time the core stars on a layout, beside Spark and the oracle."""
-        sparks = self._lake.sparks(layout)
+        sparks = self._lake.spark_alone(layout)
         oracle = Oracle(self._lake, layout)
         ours = self._lake.ours(layout)
         for number in CORE:
@@ -103,14 +103,14 @@ class _Measuring:
             files = oracle.files(text)
             self.counts.exact.setdefault(layout, {})[number] = size(files)
             if self._rounds:
-                sessions = {"parquetry": ours, "spark": sparks, "oracle": oracle.given(files)}
+                sessions = {"parquetry": ours, "spark": sparks, "oracle": oracle.session_of_files(files)}
                 if layout == "l1":
                     sessions[TABLES] = self._lake.tables()
                 self._time(f"{layout} q{number}", text, sessions)
 
     def few_keys(self) -> None:
         """Count queries for few items, through Parquetry on n and through Spark on l1."""
-        ours, sparks = self._lake.ours("n"), self._lake.sparks("l1")
+        ours, sparks = self._lake.ours("n"), self._lake.spark_alone("l1")
         for name, text in few_keys(self._lake.raw.file("item")).items():
             pair = self._pair(f"n, {name}", (ours, sparks), text, 0)
             if pair is not None:
@@ -118,7 +118,7 @@ class _Measuring:
 
     def all_on_l1(self) -> None:
         """Count, and time unless that is done, all queries through Parquetry and through Spark; the answers to the stars are kept."""
-        ours, sparks = self._lake.ours("l1"), self._lake.sparks("l1")
+        ours, sparks = self._lake.ours("l1"), self._lake.spark_alone("l1")
         asked = (*CORE, *OTHER_DATES, *RARE_ITEMS, *UNPRUNED, *STARS, *sorted(self._texts))
         for number in dict.fromkeys(asked):  # those with targets of their own first
             text = self._texts[number]
@@ -193,7 +193,7 @@ def _ask(session: SparkSession, text: str) -> None:
 
 
 def _tell(name: str, pair: Pair) -> None:
-    ours, theirs = pair.our_read, pair.sparks_read
+    ours, theirs = pair.our_read, pair.spark_read
     print(
         f"{name}: files {ours.files:,} of Spark's {theirs.files:,}, {ours.needed_files:,} of {theirs.needed_files:,} needed, "
         f"column bytes {ours.column_bytes:,} of {theirs.column_bytes:,}",

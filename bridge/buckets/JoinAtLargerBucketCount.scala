@@ -37,7 +37,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
                 else if (l.functions.length > 1 && divisor > 1 && divisor <= l.functions.length) divisor
                 else 0
               if (few == many || count == 0) join
-              else join.copy(left = in(count, left, l), right = in(count, right, r))
+              else join.copy(left = rebucketed(count, left, l), right = rebucketed(count, right, r))
             case _ => join
           }
         case _ => join
@@ -100,7 +100,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
   }
 
   /** All scans of a side that are joined with one another already by these buckets, in more or in fewer of them. */
-  private def in(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
+  private def rebucketed(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
     case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
           b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
@@ -108,7 +108,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
         case t @ TransformExpression(f: BucketFunction, _, _, _) => t.copy(function = f.copy(count = count))
         case other => other
       })))
-    case _: Project | _: Filter | _: Join => plan.withNewChildren(plan.children.map(in(count, _, side)))
+    case _: Project | _: Filter | _: Join => plan.withNewChildren(plan.children.map(rebucketed(count, _, side)))
     case other => other
   }
 }

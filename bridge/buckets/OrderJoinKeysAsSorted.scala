@@ -15,10 +15,10 @@ import org.apache.spark.sql.parquetry.joingraph.BroadcastSide
 object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case join @ Join(left, right, _, Some(condition), _) => join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && BroadcastSide.of(join).isEmpty =>
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && BroadcastSide.find(join).isEmpty =>
         sorted(left, leftKeys).orElse(sorted(right, rightKeys)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
-          val inOrder = parts.sortBy(place(_, order))
+          val inOrder = parts.sortBy(position(_, order))
           if (inOrder == parts) join else join.copy(condition = Some(inOrder.reduceLeft(And(_, _))))
         }
       case _ => join
@@ -28,13 +28,13 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   /** The keys of a side in the order in which its files are sorted; None: they are sorted by other columns first. */
   private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {
     val origins = JoinAtLargerBucketCount.origins(plan)
-    val of = keys.collect { case a: Attribute if origins.contains(a.exprId) => origins(a.exprId) -> a.exprId }.toMap
+    val ids = keys.collect { case a: Attribute if origins.contains(a.exprId) => origins(a.exprId) -> a.exprId }.toMap
     JoinAtLargerBucketCount.scans(plan).flatMap(_.ordering).map(_.take(keys.length).collect {
       case SortOrder(a: Attribute, Ascending, NullsFirst, _) => a.exprId
-    }).find(order => order.length == keys.length && order.toSet == of.keySet).map(_.map(of))
+    }).find(order => order.length == keys.length && order.toSet == ids.keySet).map(_.map(ids))
   }
 
-  private def place(part: Expression, order: Seq[ExprId]): Int = part match {
+  private def position(part: Expression, order: Seq[ExprId]): Int = part match {
     case EqualTo(a: Attribute, b: Attribute) => order.indexWhere(id => id == a.exprId || id == b.exprId) match {
       case -1 => order.length
       case found => found

@@ -51,7 +51,7 @@ abstract class PlannerCatalog
     if (ident.namespace().length != 1) load(ident)
     else Answers.relation(ref.ask("load_relation", at(ident): _*)) match {
       case Left(table) => new LoadedTable(ref, table)
-      case Right(view) => Views.of(view)
+      case Right(view) => Views.fromAnswer(view)
     }
   // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
@@ -121,7 +121,7 @@ abstract class PlannerCatalog
     Answers.names(ref.ask("list_views", at(namespace))).map(Identifier.of(namespace, _)).toArray
 
   private def put(ident: Identifier, view: View, mode: String): View = {
-    ofView(ident)(ref.ask("put_view", at(ident) ++ Seq[JField]("view" -> Views.described(view), "mode" -> JString(mode)): _*))
+    askOfView(ident)(ref.ask("put_view", at(ident) ++ Seq[JField]("view" -> Views.described(view), "mode" -> JString(mode)): _*))
     view
   }
   override def createView(ident: Identifier, view: View): View = put(ident, view, "create")
@@ -132,14 +132,14 @@ abstract class PlannerCatalog
     case _ => throw new NoSuchViewException(ident)
   }
   override def dropView(ident: Identifier): Boolean = Answers.held(ref.ask("drop_view", at(ident): _*))
-  override def renameView(from: Identifier, to: Identifier): Unit = ofView(from, to)(
+  override def renameView(from: Identifier, to: Identifier): Unit = askOfView(from, to)(
     ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))
 
   /** What is said of a table said of a view: Spark looks for that where it asks about one. */
-  private def ofView(ident: Identifier)(ask: => JValue): JValue = ofView(ident, ident)(ask)
-  private def ofView(gone: Identifier, there: Identifier)(ask: => JValue): JValue = try ask catch {
-    case _: NoSuchTableException => throw new NoSuchViewException(gone)
-    case _: TableAlreadyExistsException => throw new ViewAlreadyExistsException(there)
+  private def askOfView(ident: Identifier)(ask: => JValue): JValue = askOfView(ident, ident)(ask)
+  private def askOfView(missing: Identifier, existing: Identifier)(ask: => JValue): JValue = try ask catch {
+    case _: NoSuchTableException => throw new NoSuchViewException(missing)
+    case _: TableAlreadyExistsException => throw new ViewAlreadyExistsException(existing)
   }
 
   // Namespaces

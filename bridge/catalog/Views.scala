@@ -20,7 +20,7 @@ object Views {
     "query_columns" -> Json.strings(view.queryColumnNames()),
     "properties" -> Json.strings(view.properties().asScala.toMap))
 
-  def of(answer: ViewAnswer): View = {
+  def fromAnswer(answer: ViewAnswer): View = {
     val builder = new View.Builder()
       .withQueryText(answer.text)
       .withCurrentCatalog(answer.catalog)

@@ -68,7 +68,7 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
     }
 
   private def begin(directory: String, slot: Long, name: String, suffix: String): String = {
-    val path = SlotDirectory.of(places, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
+    val path = SlotDirectory.find(places, slot).path(folders(directory), slot, f"$name-${begun.size}%04d", suffix)
     begun += Begun(directory, slot, suffix, name, path)
     path.toString
   }

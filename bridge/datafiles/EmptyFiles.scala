@@ -31,7 +31,7 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
     val conf = job.getConfiguration
     val suffix = factory.getFileExtension(context(conf))
     val files = slots.zipWithIndex.map { case ((directory, slot), i) =>
-      val path = SlotDirectory.of(places, slot).path(folders(directory), slot, f"$prefix-empty-$i%04d", suffix)
+      val path = SlotDirectory.find(places, slot).path(folders(directory), slot, f"$prefix-empty-$i%04d", suffix)
       WrittenFile(directory, slot, path.toString, 0, 0)
     }
     try {

@@ -80,7 +80,7 @@ object FileWriter {
         partitioned, None, Nil, settings,
         numStaticPartitionCols = if (onePartition) partitioned.size else 0) // by which rows need not be sorted
     }
-    told(protocol.committed)
+    encoded(protocol.committed)
   }
 
   /**
@@ -96,7 +96,7 @@ object FileWriter {
     val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
     implicit val formats: Formats = DefaultFormats
     val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
-    told(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
+    encoded(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
       .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked))
   }
 
@@ -105,7 +105,7 @@ object FileWriter {
     case _ => new StatisticsFriendlyParquet
   }
 
-  private def told(files: Seq[WrittenFile]): String =
+  private def encoded(files: Seq[WrittenFile]): String =
     compact(JArray(files.map { f => JObject(
       "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
       "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))

@@ -19,12 +19,12 @@ object OrcStatistics {
     val conf = session.sessionState.newHadoopConf()
     val pool = Executors.newFixedThreadPool(threads)
     try {
-      val tasks = paths.asScala.map(p => new Callable[JValue] { override def call(): JValue = of(p, conf) })
+      val tasks = paths.asScala.map(p => new Callable[JValue] { override def call(): JValue = readOne(p, conf) })
       compact(JArray(pool.invokeAll(tasks.asJava).asScala.map(_.get()).toList))
     } finally pool.shutdown()
   }
 
-  private def of(text: String, conf: org.apache.hadoop.conf.Configuration): JValue = try {
+  private def readOne(text: String, conf: org.apache.hadoop.conf.Configuration): JValue = try {
     val path = new Path(text)
     val status = path.getFileSystem(conf).getFileStatus(path)
     val reader = OrcFile.createReader(path, OrcFile.readerOptions(conf).maxLength(status.getLen))

@@ -34,12 +34,12 @@ object SlotDirectory {
   }
 
   /** The place of a slot: the last that does not begin behind it. */
-  def of(places: Array[SlotDirectory], slot: Long): SlotDirectory = {
-    var (low, high) = (0, places.length - 1)
+  def find(directories: Array[SlotDirectory], slot: Long): SlotDirectory = {
+    var (low, high) = (0, directories.length - 1)
     while (low < high) {
       val middle = (low + high + 1) >>> 1
-      if (places(middle).first <= slot) low = middle else high = middle - 1
+      if (directories(middle).first <= slot) low = middle else high = middle - 1
     }
-    places(low)
+    directories(low)
   }
 }

@@ -10,24 +10,24 @@ import org.apache.spark.unsafe.types.UTF8String
  * same: `hashing/hive_v1.py`, `hashing/hive_v2.py`. Generated code calls these methods by name.
  */
 sealed trait HiveHashCode extends Serializable {
-  def ofBoolean(value: Boolean): Int = if (value) 1 else 0
-  def ofByte(value: Byte): Int = value
-  def ofShort(value: Short): Int
-  def ofInt(value: Int): Int
-  def ofLong(value: Long): Int
-  def ofFloat(value: Float): Int
-  def ofDouble(value: Double): Int
-  def ofString(value: UTF8String): Int
-  def ofVarchar(value: UTF8String): Int
-  def ofChar(value: UTF8String): Int
-  def ofBinary(value: Array[Byte]): Int
-  def ofDecimal(value: Decimal): Int
+  def hashBoolean(value: Boolean): Int = if (value) 1 else 0
+  def hashByte(value: Byte): Int = value
+  def hashShort(value: Short): Int
+  def hashInt(value: Int): Int
+  def hashLong(value: Long): Int
+  def hashFloat(value: Float): Int
+  def hashDouble(value: Double): Int
+  def hashString(value: UTF8String): Int
+  def hashVarchar(value: UTF8String): Int
+  def hashChar(value: UTF8String): Int
+  def hashBinary(value: Array[Byte]): Int
+  def hashDecimal(value: Decimal): Int
   /** Microseconds since the epoch. */
-  def ofTimestamp(value: Long): Int
+  def hashTimestamp(value: Long): Int
 }
 
 object HiveHashCode {
-  def of(version: Int): HiveHashCode = if (version == 1) HiveHashCode1 else HiveHashCode2
+  def forVersion(version: Int): HiveHashCode = if (version == 1) HiveHashCode1 else HiveHashCode2
 
   /** Without zeros at the end behind the point. */
   private[parquetry] def shortened(value: Decimal): BigDecimal = {
@@ -46,14 +46,14 @@ object HiveHashCode {
 }
 
 object HiveHashCode1 extends HiveHashCode {
-  override def ofShort(value: Short): Int = value
-  override def ofInt(value: Int): Int = value
-  override def ofLong(value: Long): Int = (value ^ (value >>> 32)).toInt
-  override def ofFloat(value: Float): Int = java.lang.Float.floatToIntBits(value)
-  override def ofDouble(value: Double): Int = ofLong(java.lang.Double.doubleToLongBits(value))
-  override def ofString(value: UTF8String): Int = text(value, 0, 0)
-  override def ofVarchar(value: UTF8String): Int = text(value, 0, 1)
-  override def ofChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value), 1)
+  override def hashShort(value: Short): Int = value
+  override def hashInt(value: Int): Int = value
+  override def hashLong(value: Long): Int = (value ^ (value >>> 32)).toInt
+  override def hashFloat(value: Float): Int = java.lang.Float.floatToIntBits(value)
+  override def hashDouble(value: Double): Int = hashLong(java.lang.Double.doubleToLongBits(value))
+  override def hashString(value: UTF8String): Int = text(value, 0, 0)
+  override def hashVarchar(value: UTF8String): Int = text(value, 0, 1)
+  override def hashChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value), 1)
 
   private def text(value: UTF8String, without: Int, first: Int): Int = {
     val end = value.numBytes() - without
@@ -66,14 +66,14 @@ object HiveHashCode1 extends HiveHashCode {
     hash
   }
 
-  override def ofBinary(value: Array[Byte]): Int = java.util.Arrays.hashCode(value)
+  override def hashBinary(value: Array[Byte]): Int = java.util.Arrays.hashCode(value)
 
-  override def ofDecimal(value: Decimal): Int = HiveHashCode.shortened(value).hashCode()
+  override def hashDecimal(value: Decimal): Int = HiveHashCode.shortened(value).hashCode()
 
   private final val Day = 86400L
   private final val FirstGregorian = -141427L // 1582-10-15
 
-  override def ofTimestamp(value: Long): Int = {
+  override def hashTimestamp(value: Long): Int = {
     var seconds = Math.floorDiv(value, 1000000L)
     val nanos = Math.floorMod(value, 1000000L) * 1000
     val days = Math.floorDiv(seconds, Day)
@@ -82,31 +82,31 @@ object HiveHashCode1 extends HiveHashCode {
       val century = math.min(Math.floorMod(since, 146097L) / 36524, 3L)
       seconds += (3 * Math.floorDiv(since, 146097L) + century - 2) * Day
     }
-    ofLong((seconds << 30) | nanos)
+    hashLong((seconds << 30) | nanos)
   }
 }
 
 object HiveHashCode2 extends HiveHashCode {
-  override def ofShort(value: Short): Int = HiveMurmur.ofShort(value)
-  override def ofInt(value: Int): Int = HiveMurmur.ofInt(value)
-  override def ofLong(value: Long): Int = HiveMurmur.ofLong(value)
+  override def hashShort(value: Short): Int = HiveMurmur.hashShort(value)
+  override def hashInt(value: Int): Int = HiveMurmur.hashInt(value)
+  override def hashLong(value: Long): Int = HiveMurmur.hashLong(value)
 
   // the bits are taken for a number, and this becomes a float again
-  override def ofFloat(value: Float): Int =
-    HiveMurmur.ofInt(java.lang.Float.floatToIntBits(java.lang.Float.floatToIntBits(value).toFloat))
-  override def ofDouble(value: Double): Int =
-    HiveMurmur.ofLong(java.lang.Double.doubleToLongBits(java.lang.Double.doubleToLongBits(value).toDouble))
+  override def hashFloat(value: Float): Int =
+    HiveMurmur.hashInt(java.lang.Float.floatToIntBits(java.lang.Float.floatToIntBits(value).toFloat))
+  override def hashDouble(value: Double): Int =
+    HiveMurmur.hashLong(java.lang.Double.doubleToLongBits(java.lang.Double.doubleToLongBits(value).toDouble))
 
-  override def ofString(value: UTF8String): Int = text(value, 0)
-  override def ofVarchar(value: UTF8String): Int = text(value, 0)
-  override def ofChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value))
+  override def hashString(value: UTF8String): Int = text(value, 0)
+  override def hashVarchar(value: UTF8String): Int = text(value, 0)
+  override def hashChar(value: UTF8String): Int = text(value, HiveHashCode.blanks(value))
   private def text(value: UTF8String, without: Int): Int =
-    HiveMurmur.ofBytes(value.getBaseObject, value.getBaseOffset, value.numBytes() - without)
+    HiveMurmur.hashBytes(value.getBaseObject, value.getBaseOffset, value.numBytes() - without)
 
-  override def ofBinary(value: Array[Byte]): Int = HiveMurmur.ofBytes(value)
+  override def hashBinary(value: Array[Byte]): Int = HiveMurmur.hashBytes(value)
 
-  override def ofDecimal(value: Decimal): Int =
-    HiveMurmur.ofBytes(HiveHashCode.shortened(value).unscaledValue().toByteArray)
+  override def hashDecimal(value: Decimal): Int =
+    HiveMurmur.hashBytes(HiveHashCode.shortened(value).unscaledValue().toByteArray)
 
-  override def ofTimestamp(value: Long): Int = HiveTimestamp.hash(value)
+  override def hashTimestamp(value: Long): Int = HiveTimestamp.hash(value)
 }

@@ -18,14 +18,14 @@ object HiveMurmur {
     third ^ (third >>> 16)
   }
 
-  def ofShort(value: Short): Int = finished(Seed ^ scrambled((value >> 8) ^ (value.toByte << 8)), 2)
-  def ofInt(value: Int): Int = finished(taken(Seed, Integer.reverseBytes(value)), 4)
-  def ofLong(value: Long): Int =
+  def hashShort(value: Short): Int = finished(Seed ^ scrambled((value >> 8) ^ (value.toByte << 8)), 2)
+  def hashInt(value: Int): Int = finished(taken(Seed, Integer.reverseBytes(value)), 4)
+  def hashLong(value: Long): Int =
     finished(taken(taken(Seed, Integer.reverseBytes((value >>> 32).toInt)), Integer.reverseBytes(value.toInt)), 8)
 
-  def ofBytes(bytes: Array[Byte]): Int = ofBytes(bytes, bytes.length)
-  def ofBytes(bytes: Array[Byte], length: Int): Int = ofBytes(bytes, Platform.BYTE_ARRAY_OFFSET, length)
-  def ofBytes(base: AnyRef, offset: Long, length: Int): Int = {
+  def hashBytes(bytes: Array[Byte]): Int = hashBytes(bytes, bytes.length)
+  def hashBytes(bytes: Array[Byte], length: Int): Int = hashBytes(bytes, Platform.BYTE_ARRAY_OFFSET, length)
+  def hashBytes(base: AnyRef, offset: Long, length: Int): Int = {
     val whole = length & ~3
     var hash = Seed
     var i = 0

@@ -9,13 +9,13 @@ object HiveTimestamp {
     val nanos = Math.floorMod(micros, 1000000L).toInt * 1000
     val far = seconds < 0 || seconds > Low31
     val first = (seconds & Low31).toInt
-    if (!far && nanos == 0) return HiveMurmur.ofInt(first)
+    if (!far && nanos == 0) return HiveMurmur.hashInt(first)
     val bytes = new Array[Byte](16)
     put(bytes, 0, first | 0x80000000, 4)
     val digits = backwards(nanos)
     var end = number(bytes, 4, if (far) ~digits else digits)
     if (far) end = number(bytes, end, seconds >> 31)
-    HiveMurmur.ofBytes(bytes, end)
+    HiveMurmur.hashBytes(bytes, end)
   }
 
   /** The nine digits of nanoseconds, the last one first. */

@@ -23,19 +23,19 @@ object ValueHash {
 
   /** The name of the method of `HiveHashCode` for values of a type that is not nested. */
   private def method(t: DataType): Option[String] = t match {
-    case BooleanType => Some("ofBoolean")
-    case ByteType => Some("ofByte")
-    case ShortType => Some("ofShort")
-    case IntegerType | DateType => Some("ofInt")
-    case LongType => Some("ofLong")
-    case FloatType => Some("ofFloat")
-    case DoubleType => Some("ofDouble")
-    case _: CharType => Some("ofChar")
-    case _: VarcharType => Some("ofVarchar")
-    case s: StringType if s.supportsBinaryEquality => Some("ofString")
-    case BinaryType => Some("ofBinary")
-    case _: DecimalType => Some("ofDecimal")
-    case TimestampType | TimestampNTZType => Some("ofTimestamp")
+    case BooleanType => Some("hashBoolean")
+    case ByteType => Some("hashByte")
+    case ShortType => Some("hashShort")
+    case IntegerType | DateType => Some("hashInt")
+    case LongType => Some("hashLong")
+    case FloatType => Some("hashFloat")
+    case DoubleType => Some("hashDouble")
+    case _: CharType => Some("hashChar")
+    case _: VarcharType => Some("hashVarchar")
+    case s: StringType if s.supportsBinaryEquality => Some("hashString")
+    case BinaryType => Some("hashBinary")
+    case _: DecimalType => Some("hashDecimal")
+    case TimestampType | TimestampNTZType => Some("hashTimestamp")
     case NullType => Some("")
     case _ => None
   }
@@ -43,26 +43,26 @@ object ValueHash {
   /** Java code of the hash of a value other than NULL in a variable; of nested types it calls what walks through them. */
   def code(version: Int, t: DataType, value: String, ctx: CodegenContext): String = method(t) match {
     case Some("") => "0"
-    case Some(name) => s"${HiveHashCode.of(version).getClass.getName.stripSuffix("$")}.$name($value)"
+    case Some(name) => s"${HiveHashCode.forVersion(version).getClass.getName.stripSuffix("$")}.$name($value)"
     case None => s"${ctx.addReferenceObj("hash", apply(version, t), classOf[ValueHash].getName)}.of($value)"
   }
 
   def apply(version: Int, t: DataType): ValueHash = {
-    val hash = HiveHashCode.of(version)
+    val hash = HiveHashCode.forVersion(version)
     t match {
-      case BooleanType => (row, i) => hash.ofBoolean(row.getBoolean(i))
-      case ByteType => (row, i) => hash.ofByte(row.getByte(i))
-      case ShortType => (row, i) => hash.ofShort(row.getShort(i))
-      case IntegerType | DateType => (row, i) => hash.ofInt(row.getInt(i))
-      case LongType => (row, i) => hash.ofLong(row.getLong(i))
-      case FloatType => (row, i) => hash.ofFloat(row.getFloat(i))
-      case DoubleType => (row, i) => hash.ofDouble(row.getDouble(i))
-      case _: CharType => (row, i) => hash.ofChar(row.getUTF8String(i))
-      case _: VarcharType => (row, i) => hash.ofVarchar(row.getUTF8String(i))
-      case _: StringType => (row, i) => hash.ofString(row.getUTF8String(i))
-      case BinaryType => (row, i) => hash.ofBinary(row.getBinary(i))
-      case d: DecimalType => (row, i) => hash.ofDecimal(row.getDecimal(i, d.precision, d.scale))
-      case TimestampType | TimestampNTZType => (row, i) => hash.ofTimestamp(row.getLong(i))
+      case BooleanType => (row, i) => hash.hashBoolean(row.getBoolean(i))
+      case ByteType => (row, i) => hash.hashByte(row.getByte(i))
+      case ShortType => (row, i) => hash.hashShort(row.getShort(i))
+      case IntegerType | DateType => (row, i) => hash.hashInt(row.getInt(i))
+      case LongType => (row, i) => hash.hashLong(row.getLong(i))
+      case FloatType => (row, i) => hash.hashFloat(row.getFloat(i))
+      case DoubleType => (row, i) => hash.hashDouble(row.getDouble(i))
+      case _: CharType => (row, i) => hash.hashChar(row.getUTF8String(i))
+      case _: VarcharType => (row, i) => hash.hashVarchar(row.getUTF8String(i))
+      case _: StringType => (row, i) => hash.hashString(row.getUTF8String(i))
+      case BinaryType => (row, i) => hash.hashBinary(row.getBinary(i))
+      case d: DecimalType => (row, i) => hash.hashDecimal(row.getDecimal(i, d.precision, d.scale))
+      case TimestampType | TimestampNTZType => (row, i) => hash.hashTimestamp(row.getLong(i))
       case NullType => (_, _) => 0
       case StructType(fields) => struct(fields.map(f => apply(version, f.dataType)))
       case ArrayType(element, _) => array(apply(version, element))

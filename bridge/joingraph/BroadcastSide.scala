@@ -6,7 +6,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Which side of a join Spark is going to broadcast, by its hints and then by the sizes, as in Spark's own choice of a join. */
 object BroadcastSide extends JoinSelectionHelper {
-  def of(join: Join): Option[BuildSide] = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
+  def find(join: Join): Option[BuildSide] = getBroadcastBuildSide(join, hintOnly = true, SQLConf.get)
     .orElse(if (otherwise(join.hint)) None else getBroadcastBuildSide(join, hintOnly = false, SQLConf.get))
 
   /** Whether a hint has Spark join in another way, whatever the sizes. */

@@ -79,7 +79,7 @@ object KeyRangeFromFiles extends PredicateHelper {
   /** A join that leaves out partitions, if what it is with is broadcast: then Spark finds the broadcast again. */
   private def within(join: Join, side: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
     val other = if (join.left eq side) join.right else join.left
-    val there = BroadcastSide.of(join).exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
+    val there = BroadcastSide.find(join).exists(_ == (if (join.left eq side) BuildRight else BuildLeft))
     val ofPartitions = join.condition.exists(e =>
       e.references.subsetOf(found.plan.outputSet ++ other.outputSet) && JoinRanges.total(e))
     val leavesOut = join.joinType == Inner || (join.joinType == LeftSemi && (join.left eq side))

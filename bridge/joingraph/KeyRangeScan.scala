@@ -5,7 +5,7 @@ import org.json4s._
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.parquetry.metadata.{GivenRows, PagesReaderFactory}
+import org.apache.spark.sql.parquetry.metadata.{MaterialisedRows, PagesReaderFactory}
 import org.apache.spark.sql.parquetry.protocol.{Answers, Json}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, RuntimeValues}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
@@ -35,7 +35,7 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   /** Told without a look at what is found: before there are values, that would be the ends of all partitions. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
   override def toBatch: Batch = this
-  override def planInputPartitions(): Array[InputPartition] = Array(GivenRows(Answers.rows(of.table.ref.ask("file_ends",
+  override def planInputPartitions(): Array[InputPartition] = Array(MaterialisedRows(Answers.rows(of.table.ref.ask("file_ends",
     of.table.identity ++ Seq[JField](
       "predicates" -> JArray(of.asked.toList),
       "joined" -> JArray(of.planTimeValues.toList),

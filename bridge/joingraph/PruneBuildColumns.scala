@@ -18,7 +18,7 @@ object PruneBuildColumns {
     case filter @ Filter(condition, child) => filter.copy(child = of(child, needed ++ condition.references))
     case join: Join =>
       val wanted = needed ++ AttributeSet.fromAttributeSets(join.condition.map(_.references).toSeq)
-      val broadcast = BroadcastSide.of(join)
+      val broadcast = BroadcastSide.find(join)
       join.copy(
         left = if (broadcast.contains(BuildLeft)) join.left else of(join.left, wanted),
         right = if (broadcast.contains(BuildRight)) join.right else of(join.right, wanted))

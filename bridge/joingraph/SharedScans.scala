@@ -51,7 +51,7 @@ class SharedScans(plan: LogicalPlan) {
   /** How a side of a join is exchanged, if it is: whether as a broadcast, and by which of its columns, told by their places. */
   private def exchanged(side: LogicalPlan, above: LogicalPlan): Option[(Boolean, Seq[Expression])] = above match {
     case join: Join => ExtractEquiJoinKeys.unapply(join).flatMap { case (_, leftKeys, rightKeys, _, _, left, _, _) =>
-      val build = BroadcastSide.of(join)
+      val build = BroadcastSide.find(join)
       val (keys, own) = if (left eq side) (leftKeys, BuildLeft) else (rightKeys, BuildRight)
       Option.when(build.forall(_ == own))(build.isDefined -> keys.map(_.transform {
         case column: Attribute => BoundReference(side.output.indexWhere(_.exprId == column.exprId), column.dataType, nullable = true)

@@ -17,8 +17,8 @@ trait RowsPartition extends InputPartition {
 }
 
 /** Rows that are at hand. */
-case class GivenRows(given: Array[InternalRow]) extends RowsPartition {
-  override def rows: Iterator[InternalRow] = given.iterator
+case class MaterialisedRows(values: Array[InternalRow]) extends RowsPartition {
+  override def rows: Iterator[InternalRow] = values.iterator
 }
 
 /** The rows of a metadata table, which the planner is asked for page by page: there may be a million. */

@@ -51,7 +51,7 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table 
           else Option.when(!SparkSession.active.sparkContext.isLocal)(rows)
         given match {
           case Some(rows) if first.pushed.isEmpty => new RowsScan(answer.schema, rows, text)
-          case Some(rows) => new PagesScan(GivenRows(rows), answer.schema, text) // of rows at hand EXPLAIN tells nothing
+          case Some(rows) => new PagesScan(MaterialisedRows(rows), answer.schema, text) // of rows at hand EXPLAIN tells nothing
           case None => new PagesScan(pages, answer.schema, text)
         }
       }

@@ -27,7 +27,7 @@ object EvaluatedPartitionPredicates {
    */
   def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
     conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
-      PushedPredicate(condition, v.told, v.exact || v.condition.getTagValue(follows).isDefined)
+      PushedPredicate(condition, v.encoded, v.exact || v.condition.getTagValue(follows).isDefined)
     }
 
   /**
@@ -40,7 +40,7 @@ object EvaluatedPartitionPredicates {
   case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
     def exact: Boolean = failure.isEmpty
     /** The condition as the planner is told it, with the values for which it holds; NULL if these are all. */
-    def told: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
+    def encoded: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
   }
 
   /** The values for which each of some conditions holds, which are about partition columns alone (see `PartitionPredicates.evaluable`). */

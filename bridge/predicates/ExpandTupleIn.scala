@@ -18,9 +18,9 @@ object ExpandTupleIn extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case f @ Filter(condition, DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _)) =>
       val found = condition.transform {
-        case e @ In(Columns(columns), list) if ofFiles(columns, table) => byColumns(columns, list.map(values), e)
-        case e @ InSet(Columns(columns), set) if ofFiles(columns, table) =>
-          byColumns(columns, set.toSeq.map(row => of(row, e.child.dataType)), e)
+        case e @ In(Columns(columns), list) if areInFiles(columns, table) => byColumns(columns, list.map(values), e)
+        case e @ InSet(Columns(columns), set) if areInFiles(columns, table) =>
+          byColumns(columns, set.toSeq.map(row => literals(row, e.child.dataType)), e)
       }
       if (found fastEquals condition) f else f.copy(condition = found)
   }
@@ -34,19 +34,19 @@ object ExpandTupleIn extends Rule[LogicalPlan] {
     }
   }
 
-  private def ofFiles(columns: Seq[Attribute], table: ParquetryTable): Boolean =
+  private def areInFiles(columns: Seq[Attribute], table: ParquetryTable): Boolean =
     columns.exists(a => !table.partitionColumns.contains(a.name))
 
   /** The literals of a tuple; None: it is something else, or NULL as a whole. */
   private def values(e: Expression): Option[Seq[Literal]] = e match {
-    case Literal(row, type_) => of(row, type_)
+    case Literal(row, type_) => literals(row, type_)
     case struct: CreateNamedStruct =>
       val found = struct.valExprs.collect { case l: Literal => l }
       if (found.length == struct.valExprs.length) Some(found) else None
     case _ => None
   }
 
-  private def of(row: Any, type_ : Any): Option[Seq[Literal]] = (row, type_) match {
+  private def literals(row: Any, type_ : Any): Option[Seq[Literal]] = (row, type_) match {
     case (row: InternalRow, struct: StructType) =>
       Some(struct.fields.indices.map(i => Literal(row.get(i, struct(i).dataType), struct(i).dataType)))
     case _ => None

@@ -26,9 +26,9 @@ case class Membership(of: Expression, values: Set[Any]) {
 
 object Membership {
   def unapply(e: Expression): Option[Membership] = e match {
-    case found: InSubqueryExec => found.values().map(values => of(found.child, values.toSet))
-    case InSet(child, values) if child.dataType.isInstanceOf[AtomicType] => Some(of(child, values))
+    case found: InSubqueryExec => found.values().map(values => withoutNulls(found.child, values.toSet))
+    case InSet(child, values) if child.dataType.isInstanceOf[AtomicType] => Some(withoutNulls(child, values))
     case _ => None
   }
-  private def of(child: Expression, values: Set[Any]): Membership = Membership(child, values - null)
+  private def withoutNulls(child: Expression, values: Set[Any]): Membership = Membership(child, values - null)
 }

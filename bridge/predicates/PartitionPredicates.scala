@@ -28,16 +28,16 @@ object PartitionPredicates extends PredicateHelper {
     case And(left, right) => plain(left) && plain(right)
     case Or(left, right) => plain(left) && plain(right)
     case Not(child) => plain(child)
-    case comparison: BinaryComparison => ofOneColumn(comparison)
-    case match_ : StringPredicate => ofOneColumn(match_)
-    case in: In => ofOneColumn(in)
+    case comparison: BinaryComparison => readsOneColumn(comparison)
+    case match_ : StringPredicate => readsOneColumn(match_)
+    case in: In => readsOneColumn(in)
     case InSet(value, _) => isOperand(value)
     case IsNull(value) => isOperand(value)
     case IsNotNull(value) => isOperand(value)
     case other => isOperand(other)
   }
   private def isOperand(e: Expression): Boolean = e.isInstanceOf[Attribute] || e.foldable // what is not folded yet will be
-  private def ofOneColumn(e: Expression): Boolean =
+  private def readsOneColumn(e: Expression): Boolean =
     e.children.forall(isOperand) && e.children.count(_.isInstanceOf[Attribute]) <= 1
 
   def aliases(below: Project): AttributeMap[Alias] = getAliasMap(below)

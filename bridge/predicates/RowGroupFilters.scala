@@ -18,7 +18,7 @@ object RowGroupFilters {
     pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
 
   /** What values that a join has found leave of row groups. */
-  def found(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
+  def fromRanges(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
     val column = Expressions.column(Schemas.quoted(range.column))
     val dataType = table.logical(range.column).dataType match {
       case _: VarcharType => StringType // Spark would refuse values of the other side that are longer than the column's may be

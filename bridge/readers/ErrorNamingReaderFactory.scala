@@ -60,6 +60,6 @@ class ErrorNamingReaderFactory(inner: PartitionReaderFactory, table: String, rem
 }
 
 object ErrorNamingReaderFactory {
-  def of(inner: PartitionReaderFactory, table: ParquetryTable): PartitionReaderFactory =
+  def wrap(inner: PartitionReaderFactory, table: ParquetryTable): PartitionReaderFactory =
     new ErrorNamingReaderFactory(inner, table.name(), table.sync)
 }

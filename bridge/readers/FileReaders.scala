@@ -23,9 +23,9 @@ import org.apache.spark.util.SerializableConfiguration
 class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema: StructType, dataSchema: StructType,
     hidden: HiddenColumns, options: CaseInsensitiveStringMap) {
   // Each sends the settings of the file systems to the executors.
-  private lazy val unconditional = sparks()
+  private lazy val unconditional = sparkReaders()
   /** For whatever conditions. */
-  private lazy val conditional = sparks()
+  private lazy val conditional = sparkReaders()
 
   /**
    * The session's settings; but Parquet columns are read in batches where any has a default. Where a file lacks two columns, Spark's reader
@@ -49,15 +49,15 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   private lazy val columns = StructType(
     Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
   /** The defaults that Spark's readers of batches cannot fill in, by the places of their columns. */
-  private lazy val defaults = FilledDefaults.of(columns)
+  private lazy val defaults = FilledDefaults.fromSchema(columns)
   private lazy val read = FilledDefaults.without(columns, defaults.keySet)
   // readers go by place, and ORC's would convert a column of the same name that files hold, too
   private lazy val inPath = StructType(
     (partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
 
-  private def sparks(): PartitionReaderFactory = {
+  private def sparkReaders(): PartitionReaderFactory = {
     val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
-    val hadoop = ReaderSettings.of(session)
+    val hadoop = ReaderSettings.fromSession(session)
     val readers = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
         case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)
@@ -96,7 +96,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
-        (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new SharedSettings(parquet.broadcastedConf), changed) else Seq(changed))
+        (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new BroadcastSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
         // it takes conditions by the session's rule, and of two fields within a struct that its files name alike would judge the other
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups

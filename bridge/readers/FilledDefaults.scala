@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.types.{UTF8String, VariantVal}
  */
 object FilledDefaults {
   /** The defaults to fill in, by the places of their columns. */
-  def of(columns: StructType): Map[Int, Any] =
+  def fromSchema(columns: StructType): Map[Int, Any] =
     if (!columns.exists(_.getExistenceDefaultValue().isDefined)) Map.empty
     else ResolveDefaultColumns.existenceDefaultValues(columns).zipWithIndex.collect { case (value, i) if value != null && isSpoiled(columns(i).dataType, value) => i -> value }.toMap
 

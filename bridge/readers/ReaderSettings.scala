@@ -21,7 +21,7 @@ object ReaderSettings {
   }
 
   /** Those of a session, but for what YARN and MapReduce ship and nobody has changed. */
-  def of(session: SparkSession): Configuration = {
+  def fromSession(session: SparkSession): Configuration = {
     val (all, some) = (session.sessionState.newHadoopConf(), new Configuration(false))
     some.setClassLoader(all.getClassLoader)
     all.asScala.filterNot(setting => ofOthers.get(setting.getKey).contains(setting.getValue))
@@ -34,7 +34,7 @@ object ReaderSettings {
  * Has all readers of an executor share one copy of their settings: Spark's make one for each file unless it is of this class, which takes
  * a sixth of the time that a file of some thousand rows needs. Not for readers with conditions, which they write into their copy.
  */
-class SharedSettings(settings: Broadcast[SerializableConfiguration]) extends BeforeReading {
+class BroadcastSettings(settings: Broadcast[SerializableConfiguration]) extends BeforeReading {
   override def apply(partition: InputPartition): Unit = {
     val sent = settings.value
     sent.synchronized(if (!sent.value.isInstanceOf[JobConf]) sent.value = new JobConf(sent.value))

@@ -18,12 +18,12 @@ class RuntimeFilterPartition(index: Int, files: Array[PartitionedFile], override
 
 /** The scan's reader factory, except for partitions that have their own. */
 class RuntimeFilterReaders(inner: PartitionReaderFactory) extends PartitionReaderFactory {
-  override def supportColumnarReads(partition: InputPartition): Boolean = of(partition).supportColumnarReads(partition)
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = of(partition).createReader(partition)
+  override def supportColumnarReads(partition: InputPartition): Boolean = factoryOf(partition).supportColumnarReads(partition)
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = factoryOf(partition).createReader(partition)
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    of(partition).createColumnarReader(partition)
+    factoryOf(partition).createColumnarReader(partition)
 
-  private def of(partition: InputPartition): PartitionReaderFactory = partition match {
+  private def factoryOf(partition: InputPartition): PartitionReaderFactory = partition match {
     case own: HasReaders => own.readers.getOrElse(inner)
     case _ => inner
   }

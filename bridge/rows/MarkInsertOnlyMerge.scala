@@ -11,7 +11,7 @@ object MarkInsertOnlyMerge extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     plan match {
       case InsertOnlyMerge(DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _), _, Some(write: ParquetryWrite), Some(query)) =>
-        write.searchedBy = Some(RecordMergeSearch.ofInserts(table, query))
+        write.searchedBy = Some(RecordMergeSearch.insertColumns(table, query))
       case _ =>
     }
     Nil

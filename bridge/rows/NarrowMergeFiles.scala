@@ -57,15 +57,15 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
   }
 
   private def narrowed(r: ReplaceData, relation: DataSourceV2Relation, rows: MergeRows, matches: Matches): LogicalPlan = {
-    val ofMatched = anyOf(rows.matchedInstructions)
-    val ofOthers = anyOf(rows.notMatchedBySourceInstructions)
-    def changed = or(matches.exist(ofMatched), and(matches.none, ofOthers))
+    val matchedCondition = anyOf(rows.matchedInstructions)
+    val unmatchedCondition = anyOf(rows.notMatchedBySourceInstructions)
+    def changed = or(matches.exist(matchedCondition), and(matches.none, unmatchedCondition))
     def looked(condition: Expression) = Some(condition).filter(_ != TrueLiteral)
-    if (ofMatched == TrueLiteral) // whatever matches is changed
-      if (ofOthers == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, ofOthers)))
+    if (matchedCondition == TrueLiteral) // whatever matches is changed
+      if (unmatchedCondition == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, unmatchedCondition)))
     else if (rows.notMatchedInstructions.isEmpty) r.copy(groupFilterCondition = looked(changed))
     else {
-      val read = r.copy(groupFilterCondition = if (ofOthers == FalseLiteral) r.groupFilterCondition else looked(or(matches.exist, ofOthers)))
+      val read = r.copy(groupFilterCondition = if (unmatchedCondition == FalseLiteral) r.groupFilterCondition else looked(or(matches.exist, unmatchedCondition)))
       val ready = PadRowConditions(ExpandRowConditions(r.copy(groupFilterCondition = Some(changed)))).asInstanceOf[ReplaceData]
       read.copy(query = RowsOfChangedFiles(r.query, files(relation, ready.groupFilterCondition.get)))
     }

@@ -24,7 +24,7 @@ object RecordMergeSearch extends Rule[LogicalPlan] {
       case r: ReplaceData if GuardRowConditions.isOurs(r) =>
         val operation = r.operation.asInstanceOf[RowsOperation]
         operation.searchedBy = r.query.collectFirst { case m: MergeRows => m }.filter(_.notMatchedInstructions.nonEmpty).flatMap {
-          case m @ MergeRows(_, _, _, _, _, _, _, Join(target, _, _, Some(on), _)) => Some(by(operation.table, target, on, inserted(m)))
+          case m @ MergeRows(_, _, _, _, _, _, _, Join(target, _, _, Some(on), _)) => Some(searchColumns(operation.table, target, on, inserted(m)))
           case _ => None
         }
       case _ =>
@@ -33,16 +33,16 @@ object RecordMergeSearch extends Rule[LogicalPlan] {
   }
 
   /** Of a MERGE that inserts alone, which Spark plans as an append. */
-  def ofInserts(table: ParquetryTable, query: LogicalPlan): Seq[String] = query.collectFirst {
+  def insertColumns(table: ParquetryTable, query: LogicalPlan): Seq[String] = query.collectFirst {
     case p @ Project(values, Join(_, target, LeftAnti, Some(on), _)) =>
-      by(table, target, on, Seq(p.output.map(_.name).zip(values.map { case Alias(value, _) => value; case other => other }).toMap))
-    case m @ MergeRows(_, _, _, _, _, _, _, Join(_, target, LeftAnti, Some(on), _)) => by(table, target, on, inserted(m))
+      searchColumns(table, target, on, Seq(p.output.map(_.name).zip(values.map { case Alias(value, _) => value; case other => other }).toMap))
+    case m @ MergeRows(_, _, _, _, _, _, _, Join(_, target, LeftAnti, Some(on), _)) => searchColumns(table, target, on, inserted(m))
   }.getOrElse(Nil)
 
   private def inserted(rows: MergeRows): Seq[Map[String, Expression]] =
     rows.notMatchedInstructions.flatMap(_.outputs).map(values => rows.output.map(_.name).zip(values).toMap)
 
-  private def by(table: ParquetryTable, target: LogicalPlan, on: Expression, inserted: Seq[Map[String, Expression]]): Seq[String] = {
+  private def searchColumns(table: ParquetryTable, target: LogicalPlan, on: Expression, inserted: Seq[Map[String, Expression]]): Seq[String] = {
     val columns = target.output.filter(a => table.partitionColumns.contains(a.name))
     val compared = PartitionPredicates.conjuncts(on).flatMap {
       case EqualTo(left, right) => Seq(left -> right, right -> left)
@@ -61,5 +61,5 @@ object RecordMergeSearch extends Rule[LogicalPlan] {
     case checked: CheckOverflowInTableInsert => narrow(checked.child)
     case other => other
   }
-  private def whole(of: DataType) = of.isInstanceOf[IntegralType]
+  private def whole(dataType: DataType) = dataType.isInstanceOf[IntegralType]
 }

@@ -85,7 +85,7 @@ object PlanTimeValues extends PredicateHelper {
   private def tree(source: KeySource, values: Set[Any]): Option[JValue] = source.key match {
     case column: AttributeReference => Some(in(source, column, values))
     case _ if source.ofPartitions =>
-      EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions, Seq(InSet(source.key, values))).headOption.map(_.told)
+      EvaluatedPartitionPredicates.values(source.scan.table, source.scan.planTimeConditions, Seq(InSet(source.key, values))).headOption.map(_.encoded)
     case key => source.widened.map { case (column, back) =>
       in(source, column, values.map(value => back(Literal(value, key.dataType)).eval()) - null)
     }

@@ -52,7 +52,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   private def direct(join: Join): Unit = {
     val equal = join match {
       case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
-        val broadcast = BroadcastSide.of(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
+        val broadcast = BroadcastSide.find(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
         for (place <- leftKeys.indices) {
           of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
           of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))

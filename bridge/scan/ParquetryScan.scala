@@ -164,7 +164,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     planned.find(_._1 eq answer).map(_._2).getOrElse {
       val files = buckets.fold[Array[FilePartition]](
         pieces(answer).mixed)(_ => FileSplits.narrowed(byBucket, answer).toArray)
-      val found = RowGroupFilters.found(answer.rowGroups, table) match {
+      val found = RowGroupFilters.fromRanges(answer.rowGroups, table) match {
         case Array() => files.toArray[InputPartition]
         case filters =>
           val own = readers.factory(rowGroupFilters ++ filters)
@@ -188,7 +188,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private lazy val factory: PartitionReaderFactory = {
     val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    ErrorNamingReaderFactory.of(chosen, table)
+    ErrorNamingReaderFactory.wrap(chosen, table)
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)

@@ -97,7 +97,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     val understood = sent.zip(narrowed.fold(Seq.empty[Boolean])(_.answer.again)).collect { case (filter, false) => filter }
     val others = filters.filter(filter => !understood.exists(_._1 eq filter) && PartitionPredicates.decides(table, filter))
     val evaluated = others.zip(
-      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ understood.map(_._2), others).map(_.told))
+      EvaluatedPartitionPredicates.values(table, request.planTimeConditions ++ understood.map(_._2), others).map(_.encoded))
     val (all, last) =
       if (evaluated.isEmpty) (sent, narrowed)
       else (understood ++ evaluated, Some(narrowBy((understood ++ evaluated).map(_._2))))

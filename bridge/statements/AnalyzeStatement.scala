@@ -14,15 +14,15 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 object AnalyzeStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case AnalyzeTable(ResolvedTable(_, ident, t: ParquetryTable, _), spec, _) =>
-      known(t.ref, ident.namespace(), Seq(ident.name()), "partition_columns" -> Json.strings(spec.keys))
+      analyze(t.ref, ident.namespace(), Seq(ident.name()), "partition_columns" -> Json.strings(spec.keys))
     case AnalyzeColumn(ResolvedTable(_, ident, t: ParquetryTable, _), names, _) =>
-      known(t.ref, ident.namespace(), Seq(ident.name()), "columns" -> Json.strings(names.getOrElse(Nil)))
+      analyze(t.ref, ident.namespace(), Seq(ident.name()), "columns" -> Json.strings(names.getOrElse(Nil)))
     case AnalyzeTables(ResolvedNamespace(catalog: PlannerCatalog, namespace, _), _) =>
       val all = catalog.listTables(namespace.toArray).map(_.name())
-      known(catalog.reference, namespace.toArray, all.toSeq)
+      analyze(catalog.reference, namespace.toArray, all.toSeq)
   }
 
-  private def known(ref: CatalogRef, namespace: Array[String], names: Seq[String], more: JField*): LogicalPlan = {
+  private def analyze(ref: CatalogRef, namespace: Array[String], names: Seq[String], more: JField*): LogicalPlan = {
     val answer = Answers.called(
       ref.ask("analyze", Seq[JField]("namespace" -> Json.strings(namespace), "names" -> Json.strings(names)) ++ more: _*))
     LocalRelation(toAttributes(answer.schema), answer.rows.toSeq)

@@ -32,14 +32,14 @@ case class DescribeColumnCommand(table: ParquetryTable, column: Attribute, overr
   extends LeafRunnableCommand {
   override def producedAttributes: AttributeSet = super.producedAttributes + column // of the table, which is no child
   override def run(session: SparkSession): Seq[Row] = {
-    val told = DescribeColumnExec(output, column, isExtended = false, table).executeCollect().toSeq
+    val builtIn = DescribeColumnExec(output, column, isExtended = false, table).executeCollect().toSeq
     val toRow = CatalystTypeConverters.createToScalaConverter(DataTypeUtils.fromAttributes(output))
     val known = new KnownColumn(table, column.name)
     val values = Seq("min" -> known.least, "max" -> known.greatest, "num_nulls" -> known.nulls)
     val rows = // as of a column that was not analyzed, where nothing is known
       if (values.forall(_._2.isEmpty)) Nil
       else values ++ Seq("distinct_count", "avg_col_len", "max_col_len", "histogram").map(_ -> None)
-    told.map(toRow(_).asInstanceOf[Row]) ++ rows.map { case (name, value) => Row(name, value.getOrElse("NULL")) }
+    builtIn.map(toRow(_).asInstanceOf[Row]) ++ rows.map { case (name, value) => Row(name, value.getOrElse("NULL")) }
   }
 }
 

@@ -45,12 +45,12 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case w: V2WriteCommand => MergeSchemaOption.evolving(w, tableOf, analyzed)
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
-      other.resolveOperatorsDown { case i: InsertIntoStatement => withGivenValues(i) }
+      other.resolveOperatorsDown { case i: InsertIntoStatement => withStaticValues(i) }
   }
 
-  private def withGivenValues(insert: InsertIntoStatement): InsertIntoStatement = insert.table match {
+  private def withStaticValues(insert: InsertIntoStatement): InsertIntoStatement = insert.table match {
     case r @ UnresolvedRelation(CatalogAndIdentifier(_: PlannerCatalog, _), options, _) =>
-      insert.copy(table = r.copy(options = DynamicOverwrite.withGiven(options, insert)))
+      insert.copy(table = r.copy(options = DynamicOverwrite.withStaticValues(options, insert)))
     case _ => insert
   }
 
@@ -100,9 +100,9 @@ case class ShowFunctionsOf(
     catalog: String, user: Boolean, system: Boolean, pattern: Option[String], override val output: Seq[Attribute])
   extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
-    val sparks = ShowFunctionsCommand(SessionCatalog.DEFAULT_DATABASE, pattern, false, system, output)
+    val builtIn = ShowFunctionsCommand(SessionCatalog.DEFAULT_DATABASE, pattern, false, system, output)
     val ours = HashFunction.all.keys.toSeq.filter(name => pattern.forall(StringUtils.filterPattern(Seq(name), _).nonEmpty))
-    (if (system) sparks.run(session) else Nil) ++
+    (if (system) builtIn.run(session) else Nil) ++
       (if (user) ours.sorted.map(name => Row(s"${quoteIfNeeded(catalog)}.system.$name")) else Nil)
   }
 }

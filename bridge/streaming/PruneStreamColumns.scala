@@ -46,7 +46,7 @@ object PruneStreamColumns extends Rule[LogicalPlan] {
     val narrow = new NarrowScan(table, StructType(read.map(a => StructField(a.name, a.dataType, a.nullable, a.metadata))), pushed, scan)
     val byName = read.map(a => a.name -> a).toMap
     val leaf = r.copy(scan = narrow, output = narrow.readSchema().fieldNames.toSeq.map(byName),
-      stream = r.stream.asInstanceOf[TableStream].by(narrow))
+      stream = r.stream.asInstanceOf[TableStream].narrowedTo(narrow))
     // the reader gives columns of partitions last, wherever they stand in the table
     if (leaf.output == read) leaf else Project(read, leaf)
   }

@@ -44,7 +44,7 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   override def toString: String = scan.description()
 
   /** The same stream by another scan. */
-  def by(narrower: StreamScan): TableStream = new TableStream(narrower, checkpoint, Some(known))
+  def narrowedTo(narrower: StreamScan): TableStream = new TableStream(narrower, checkpoint, Some(known))
 
   private def ask(op: String, fields: JField*): JValue =
     table.ref.ask(op, table.identity ++ (Json.readOptions(options) +: fields): _*)

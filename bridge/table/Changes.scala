@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{DataType, Metadata, StructField, StructType}
 /** Changes of tables as the planner reads them. */
 object Changes {
   def described(c: TableChange): JValue = {
-    def of(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
+    def change(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
     def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
     // a type's own JSON says nothing of collations: they are in the metadata of the field
     def typed(t: DataType, default: ColumnDefaultValue = null): Seq[JField] = {
@@ -18,30 +18,30 @@ object Changes {
       val field = (Json.ofType(StructType(Seq(StructField("column", t, true, metadata)))) \ "fields")(0)
       Seq("type" -> (field \ "type"), "metadata" -> (field \ "metadata"))
     }
-    def place(p: ColumnPosition): JField = "position" -> (p match {
+    def position(p: ColumnPosition): JField = "position" -> (p match {
       case null => JNull
       case after: After => JString(after.column())
       case _ => JString("")
     })
     c match {
-      case s: SetProperty => of("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
-      case r: RemoveProperty => of("remove_property", "key" -> JString(r.property()))
+      case s: SetProperty => change("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
+      case r: RemoveProperty => change("remove_property", "key" -> JString(r.property()))
       case a: AddColumn =>
-        of("add_column", typed(a.dataType(), a.defaultValue()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
-          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), place(a.position())): _*)
-      case r: RenameColumn => of("rename_column", column(r), "to" -> JString(r.newName()))
-      case u: UpdateColumnType => of("update_type", typed(u.newDataType()) :+ column(u): _*)
-      case u: UpdateColumnNullability => of("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
-      case u: UpdateColumnComment => of("update_comment", column(u), "comment" -> JString(u.newComment()))
-      case u: UpdateColumnDefaultValue => of("update_default", column(u),
+        change("add_column", typed(a.dataType(), a.defaultValue()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
+          "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), position(a.position())): _*)
+      case r: RenameColumn => change("rename_column", column(r), "to" -> JString(r.newName()))
+      case u: UpdateColumnType => change("update_type", typed(u.newDataType()) :+ column(u): _*)
+      case u: UpdateColumnNullability => change("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
+      case u: UpdateColumnComment => change("update_comment", column(u), "comment" -> JString(u.newComment()))
+      case u: UpdateColumnDefaultValue => change("update_default", column(u),
         "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
-      case u: UpdateColumnPosition => of("update_position", column(u), place(u.position()))
-      case d: DeleteColumn => of("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
-      case c: ClusterBy => of("cluster_by", "columns" -> JArray(c.clusteringColumns().toList.map(r => Json.strings(r.fieldNames()))))
-      case a: AddConstraint => of("add_constraint", "constraint" -> Constraints.described(a.constraint()),
+      case u: UpdateColumnPosition => change("update_position", column(u), position(u.position()))
+      case d: DeleteColumn => change("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
+      case c: ClusterBy => change("cluster_by", "columns" -> JArray(c.clusteringColumns().toList.map(r => Json.strings(r.fieldNames()))))
+      case a: AddConstraint => change("add_constraint", "constraint" -> Constraints.described(a.constraint()),
         "version" -> Option(a.validatedTableVersion()).map(JString(_)).getOrElse(JNull))
-      case d: DropConstraint => of("drop_constraint", "name" -> JString(d.name()), "if_exists" -> JBool(d.ifExists()))
-      case other => of("other", "text" -> JString(other.getClass.getSimpleName))
+      case d: DropConstraint => change("drop_constraint", "name" -> JString(d.name()), "if_exists" -> JBool(d.ifExists()))
+      case other => change("other", "text" -> JString(other.getClass.getSimpleName))
     }
   }
 

@@ -25,7 +25,7 @@ object Constraints {
       "rely" -> JBool(c.rely()), "status" -> JString(c.validationStatus().name())) ++ fields)
   }
 
-  def of(c: ConstraintAnswer): Constraint = {
+  def fromAnswer(c: ConstraintAnswer): Constraint = {
     def references(paths: Seq[Seq[String]]): Array[NamedReference] = paths.map(LogicalExpressions.reference).toArray
     val status = ValidationStatus.valueOf(c.status)
     c.kind match {

@@ -20,11 +20,11 @@ object FieldIds {
   /** Whether it is Spark's comparison that asks for a table's columns. */
   def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(_.getClassName == comparison))
 
-  def of(logical: StructType, physical: StructType): StructType =
+  def added(logical: StructType, physical: StructType): StructType =
     StructType(logical.fields.zip(physical.fields).map { case (l, p) => l.copy(dataType = within(l.dataType, p.dataType)).withId(id(p.name)) })
 
   private def within(logical: DataType, physical: DataType): DataType = (logical, physical) match {
-    case (l: StructType, p: StructType) => of(l, p)
+    case (l: StructType, p: StructType) => added(l, p)
     case (l: ArrayType, p: ArrayType) => l.copy(elementType = within(l.elementType, p.elementType))
     case (l: MapType, p: MapType) => l.copy(keyType = within(l.keyType, p.keyType), valueType = within(l.valueType, p.valueType))
     case (l, _) => l

@@ -16,7 +16,7 @@ case class FileColumn(override val name: String) extends MetadataColumn {
 
 object FileColumn {
   /** No column of the table may be called so, in any letter case. */
-  def of(schema: StructType): FileColumn =
+  def fromSchema(schema: StructType): FileColumn =
     FileColumn(free("_file", schema))
 
   /** A name as it is, with as many underscores before it as no column has. */

@@ -22,7 +22,7 @@ object MetadataStruct {
     StructType((FileFormat.BASE_METADATA_FIELDS ++ rows).map(f => StructField(f.name, f.dataType, nullable = false)))
   }
 
-  def of(schema: StructType, format: String): MetadataStruct =
+  def fromSchema(schema: StructType, format: String): MetadataStruct =
     MetadataStruct(FileColumn.free(FileFormat.METADATA_NAME, schema), format != "orc")
 
   /** Whether readers count what a field holds, which differs from row to row. */

@@ -46,8 +46,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   val physical: StructType = answer.physical
   val partitionColumns: Seq[String] = answer.partitionColumns
   val format: String = answer.format
-  val fileColumn: FileColumn = FileColumn.of(logical)
-  val metadataStruct: MetadataStruct = MetadataStruct.of(logical, format)
+  val fileColumn: FileColumn = FileColumn.fromSchema(logical)
+  val metadataStruct: MetadataStruct = MetadataStruct.fromSchema(logical, format)
   override def metadataColumns(): Array[MetadataColumn] = Array(fileColumn, metadataStruct)
   /** Whether a reference is to one of these, or to a field of one. */
   def isHidden(r: NamedReference): Boolean = metadataColumns().exists(_.name() == r.fieldNames().head)
@@ -93,13 +93,13 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def version(): String = answer.version.toString
   override def schema(): StructType = logical // what was written before there were columns asks for it
   override def columns(): Array[Column] =
-    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.of(logical, physical), true)
+    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.added(logical, physical), true)
     else CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, of whose partitioning its columns alone are told. */
   def byColumns: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse())
-  override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.of).toArray
+  override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   /** The same for a scan: Spark evaluates no condition over the values of partitions of a table that is arranged by more than these. */
   def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true))

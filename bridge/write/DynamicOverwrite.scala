@@ -21,16 +21,16 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  */
 object DynamicOverwrite extends Rule[LogicalPlan] {
   val option = "parquetry.overwrite-partitions"
-  private val given = "parquetry.given-values" // Spark forgets what the clause gave
+  private val staticValuesOption = "parquetry.given-values" // Spark forgets what the clause gave
 
   /** The options of a relation with the values that a statement's PARTITION clause gives, if the mode would make a dynamic overwrite of it. */
-  def withGiven(options: CaseInsensitiveStringMap, insert: InsertIntoStatement): CaseInsensitiveStringMap = {
+  def withStaticValues(options: CaseInsensitiveStringMap, insert: InsertIntoStatement): CaseInsensitiveStringMap = {
     val spec = insert.partitionSpec
     val dynamic = SQLConf.get.partitionOverwriteMode == PartitionOverwriteMode.DYNAMIC
     if (!insert.overwrite || !dynamic || spec.isEmpty || spec.exists(_._2.isEmpty)) options
     else {
       val values = spec.toList.map { case (name, value) => name -> value.filter(_ != null).fold[JValue](JNull)(JString(_)) }
-      new CaseInsensitiveStringMap((options.asCaseSensitiveMap().asScala + (given -> compact(render(JObject(values))))).asJava)
+      new CaseInsensitiveStringMap((options.asCaseSensitiveMap().asScala + (staticValuesOption -> compact(render(JObject(values))))).asJava)
     }
   }
 
@@ -39,7 +39,7 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
         if o.resolved && r.table.isInstanceOf[ParquetryTable] =>
       val table = r.table.asInstanceOf[ParquetryTable]
       val said = r.options.asCaseSensitiveMap().asScala.toMap
-      val others = said.filterNot(_._1.equalsIgnoreCase(given))
+      val others = said.filterNot(_._1.equalsIgnoreCase(staticValuesOption))
       conditions(r).filter(_.length == table.partitionColumns.length) match {
         case Some(these) =>
           val relation = r.copy(options = new CaseInsensitiveStringMap(others.asJava))
@@ -54,7 +54,7 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
 
   /** The values given, each as Spark's condition of a static overwrite. */
   private def conditions(relation: DataSourceV2Relation): Option[Seq[Expression]] =
-    Option(relation.options.get(given)).map(parse(_)).collect { case JObject(values) =>
+    Option(relation.options.get(staticValuesOption)).map(parse(_)).collect { case JObject(values) =>
       val conf = SQLConf.get
       for ((name, value) <- values; column <- relation.output.find(a => conf.resolver(a.name, name))) yield {
         val text = value match { case JString(s) => s; case _ => null }

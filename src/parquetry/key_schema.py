@@ -25,7 +25,7 @@ from parquetry.keys import (
     field_count,
     join_fields,
 )
-from parquetry.types import HELD_BITS, ColumnType, Value
+from parquetry.types import STORED_BITS, ColumnType, Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class KeySchema:
     """The fields of a key in their order.
 
     >>> from parquetry.types import parse_type
-    >>> schema = KeySchema.of([('day', parse_type('int')), ('region', parse_type('string'))])
+    >>> schema = KeySchema.from_columns([('day', parse_type('int')), ('region', parse_type('string'))])
     >>> schema.decode(schema.encode((10, 'eu')))
     (10, 'eu')
     >>> schema.reordered((1, 0)).position('day')
@@ -88,7 +88,9 @@ class KeySchema:
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
-    def of(cls, columns: Iterable[tuple[str, ColumnType]], descending: Sequence[bool] = ()) -> KeySchema:
+    def from_columns(
+        cls, columns: Iterable[tuple[str, ColumnType]], descending: Sequence[bool] = ()
+    ) -> KeySchema:
         """Make a schema of columns.
 
         Args:
@@ -156,7 +158,7 @@ class KeySchema:
         """Return whether a key may have been made by this schema: before a REPLACE TABLE the table may have had another one.
 
         >>> from parquetry.types import parse_type
-        >>> numbers, texts = (KeySchema.of([('p', parse_type(name))]) for name in ('int', 'string'))
+        >>> numbers, texts = (KeySchema.from_columns([('p', parse_type(name))]) for name in ('int', 'string'))
         >>> numbers.fits(numbers.encode((7,))), numbers.fits(texts.encode(('seven',))), KeySchema(()).fits(b'')
         (True, False, True)
         """
@@ -171,11 +173,11 @@ class KeySchema:
         """Decode all values of many keys: in arrays where all fields are whole numbers and none is NULL.
 
         >>> from parquetry.types import parse_type
-        >>> schema = KeySchema.of([('h', parse_type('tinyint')), ('d', parse_type('date'))], [True, False])
+        >>> schema = KeySchema.from_columns([('h', parse_type('tinyint')), ('d', parse_type('date'))], [True, False])
         >>> schema.decode_all([schema.encode((-1, 20000)), schema.encode((7, -1))])
         [(-1, 20000), (7, -1)]
         """
-        widths = [HELD_BITS.get(field.type.name, 0) // 8 for field in self.fields]
+        widths = [STORED_BITS.get(field.type.name, 0) // 8 for field in self.fields]
         # A NULL is shorter than any number, so that keys of this length hold none.
         length = sum(widths) + (1 + TRAILER_WIDTH) * len(widths)
         if not widths or 0 in widths or set(map(len, keys)) != {length}:

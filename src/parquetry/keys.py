@@ -30,7 +30,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from parquetry.errors import ValueTypeError
-from parquetry.types import HELD_BITS, ColumnType, Value
+from parquetry.types import STORED_BITS, ColumnType, Value
 
 TRAILER_WIDTH = 4
 """Bytes of one entry of the trailer."""
@@ -40,7 +40,7 @@ VALUE_MARKER = b"\x01"
 INVERT = bytes(range(255, -1, -1))
 """A table for `bytes.translate` that turns a field round, to descending and back."""
 
-_INTEGER_WIDTH = {name: bits // 8 for name, bits in HELD_BITS.items()}
+_INTEGER_WIDTH = {name: bits // 8 for name, bits in STORED_BITS.items()}
 _FIXED_WIDTH = {"boolean": 2, "float": 5, "double": 9} | {
     name: width + 1 for name, width in _INTEGER_WIDTH.items()
 }

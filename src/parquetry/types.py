@@ -27,7 +27,7 @@ Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
 
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 """Width of each integer type, in bits."""
-HELD_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64} | INTERVAL_BITS
+STORED_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64} | INTERVAL_BITS
 """Width of each type of which the values are Python's int, in bits."""
 
 _ALIASES = {
@@ -223,7 +223,7 @@ def _read_time(type: ColumnType, text: str, zone: str) -> Value:
 
 
 def _ranged(type: ColumnType, value: int) -> int:
-    limit = 1 << (HELD_BITS[type.name] - 1)
+    limit = 1 << (STORED_BITS[type.name] - 1)
     if not -limit <= value < limit:
         raise ValueError(f"the range is {-limit} to {limit - 1}")
     return value

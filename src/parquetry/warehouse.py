@@ -19,7 +19,7 @@ FILE_NAME = "parquetry.toml"
 """Looked for in the working directory and then in each folder above it."""
 
 _KEYS = ("warehouse", "store")
-_GIVEN = "as given"
+_AS_ARGUMENT = "as given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     if warehouse is not None:
         if not (location := os.fspath(warehouse)):
             raise WarehouseError("The warehouse is an empty text: give a folder or a URI.")
-        return _with_store(location, _GIVEN, store, None, _GIVEN)
+        return _with_store(location, _AS_ARGUMENT, store, None, _AS_ARGUMENT)
     if named := os.environ.get(VARIABLE):
         return _with_store(named, VARIABLE, store, os.environ.get(STORE_VARIABLE), STORE_VARIABLE)
     file = configuration_file()
@@ -71,11 +71,16 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
     return _with_store(location, str(file), store, values.get("store"), str(file))
 
 
-def _with_store(warehouse: str, origin: str, given: str | None, found: str | None, beside: str) -> Warehouse:
-    """Return a warehouse with its store: as given, else as found beside it, else inside it."""
-    store = given or found or None
+def _with_store(
+    warehouse: str, origin: str, argument: str | None, configured: str | None, beside: str
+) -> Warehouse:
+    """Return a warehouse with its store: the argument, else as configured beside it, else inside it."""
+    store = argument or configured or None
     return Warehouse(
-        warehouse_location(warehouse), store, origin, None if store is None else _GIVEN if given else beside
+        warehouse_location(warehouse),
+        store,
+        origin,
+        None if store is None else _AS_ARGUMENT if argument else beside,
     )
 
 

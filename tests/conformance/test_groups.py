@@ -87,7 +87,7 @@ def test_the_row_wanted_of_each_group_comes(
     }
     share = choice.choice([0, 0.5, 1])
     known = [choice.choice(some) for some in candidates.values() if choice.random() < share]
-    groups = replace(groups, known=sorted(known))
+    groups = replace(groups, known_keys=sorted(known))
     whole = [(PREFIX, b"q")]
     assert first_wanted(store.scan_ranges(whole, groups=groups), groups) == expected
     halves = [(PREFIX, PREFIX + middle), (PREFIX + middle, b"q")]
@@ -107,7 +107,7 @@ def test_few_rows_come_of_large_groups(store: Store, versions: int, known: str) 
     store.put_many(rows)
     groups = Groups(2, mark(0), rows=versions if known == "number" else 1)
     if known == "rows":
-        groups = replace(groups, known=sorted(key for key, _ in wanted(rows, groups).values()))
+        groups = replace(groups, known_keys=sorted(key for key, _ in wanted(rows, groups).values()))
     found = list(store.scan_ranges([(PREFIX, b"q")], groups=groups))
     assert wanted(found, groups) == wanted(rows, groups)
     if known == "rows" and not isinstance(store, SQLiteStore):

@@ -8,22 +8,22 @@ from typing import Any, cast
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.wire import encode
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import Store
 from parquetry.store.hbase import HBaseStore
-from parquetry.store.hbase.scans import FIRST_BATCH
+from parquetry.store.hbase.scans import FIRST_BATCH_ROWS
 from tests.support.effort import STEP
 from tests.support.stores.metastores import file, metadata
 
 COMMITS = 300 if STEP == 1 else 100
 VERSIONS = 46 if STEP == 1 else 16
-COLUMNS = (Column("x", "long"), Column("d", "integer"), Column("h", "integer"))
+COLUMNS = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("h", "integer"))
 INLINE = 20
 """Files in a partition, which are listed in its row."""
 
@@ -126,7 +126,7 @@ def test_index_entries_and_records_of_files(store: Store) -> None:
     for number in range(60):
         table = replace(table, [(7, 2), (8, 2)], f"{number % 7}")
     # From HBase comes a page of entries, of which it has as many in the time of a request.
-    page = FIRST_BATCH if isinstance(store, HBaseStore) else 0
+    page = FIRST_BATCH_ROWS if isinstance(store, HBaseStore) else 0
     found, rows, _ = cost(table, "h = 2")
     assert found == 2
     assert rows <= 2 * 2 + 1 + 2 * 3 + page  # two entries and rows, the head, small pages to choose a way
@@ -151,7 +151,7 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
     store_watched = Watched(store)
     then = Metastore(cast(Store, store_watched), "/lake").table("default", "t")
     store_watched.rows = 0
-    assert [record.path for record in taken_out(then)] == ["theirs.parquet"]
+    assert [record.path for record in files_removed(then)] == ["theirs.parquet"]
     assert store_watched.rows <= 1 + 3
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.effort import STEP, examples
-from tests.support.interleavings.explorer import Explorer, Finding
+from tests.support.interleavings.explorer import Explorer, ForbiddenOutcome
 from tests.support.interleavings.outcomes import make
 from tests.support.interleavings.scenarios import (
     COMMITS,
@@ -73,9 +73,9 @@ def judge(scenario: Scenario, explorer: Explorer) -> None:
     assert [str(each) for each in explorer.findings if not is_permitted(scenario, each)] == []
 
 
-def is_permitted(scenario: Scenario, finding: Finding) -> bool:
+def is_permitted(scenario: Scenario, finding: ForbiddenOutcome) -> bool:
     """Return whether the table above says why a finding may come to pass; files and tables are never lost."""
-    told = " ".join(finding.told)
+    told = " ".join(finding.answers)
     return finding.what.startswith("no order") and any(
         fnmatchcase(str(scenario), rare.scenario) and fnmatchcase(told, rare.told) for rare in RARE
     )

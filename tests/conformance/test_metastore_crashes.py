@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from tests.support.stores.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world
 from tests.support.stores.crashes import Expected, check, crash, expect, stops
 from tests.support.stores.failing_client import How
 from tests.support.stores.sqlite_files import check_values_apart
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
     """What there is before each crash."""
     with hurried():
         yield make_world(tmp_path_factory.mktemp("lake"))
@@ -32,7 +32,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def expected(world: World, name: str) -> Expected:
+def expected(world: CrashWorld, name: str) -> Expected:
     """What the operation does if nothing comes in between: looked at once for all ways to stop it."""
     return expect(world, OPERATIONS[name])
 

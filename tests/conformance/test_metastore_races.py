@@ -15,7 +15,7 @@ from parquetry.maintenance.history import history
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
 from tests.support.effort import STEP
-from tests.support.stores.crash_world import OPERATIONS, World, hurried, make_world
+from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world
 from tests.support.stores.crashes import content, leftovers
 from tests.support.stores.failing_client import Client
 
@@ -39,14 +39,14 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
     """What there is before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
         patched.setattr("parquetry.maintenance.deletion.vacuum.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
 
 
-def attempt(world: World, metastore: Metastore, name: str, other: str) -> bool:
+def attempt(world: CrashWorld, metastore: Metastore, name: str, other: str) -> bool:
     """Return whether an operation was done; it may give way to the other, and says so."""
     try:
         OPERATIONS[name].run(metastore, world)
@@ -63,7 +63,7 @@ def attempt(world: World, metastore: Metastore, name: str, other: str) -> bool:
 
 @pytest.mark.parametrize("second", NAMES)
 @pytest.mark.parametrize("first", NAMES)
-def test_one_between_any_two_rows_of_the_other(world: World, first: str, second: str) -> None:
+def test_one_between_any_two_rows_of_the_other(world: CrashWorld, first: str, second: str) -> None:
     """Both are done, or one gives way; every version is whole, has its files, and nothing is left over."""
     row = 0
     while True:
@@ -86,7 +86,7 @@ def test_one_between_any_two_rows_of_the_other(world: World, first: str, second:
     assert row > 0
 
 
-def check(world: World, store: MemoryStore) -> None:
+def check(world: CrashWorld, store: MemoryStore) -> None:
     """All that can be read is as it should be."""
     metastore = world.open(store)
     for database in metastore.databases():

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from parquetry.errors import MetastoreVersionError
 from parquetry.store import SQLiteStore, sqlite_layout
 from parquetry.store.groups import Groups
-from parquetry.store.sqlite_layout import LARGE, RAISING
+from parquetry.store.sqlite_layout import MAX_ROW_BYTES_IN_PAGE, MAX_VALUE_BYTES_IN_VERSION_0
 from tests.support.effort import examples
 from tests.support.stores.sqlite_files import OLD_PUT, check_values_apart, make_old, version
 
 ROOT = Path(__file__).parents[2]
-HUGE = b"h" * (RAISING + 1)
+HUGE = b"h" * (MAX_VALUE_BYTES_IN_VERSION_0 + 1)
 
 
 @pytest.fixture
@@ -49,7 +49,16 @@ keys = st.sampled_from([b"a", b"b", b"bb", b"c" * 30, b"d"])
 values = st.builds(
     lambda letter, size: letter * size,
     st.sampled_from([b"x", b"y"]),
-    st.sampled_from([1, LARGE - 30, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE]),
+    st.sampled_from(
+        [
+            1,
+            MAX_ROW_BYTES_IN_PAGE - 30,
+            MAX_ROW_BYTES_IN_PAGE - 1,
+            MAX_ROW_BYTES_IN_PAGE,
+            MAX_ROW_BYTES_IN_PAGE + 1,
+            3 * MAX_ROW_BYTES_IN_PAGE,
+        ]
+    ),
 )
 writes = st.one_of(
     st.tuples(st.just("put"), st.lists(st.tuples(keys, values), max_size=6)),
@@ -69,7 +78,11 @@ def test_values_go_with_their_rows(
         path = Path(folder) / "rows.sqlite"
         if form != "new":
             make_old(path, *first.items())
-        patch.setattr(sqlite_layout, "RAISING", 2 * LARGE if form == "raised" else 10 * LARGE)
+        patch.setattr(
+            sqlite_layout,
+            "MAX_VALUE_BYTES_IN_VERSION_0",
+            2 * MAX_ROW_BYTES_IN_PAGE if form == "raised" else 10 * MAX_ROW_BYTES_IN_PAGE,
+        )
         with contextlib.closing(SQLiteStore(path)) as store:
             if form == "new":
                 store.put_many(first.items())
@@ -85,7 +98,7 @@ def test_values_go_with_their_rows(
                         model.pop(key, None)
                 else:
                     key, as_expected, value = what
-                    expected = model.get(key) if as_expected else b"x" * LARGE + b"z"
+                    expected = model.get(key) if as_expected else b"x" * MAX_ROW_BYTES_IN_PAGE + b"z"
                     assert store.compare_and_set(key, expected, value) is as_expected
                     if as_expected:
                         model.pop(key, None)
@@ -96,7 +109,7 @@ def test_values_go_with_their_rows(
             assert store.get_many(sorted(model)) == [value for _, value in sorted(model.items())]
         if version(path):
             count = check_values_apart(path, inherited=inherited)
-            large = sum(len(key) + len(value) > LARGE for key, value in model.items())
+            large = sum(len(key) + len(value) > MAX_ROW_BYTES_IN_PAGE for key, value in model.items())
             assert count == large if form == "new" else count <= large
         else:
             assert form != "new"
@@ -121,7 +134,7 @@ def test_no_row_overflows_its_page(store: SQLiteStore) -> None:
     """A row of as many bytes as may stand together takes a quarter of a page; a larger one takes no more of the rows' pages."""
     for more in (0, 1):
         key = b"%d%04d"
-        store.put_many((key % (more, n), b"v" * (LARGE - 5 + more)) for n in range(200))
+        store.put_many((key % (more, n), b"v" * (MAX_ROW_BYTES_IN_PAGE - 5 + more)) for n in range(200))
     store.delete_many(key % (1, n) for n in range(200))
     connection = store._connection()
     connection.execute("VACUUM")
@@ -148,10 +161,12 @@ def test_an_old_file_stays_old_until_it_has_to_change(old: sqlite3.Connection, t
     path = tmp_path / "old.sqlite"
     schema = old.execute("SELECT * FROM sqlite_master").fetchall()
     with contextlib.closing(SQLiteStore(path, create=False)) as store:
-        store.put_many([(b"d", b"4" * RAISING), (b"a", b"one")])
-        assert store.compare_and_set(b"c", b"3", b"5" * RAISING)
+        store.put_many([(b"d", b"4" * MAX_VALUE_BYTES_IN_VERSION_0), (b"a", b"one")])
+        assert store.compare_and_set(b"c", b"3", b"5" * MAX_VALUE_BYTES_IN_VERSION_0)
         store.delete_many([b"b"])
-        assert old.execute("SELECT v FROM kv WHERE k = ?", (b"c",)).fetchone() == (b"5" * RAISING,)
+        assert old.execute("SELECT v FROM kv WHERE k = ?", (b"c",)).fetchone() == (
+            b"5" * MAX_VALUE_BYTES_IN_VERSION_0,
+        )
         old.execute(OLD_PUT, (b"e", b"old"))
         assert store.get(b"e") == b"old"
     assert version(path) == 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
@@ -19,11 +19,11 @@ from parquetry.scan.pushdown import field_condition
 from parquetry.store.base import Range
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, holds
 from parquetry.store.hbase import HBaseStore, scans
-from parquetry.store.hbase.client import Table, thrift
+from parquetry.store.hbase.client import HBaseTable, thrift
 from parquetry.types import Value, parse_type
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
-from tests.support.planning.keys import fields_of
+from tests.support.planning.keys import fields_reader
 from tests.support.stores.metastores import file, metadata
 
 COUNT = 3000
@@ -48,7 +48,7 @@ def satisfying(where: Condition, ranges: Sequence[Range] = WHOLE) -> list[tuple[
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rows come that do not count."""
-    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)
+    monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", math.inf)
 
 
 class Counter:
@@ -137,13 +137,13 @@ def test_requests(hbase: HBaseServer, proxy: Proxy, table: str, monkeypatch: pyt
     store = HBaseStore("127.0.0.1", proxy.port, table)
     store.put_many(ROWS, fields)
     nothing = FieldCompare(0, "=", b"x")
-    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)
+    monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", math.inf)
     proxy.requests.clear()
     assert list(store.scan_ranges(WHOLE, where=nothing)) == []
     assert list(store.scan_ranges(WHOLE, where=THREE)) == satisfying(THREE)
     assert proxy.requests == ["getScannerResults"] * 3  # nothing; 64 rows, and the others
-    monkeypatch.setattr(scans, "LARGEST_BATCH", 20)
-    monkeypatch.setattr(scans, "LOOKED_AT", 100)
+    monkeypatch.setattr(scans, "MAX_BATCH_ROWS", 20)
+    monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", 100)
     proxy.requests.clear()
     milestones = len(list(store.scan_ranges(WHOLE, where=nothing)))
     assert 400 < milestones < 800  # a fifth of them, at random
@@ -160,14 +160,14 @@ def test_fields_stay_on_the_server(
     """What comes is the value alone, not what HBase compared."""
     store.put_many(ROWS[:100], fields)
     cells: list[bytes] = []
-    genuine = Table._call
+    genuine = HBaseTable._call
 
-    def call(self: Table, method: str, *arguments: object, repeat: bool = True) -> object:
+    def call(self: HBaseTable, method: str, *arguments: object, repeat: bool = True) -> object:
         answer = genuine(self, method, *arguments, repeat=repeat)
         cells.extend(cell.qualifier for result in answer for cell in result.columnValues)
         return answer
 
-    monkeypatch.setattr(Table, "_call", call)
+    monkeypatch.setattr(HBaseTable, "_call", call)
     found = list(store.scan_ranges([(b"", b"00050"), (b"00060", None)], where=THREE))
     assert len(found) >= 9
     assert cells == [b"v"] * len(found)
@@ -186,7 +186,7 @@ def test_no_cell_outlives_its_row(store: HBaseStore) -> None:
 def test_tombstones_with_fields(store: HBaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A removal that got no further than its tombstone is no row, whatever its fields are."""
     store.put_many([(b"a", b"1"), (b"b", b"1")], lambda _: (b"x",))
-    monkeypatch.setattr(Table, "remove", lambda *_: None)
+    monkeypatch.setattr(HBaseTable, "remove", lambda *_: None)
     assert store.compare_and_set(b"a", b"1", None)
     assert list(store.scan_ranges(WHOLE, where=FieldCompare(0, "=", b"x"))) == [(b"b", b"1")]
 
@@ -219,7 +219,7 @@ FILTERS = [
 def test_residuals(hbase: HBaseServer, store: HBaseStore, down: bool) -> None:
     """What a filter leaves to be tested, HBase tests on the bytes of every type, NULL and both orders included."""
     columns = [(name, parse_type(type)) for name, type in KEY_COLUMNS]
-    schema = KeySchema.of(columns, (False, down, down, not down))
+    schema = KeySchema.from_columns(columns, (False, down, down, not down))
     numbers: list[Value] = [None, -5, -1, 0, 1, 2, 3, 1000]
     texts: list[Value] = [None, "", "a", "ab", "abc", "é", "a\x00b", "bb", "\x01"]
     rows = [
@@ -228,7 +228,7 @@ def test_residuals(hbase: HBaseServer, store: HBaseStore, down: bool) -> None:
             (number, text, value) for number in numbers for text in texts for value in (None, -0.5, 0.0, 1.0)
         )
     ]
-    store.put_many(((b"table" + key + b"version", b"1") for key in rows), fields_of(4, 5, 7))
+    store.put_many(((b"table" + key + b"version", b"1") for key in rows), fields_reader(4, 5, 7))
     for text in FILTERS:
         predicate = parse_filter(text, schema.types)
         where = field_condition(predicate, schema)
@@ -243,7 +243,12 @@ def test_residuals(hbase: HBaseServer, store: HBaseStore, down: bool) -> None:
 
 def fill_table(store: HBaseStore, days: int) -> TableSnapshot:
     """Make a table by day, hour (24) and region (four, one of them NULL), the newest days first."""
-    columns = (Column("x", "long"), Column("d", "integer"), Column("h", "integer"), Column("s", "string"))
+    columns = (
+        TableColumn("x", "long"),
+        TableColumn("d", "integer"),
+        TableColumn("h", "integer"),
+        TableColumn("s", "string"),
+    )
     described = metadata(columns=columns, partition_by=("d", "h", "s"), descending=(True, False, False))
     table = Metastore(store, "/lake").create_table("default", "t", described)
     transaction = Transaction(table, "fill")

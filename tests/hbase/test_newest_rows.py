@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import edit_head, read_head
@@ -37,7 +37,7 @@ READS = [
 def new_table(store: HBaseStore) -> TableSnapshot:
     """Make a table by many commits, in memory, and copy its rows."""
     rows = MemoryStore()
-    columns = (Column("x", "long"), Column("d", "integer"), Column("x_of_d", "string"))
+    columns = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("x_of_d", "string"))
     described = metadata(columns=columns, partition_by=("d", "x_of_d"))
     table = Metastore(rows, "/lake").create_table("default", "t", described)
     for number in range(PARTITIONS * ROUNDS):
@@ -86,7 +86,7 @@ def test_a_plan_with_a_list_that_may_lack_some_is_one_scan(
     hbase: HBaseServer, proxy: Proxy, table: str, filled: TableSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It brings one row of each partition, for which HBase looks at two each, and at the one behind the last."""
-    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)  # no rows come that do not count
+    monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", math.inf)  # no rows come that do not count
     head = read_head(filled.store, filled.id)
     assert head is not None
     lines = encode_newest(dict(decode_newest(head.newest)))

@@ -12,7 +12,7 @@ from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store import open_store
 from parquetry.store.groups import Groups
 from parquetry.store.hbase import HBaseStore, cells
-from parquetry.store.hbase.client import Cell, Table
+from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, thrift
 from tests.support.hbase.launcher import HBaseServer, free_ports
 from tests.support.hbase.proxy import Proxy
@@ -91,14 +91,14 @@ def test_removal_markers_are_no_later_than_the_cell(
 ) -> None:
     """A removal hides what was there, and nothing that is a millisecond younger."""
     seen: dict[bytes, Cell] = {}
-    genuine = Table.get
+    genuine = HBaseTable.get
 
-    def get(self: Table, keys: list[bytes], **options: bool) -> list[Cell | None]:
+    def get(self: HBaseTable, keys: list[bytes], **options: bool) -> list[Cell | None]:
         found = genuine(self, keys, **options)
         seen.update((key, cell) for key, cell in zip(keys, found, strict=True) if cell is not None)
         return found
 
-    monkeypatch.setattr(Table, "get", get)
+    monkeypatch.setattr(HBaseTable, "get", get)
     store.put_many([(b"put", b"1"), (b"swapped", b"1")])
     store.delete_many([b"put"])
     assert store.compare_and_set(b"swapped", b"1", None)
@@ -138,7 +138,7 @@ def test_tombstones_are_no_rows(store: HBaseStore, monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise StoreError("as the test asked")
 
-    monkeypatch.setattr(Table, "remove", fail)
+    monkeypatch.setattr(HBaseTable, "remove", fail)
     store.put_many([(b"a", b"1"), (b"b", b"2"), (b"c", b"3")])
     assert store.compare_and_set(b"b", b"2", None)
     assert store.get_many([b"a", b"b"]) == [b"1", None]
@@ -172,13 +172,13 @@ def test_what_a_get_saw_may_be_old(store: HBaseStore) -> None:
 
 def test_false_of_ones_own_success(store: HBaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Thrift2 server that asks twice, and then says False of what its first try did, is seen through."""
-    genuine = Table.swap
+    genuine = HBaseTable.swap
 
-    def twice(self: Table, key: bytes, expected: Cell | None, stored: bytes) -> bool:
+    def twice(self: HBaseTable, key: bytes, expected: Cell | None, stored: bytes) -> bool:
         genuine(self, key, expected, stored)
         return genuine(self, key, expected, stored)
 
-    monkeypatch.setattr(Table, "swap", twice)
+    monkeypatch.setattr(HBaseTable, "swap", twice)
     assert store.compare_and_set(b"k", None, b"1")
     assert store.compare_and_set(b"k", b"1", b"2")
     assert store.compare_and_set(b"k", b"2", None)

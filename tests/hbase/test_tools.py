@@ -11,7 +11,7 @@ import pytest
 import parquetry
 from parquetry.cli.main import main
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
+from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.stores.metastores import content, file, metadata
@@ -38,7 +38,7 @@ def fill(warehouse: Path) -> None:
         transaction = Transaction(metastore.table("default", "t"), "change")
         transaction.drop((9, "gone"))
         transaction.replace(
-            (2, "é\x00"), [DataFile("f", 3, 1, 7, {"x": ColumnStatistics(1, 0, -1, 1 << 60)})]
+            (2, "é\x00"), [FileRecord("f", 3, 1, 7, {"x": ColumnStatistics(1, 0, -1, 1 << 60)})]
         )
         commit(transaction, {"why": "test"})
         metastore.create_database("sales", {"comment": "é"})

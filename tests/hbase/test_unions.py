@@ -7,7 +7,7 @@ import math
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.reading.parse import parse_filter
@@ -22,7 +22,7 @@ DAYS, STORES = 200, 10
 
 def fill(store: HBaseStore) -> TableSnapshot:
     """Make a table of 2,000 partitions by day and store, with a store `zz` on every 25th day, and an index on the store."""
-    columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
+    columns = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("s", "string"))
     described = metadata(columns=columns, partition_by=("d", "s"))
     transaction = Transaction(Metastore(store, "/lake").create_table("default", "t", described), "fill")
     for day in range(DAYS):
@@ -44,7 +44,7 @@ def test_branches_take_the_way_that_serves_them(
     hbase: HBaseServer, proxy: Proxy, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An OR reads its branches by keys and by the index, in a few requests, and no partition twice."""
-    monkeypatch.setattr(scans, "LOOKED_AT", math.inf)
+    monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", math.inf)
     store = HBaseStore("127.0.0.1", proxy.port, table)
     filled = fill(store)
     for text, partitions, looked_at, requests in READS:

@@ -13,31 +13,31 @@ from typing import Any
 import pytest
 
 from parquetry.layout.arrangement import REST, AutoSkew
-from parquetry.layout.cell_directories import cell_place
+from parquetry.layout.cell_directories import cell_location
 from parquetry.layout.heavy_values import Counted, least_count
 from parquetry.layout.measured_maps import skewed_columns
 from parquetry.maintenance.compaction.compact import rewrites
 from parquetry.metastore import (
-    Arrangement,
-    Column,
+    ArrangementSpec,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
-    Partition,
+    PartitionSnapshot,
     SkewMap,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.planner.writes.destinations import destinations_of
+from parquetry.planner.writes.destinations import plan_destinations
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from tests.support.effort import STEP, examples
 
 Row = tuple[Any, ...]
-COLUMNS = (Column("x", "integer"), Column("y", "string"), Column("p", "integer"))
+COLUMNS = (TableColumn("x", "integer"), TableColumn("y", "string"), TableColumn("p", "integer"))
 HISTORIES, CHANGES = 120, 9
 
 
@@ -62,7 +62,9 @@ class Lake:
         metastore = Metastore(MemoryStore(), "/lake")
         metastore.create_database("db")
         skew = SkewMap(self.names, (), directories=True, auto=self.auto)
-        metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(skew))
+        metadata = TableMetadata(
+            COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=ArrangementSpec(skew)
+        )
         self.table = metastore.create_table("db", "t", metadata)
 
     def drawn(self) -> list[Row]:
@@ -81,7 +83,7 @@ class Lake:
         """Return the values of the skewed columns."""
         return tuple(row[[column.name for column in COLUMNS].index(name)] for name in self.names)
 
-    def files(self, skew: SkewMap, rows: Sequence[Row]) -> list[DataFile]:
+    def files(self, skew: SkewMap, rows: Sequence[Row]) -> list[FileRecord]:
         """Return the files that rows of a partition are written to, one or two for each cell."""
         cells = {cell: number for number, cell in enumerate(skew.cells)}
         by_cell: dict[tuple[int, int], list[Row]] = {}
@@ -89,14 +91,14 @@ class Lake:
             by_cell.setdefault((cells.get(self.values(row), REST), self.chance.randint(0, 1)), []).append(row)
         return [self._file(skew, cell, some) for (cell, _), some in by_cell.items()]
 
-    def _file(self, skew: SkewMap, cell: int, rows: list[Row]) -> DataFile:
+    def _file(self, skew: SkewMap, cell: int, rows: list[Row]) -> FileRecord:
         types = [column.column_type for column in skewed_columns(COLUMNS, skew)]
-        path = f"{cell_place(skew, types, cell)}/{len(self.rows)}"
+        path = f"{cell_location(skew, types, cell)}/{len(self.rows)}"
         self.rows[path] = rows
         columns = {
             column.name: _statistics([row[place] for row in rows]) for place, column in enumerate(COLUMNS[:2])
         }
-        return DataFile(path, 10 * len(rows), len(rows), columns=columns, cell=cell)
+        return FileRecord(path, 10 * len(rows), len(rows), columns=columns, cell=cell)
 
     def append(self, base: TableSnapshot, rows: Sequence[Row]) -> Transaction:
         """Return a transaction that adds rows."""
@@ -108,7 +110,7 @@ class Lake:
             for key, some in by_key.items()
         }
         extends = self.chance.random() < 0.7  # else as MERGE does, and as earlier versions did
-        destinations = destinations_of(base, keeps=True, extends=extends).measured(base, found)
+        destinations = plan_destinations(base, keeps=True, extends=extends).measured(base, found)
         transaction = Transaction(base, "append")
         for key, some in by_key.items():
             arrangement = destinations.arrangement(key)
@@ -124,7 +126,7 @@ class Lake:
     def compact(self) -> None:
         """Write anew what compaction writes anew."""
 
-        def look(wanted: Sequence[tuple[Partition, Sequence[DataFile]]]) -> dict[bytes, Counted]:
+        def look(wanted: Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]]) -> dict[bytes, Counted]:
             self.seen["looked at"] += len(wanted)
             found = {}
             for part, files in wanted:
@@ -236,14 +238,14 @@ def test_what_grew_before_is_cut_when_it_is_compacted() -> None:
             ("p",),
             "parquet",
             "/lake/t",
-            arrangement=Arrangement(SkewMap(("x",), (), directories=True, auto=lake.auto)),
+            arrangement=ArrangementSpec(SkewMap(("x",), (), directories=True, auto=lake.auto)),
         ),
     )
     own = SkewMap(("x",), ((100,), (101,)), directories=True)
     rows = [(100, "a", 3)] * 20 + [(101, "a", 3)] * 100 + [(i % 100, "a", 3) for i in range(880)]
     transaction = Transaction(table, "append")
-    transaction.append((3,), lake.files(own, rows), arrangement=Arrangement(own))
-    transaction.append((3,), lake.files(own, [(555, "a", 3)] * 2000), arrangement=Arrangement(own))
+    transaction.append((3,), lake.files(own, rows), arrangement=ArrangementSpec(own))
+    transaction.append((3,), lake.files(own, [(555, "a", 3)] * 2000), arrangement=ArrangementSpec(own))
     lake.table = commit(transaction)
     assert least_count(3000, 0.05) == 150
     lake.compact()

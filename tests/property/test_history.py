@@ -30,22 +30,22 @@ from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index, drop_index
 from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Totals,
     Transaction,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.versions import newest_rows as newest
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, SQLiteStore, Store, memory, sqlite, sqlite_layout
@@ -54,7 +54,7 @@ from tests.support.planning.keys import leading
 from tests.support.stores.failing_client import Client
 from tests.support.stores.metastores import Crash
 from tests.support.stores.sqlite_files import check_values_apart
-from tests.support.tables.table_model import KEYS, THEIRS, Key, Model, Pending, State, Version
+from tests.support.tables.table_model import KEYS, THEIRS, Key, Model, ModelVersion, Pending, State
 
 CLIENTS = 3
 keys = st.sampled_from(KEYS)
@@ -77,8 +77,8 @@ changes = st.tuples(st.sampled_from(kinds), keys, keys, st.integers(0, 2))
 """What a transaction does: to which partition, another one if it is renamed, with how many files."""
 
 
-def in_buckets(count: int) -> Arrangement:
-    return Arrangement(buckets=BucketSpec(("x",), count))
+def in_buckets(count: int) -> ArrangementSpec:
+    return ArrangementSpec(buckets=BucketSpec(("x",), count))
 
 
 @dataclass
@@ -87,8 +87,8 @@ class Reading:
 
     table: TableSnapshot
     number: int
-    rest: Iterator[Partition]
-    seen: list[Partition]
+    rest: Iterator[PartitionSnapshot]
+    seen: list[PartitionSnapshot]
 
 
 class History(RuleBasedStateMachine):
@@ -108,20 +108,20 @@ class History(RuleBasedStateMachine):
     )
     def start(self, inline: int, indexed: bool, listed: int) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(newest, "FEWEST_ROWS", listed)
-        self.patch.setattr(newest, "MOST_BYTES", 60)  # so that some partitions are not listed
-        self.patch.setattr(newest, "MOST_GONE", 2)
-        self.patch.setattr(entries, "INLINE_BYTES", inline)
-        self.patch.setattr(entries, "CHUNK_FILES", 4)
-        self.patch.setattr(memory, "BATCH", 3)  # so that a scan asks more than once
-        self.patch.setattr(sqlite, "FIRST_BATCH", 3)
-        self.patch.setattr(sqlite_layout, "LARGE", 100)
+        self.patch.setattr(newest, "MIN_ROWS_PER_PARTITION", listed)
+        self.patch.setattr(newest, "MAX_LIST_BYTES", 60)  # so that some partitions are not listed
+        self.patch.setattr(newest, "MAX_LISTED_TOMBSTONES", 2)
+        self.patch.setattr(entries, "MAX_INLINE_BYTES", inline)
+        self.patch.setattr(entries, "MAX_CHUNK_FILES", 4)
+        self.patch.setattr(memory, "ROWS_PER_BATCH", 3)  # so that a scan asks more than once
+        self.patch.setattr(sqlite, "FIRST_BATCH_ROWS", 3)
+        self.patch.setattr(sqlite_layout, "MAX_ROW_BYTES_IN_PAGE", 100)
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
         self.stores = self.make_stores()
         self.ways = [Client(store) for store in self.stores]
         self.clients = [Metastore(way, str(self.root)) for way in self.ways]
-        columns = (Column("x", "long"), Column("d", "integer"), Column("s", "string"))
+        columns = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("s", "string"))
         # external, so that others' files stay, whoever commits while they would be deleted
         metadata = TableMetadata(
             columns, ("d", "s"), "parquet", str(self.root / "t"), external=True, comment=""
@@ -211,10 +211,10 @@ class History(RuleBasedStateMachine):
             (folder / name).write_bytes(b"x")
         if kind == "replace":  # each in another number of buckets, and all files in the last one
             buckets = next(self.names) % 5
-            written = [DataFile(name, 1, 1, bucket=buckets) for name in names]
+            written = [FileRecord(name, 1, 1, bucket=buckets) for name in names]
             pending.transaction.replace(key, written, arrangement=in_buckets(buckets + 1))
         else:
-            pending.transaction.append(key, [DataFile(name, 1, 1) for name in names])
+            pending.transaction.append(key, [FileRecord(name, 1, 1) for name in names])
         before, files = pending.changes.get(key, (kind, ()))
         if kind == "replace":
             pending.changes[key] = ("add" if before == "add" else "replace", names)
@@ -247,13 +247,13 @@ class History(RuleBasedStateMachine):
         expected = self.model.predict(pending) if kept else "conflict"
         if outcome == "conflict" and self.model.came_and_went(pending):
             return
-        if isinstance(expected, Version):
+        if isinstance(expected, ModelVersion):
             assert outcome == self.model.number + 1
             self.follow(expected)
         else:
             assert outcome == expected
 
-    def follow(self, version: Version) -> None:
+    def follow(self, version: ModelVersion) -> None:
         self.model.versions.append(version)
         self.listed.update(name for state in version.partitions.values() for name in state.files)
 
@@ -362,7 +362,7 @@ class History(RuleBasedStateMachine):
         pending.comment = self.model.versions[target].comment
         pending.target = target
         expected = self.model.predict(pending)
-        if isinstance(expected, Version):
+        if isinstance(expected, ModelVersion):
             after = rollback(current, self.table(client, target))
             assert after.version == self.model.number + 1
             self.follow(expected)
@@ -474,7 +474,7 @@ class History(RuleBasedStateMachine):
         ]
         self.check_parts(parts, model)
         assert table.metadata.comment == model.comment
-        assert {file.path.rpartition("/")[2] for file in taken_out(table)} == model.taken_out
+        assert {file.path.rpartition("/")[2] for file in files_removed(table)} == model.taken_out
         files = sum(len(state.files) for state in model.partitions.values())
         totals = table.totals
         assert (totals.partitions, totals.files, totals.rows) == (len(parts), files, files)
@@ -488,7 +488,7 @@ class History(RuleBasedStateMachine):
                 by_index = table.partitions(ScanPlan((KeyScan("index", b"", None, None),), order))
                 assert [(p.key, p.ticket) for p in by_index] == [(p.key, p.ticket) for p in parts]
 
-    def check_parts(self, parts: list[Partition], model: Version) -> None:
+    def check_parts(self, parts: list[PartitionSnapshot], model: ModelVersion) -> None:
         found = {part.values: tuple(file.path.rpartition("/")[2] for file in part.files) for part in parts}
         assert found == {key: state.files for key, state in model.partitions.items()}
         assert list(found) == sorted(found, key=lambda key: (key[0] is not None, key[0], key[1] or ""))

@@ -13,7 +13,7 @@ from demo.page import page
 from demo.queries import Limit, Outcome, PlainRead, Query, Shuffles, excesses, queries
 from demo.summary import bar
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import NotBy, ScanReport, Step
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step
 
 DAYS = Limit("store_sales", "partitions", "SELECT 2")
 FILES = Limit("store_sales", "files", "SELECT 0")
@@ -66,7 +66,8 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
     query = Query("= day", "what <b>is</b> asked", "SELECT '<script>' FROM store_sales", (DAYS,), 0)
     scan = ScanReport("lake.tpcds.store_sales", (Step("partitions", 1, 4, ("a < 'x' AND b > '&'",)),))
     scan = ScanReport(
-        scan.table, (*scan.steps, Step("bytes", 10, 20, (), (NotBy("c > 1", "<no> statistics"),)))
+        scan.table,
+        (*scan.steps, Step("bytes", 10, 20, (), (IneffectiveCondition("c > 1", "<no> statistics"),))),
     )
     html = page(
         [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.config.reference import reference
-from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
+from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from tests.support.stores.metastores import metadata
 
@@ -54,7 +54,7 @@ def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: P
             metastore.create_table("default", "t", metadata(location=f"{warehouse}/t")), "append"
         )
         statistics = {"id": ColumnStatistics(10, 0, 17, 4711)}
-        transaction.append((1, "a"), [DataFile("not-there.parquet", 10, 2, 1, statistics)])
+        transaction.append((1, "a"), [FileRecord("not-there.parquet", 10, 2, 1, statistics)])
         commit(transaction)
     with open_metastore(str(warehouse)) as metastore:
         ((file,),) = (part.files for part in metastore.table("default", "t").partitions())

@@ -47,7 +47,7 @@ def test_what_is_written_is_read(data: st.DataObject, type: str) -> None:
 @given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=2), st.booleans())
 def test_keys_sort_as_intervals_do(values: list[int], descending: bool) -> None:
     """Shorter before longer, what goes back before nothing."""
-    schema = KeySchema.of([("i", parse_type("INTERVAL DAY TO SECOND"))], [descending])
+    schema = KeySchema.from_columns([("i", parse_type("INTERVAL DAY TO SECOND"))], [descending])
     keys = [schema.encode((value,)) for value in values]
     assert [schema.decode(key)[0] for key in sorted(keys)] == sorted(values, reverse=descending)
     assert schema.decode_all(keys) == [(value,) for value in values]

@@ -43,7 +43,7 @@ def test_a_text_keeps_its_zeros_and_ones() -> None:
 
 def test_a_key_is_its_fields_and_their_ends() -> None:
     """The trailer holds end offsets of four bytes, the last field's last."""
-    schema = KeySchema.of([("p", INT), ("q", STRING), ("r", INT)], (False, True, False))
+    schema = KeySchema.from_columns([("p", INT), ("q", STRING), ("r", INT)], (False, True, False))
     key = schema.encode((10, "a", None))
     assert key.hex(" ") == "01 80 00 00 0a fe 9e ff 00 00 00 00 05 00 00 00 08 00 00 00 09"
     assert [field.hex() for field in split_fields(key, 3)] == ["018000000a", "fe9eff", "00"]
@@ -52,7 +52,7 @@ def test_a_key_is_its_fields_and_their_ends() -> None:
 
 def test_long_texts_have_room() -> None:
     """An offset is wider than two bytes."""
-    key = KeySchema.of([("p", STRING), ("q", INT)]).encode(("x" * 100_000, 1))
+    key = KeySchema.from_columns([("p", STRING), ("q", INT)]).encode(("x" * 100_000, 1))
     assert split_fields(key, 2)[1] == encode_value(INT, 1)
 
 
@@ -97,4 +97,4 @@ def test_what_has_no_order_is_no_key() -> None:
     with pytest.raises(ValueTypeError, match="cannot be part of a key"):
         encode_value(parse_type("array<int>"), "x")
     with pytest.raises(ValueTypeError, match="2 columns"):
-        KeySchema.of([("p", INT), ("q", INT)]).encode((1,))
+        KeySchema.from_columns([("p", INT), ("q", INT)]).encode((1,))

@@ -174,7 +174,9 @@ def test_folders_with_rooms_have_floors() -> None:
         assert rooms <= there, f"{folder}: gone"
         assert sum(map(len, below)) == len(rooms), f"{folder}: on two floors"
     parents = {name.split(".")[1] for name in modules() if name.count(".") > 2}
-    assert parents - FLOORS.keys() == {"store"}, "whose rooms, `hbase` and `postgresql`, are each one of its stores"
+    assert parents - FLOORS.keys() == {"store"}, (
+        "whose rooms, `hbase` and `postgresql`, are each one of its stores"
+    )
 
 
 def test_folders_are_small() -> None:

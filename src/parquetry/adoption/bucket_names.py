@@ -23,19 +23,19 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.config.registry import BUCKETING_VERSION
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import ParquetryError
 from parquetry.hashing.portability import unsettled
 from parquetry.layout.arrangement import BucketSpec, Version
-from parquetry.locations.file_names import bucket_of
+from parquetry.locations.file_names import bucket_from_name
 from parquetry.locations.uri import join_location
-from parquetry.verification.bucket_check import Looked, look
+from parquetry.verification.bucket_check import BucketCheck, check_buckets
 
-MOST_ROWS = 1 << 22
+MAX_ROWS_READ_WHOLE = 1 << 22
 """Rows up to which a file is read whole in its columns of buckets and order; of a larger one, some of the first and the last."""
-_ROWS_FOR_A_HINT = 1 << 14
-_THREADS = 8
-_VERSIONS: tuple[Version, ...] = (1, 2, "spark")
+_ROWS_READ_FOR_HINT = 1 << 14
+_MAX_READER_THREADS = 8
+_HASH_VERSIONS: tuple[Version, ...] = (1, 2, "spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +48,20 @@ class Bucketed:
         refused: why it has none, in a sentence about one of the files; None: it has, or none were asked for.
     """
 
-    files: list[DataFile]
+    files: list[FileRecord]
     buckets: BucketSpec | None
     refused: str | None = None
 
 
-def in_buckets(
+def assign_buckets(
     location: str,
     file_format: str,
-    files: Sequence[DataFile],
-    columns: Sequence[Column],
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
     specs: Sequence[BucketSpec | None],
-    before: Sequence[DataFile] = (),
+    before: Sequence[FileRecord] = (),
     *,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS_READ_WHOLE,
 ) -> Bucketed:
     """Say of which buckets new files of a partition are.
 
@@ -74,25 +74,25 @@ def in_buckets(
         before: the files that the partition has besides; then its own buckets alone are in `specs`, and it keeps them.
         most: rows to look at in a file that has more.
     """
-    asked = list(dict.fromkeys(spec for spec in specs if spec is not None))
-    if not asked or not files:
-        return Bucketed(list(files), asked[0] if asked else None)
+    usable = list(dict.fromkeys(spec for spec in specs if spec is not None))
+    if not usable or not files:
+        return Bucketed(list(files), usable[0] if usable else None)
     refused = None
-    for spec in asked:
+    for spec in usable:
         settled = not spec.unsettled and any(file.bucket is not None for file in before)
-        found = _by(spec, location, file_format, files, columns, settled, most)
+        found = _assign_buckets_of_spec(spec, location, file_format, files, columns, settled, most)
         if not isinstance(found, str):
             return found
         refused = found
-    return Bucketed(list(files), asked[0] if before else None, refused)
+    return Bucketed(list(files), usable[0] if before else None, refused)
 
 
-def _by(
+def _assign_buckets_of_spec(
     spec: BucketSpec,
     location: str,
     file_format: str,
-    files: Sequence[DataFile],
-    columns: Sequence[Column],
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
     settled: bool,
     most: int,
 ) -> Bucketed | str:
@@ -102,7 +102,7 @@ def _by(
         settled: whether the partition has files of buckets of which equal values are known to lie in one: others, of
             which it is not known, cannot join them.
     """
-    named = {file.path: bucket_of(file.path) for file in files}
+    named = {file.path: bucket_from_name(file.path) for file in files}
     for path, bucket in named.items():
         if bucket is None or bucket >= spec.count:
             says = "no bucket" if bucket is None else f"bucket {bucket}, and there are {spec.count}"
@@ -114,45 +114,45 @@ def _by(
     if reason is not None:
         names_alone = [msgspec.structs.replace(file, bucket=named[file.path]) for file in files]
         return Bucketed(names_alone, msgspec.structs.replace(spec, unsettled=True))
-    looked = _all_looked(location, file_format, files, columns, spec, most)
+    looked = _check_all(location, file_format, files, columns, spec, most)
     found = []
     for file, each in zip(files, looked, strict=True):
         if isinstance(each, str):
             return f"{file.path}: {each}"
         if each.wrong:
-            return _misplaced(file, each, _other(location, file_format, files, columns, spec))
+            return _misplaced(file, each, _fitting_version(location, file_format, files, columns, spec))
         in_order = each.sorted is True
         found.append(msgspec.structs.replace(file, bucket=named[file.path], sorted=in_order))
     return Bucketed(found, msgspec.structs.replace(spec, unsettled=False))
 
 
-def _all_looked(
+def _check_all(
     location: str,
     file_format: str,
-    files: Sequence[DataFile],
-    columns: Sequence[Column],
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
     spec: BucketSpec,
     most: int,
-) -> list[Looked | str]:
+) -> list[BucketCheck | str]:
     """Return what was found in each file, or why nothing was."""
 
-    def one(file: DataFile) -> Looked | str:
-        path, bucket = join_location(location, file.path), bucket_of(file.path)
+    def one(file: FileRecord) -> BucketCheck | str:
+        path, bucket = join_location(location, file.path), bucket_from_name(file.path)
         if bucket is None:
             return "the name says no bucket"
         try:
-            return look(path, file_format, bucket, spec, columns, most=most, theirs=True)
+            return check_buckets(path, file_format, bucket, spec, columns, most=most, theirs=True)
         except ParquetryError as error:
             return error.message.rstrip(".")
 
-    with ThreadPoolExecutor(max_workers=min(_THREADS, len(files))) as pool:
+    with ThreadPoolExecutor(max_workers=min(_MAX_READER_THREADS, len(files))) as pool:
         return list(pool.map(one, files))
 
 
-def _misplaced(file: DataFile, found: Looked, other: Version | None) -> str:
-    text = f"{file.path}: {found.example}"
-    if found.wrong > 1:
-        text += f", and {found.wrong - 1} more of the {found.rows} rows looked at lie wrong"
+def _misplaced(file: FileRecord, check: BucketCheck, other: Version | None) -> str:
+    text = f"{file.path}: {check.example}"
+    if check.wrong > 1:
+        text += f", and {check.wrong - 1} more of the {check.rows} rows looked at lie wrong"
     if other is None:
         return text
     return (
@@ -161,17 +161,17 @@ def _misplaced(file: DataFile, found: Looked, other: Version | None) -> str:
     )
 
 
-def _other(
+def _fitting_version(
     location: str,
     file_format: str,
-    files: Sequence[DataFile],
-    columns: Sequence[Column],
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
     spec: BucketSpec,
 ) -> Version | None:
     """Return another version of the hash by which the files' rows lie right."""
-    for version in _VERSIONS:
+    for version in _HASH_VERSIONS:
         other = msgspec.structs.replace(spec, version=version, sort=())
-        looked = _all_looked(location, file_format, files, columns, other, _ROWS_FOR_A_HINT)
+        looked = _check_all(location, file_format, files, columns, other, _ROWS_READ_FOR_HINT)
         rows = sum(0 if isinstance(each, str) else each.rows for each in looked)
         if rows > 1 and not any(isinstance(each, str) or each.wrong for each in looked):
             return version

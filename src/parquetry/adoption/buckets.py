@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from parquetry.adoption.bucket_names import Bucketed, in_buckets
+from parquetry.adoption.bucket_names import Bucketed, assign_buckets
 from parquetry.adoption.cells import Adopted
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.layout.arrangement import BucketSpec
-from parquetry.locations.file_names import bucket_of
+from parquetry.locations.file_names import bucket_from_name
 from parquetry.locations.uri import join_relative, path_within
 from parquetry.maintenance.results import Difference
 from parquetry.metastore.commits.transaction import Transaction
@@ -26,7 +26,7 @@ from parquetry.predicate.pruning.match import Match, match
 from parquetry.types import Value
 
 
-def in_buckets_of(
+def assign_partition_buckets(
     snapshot: TableSnapshot,
     values: tuple[Value, ...],
     location: str,
@@ -40,13 +40,15 @@ def in_buckets_of(
         values: of the partition.
         location: of the partition.
         adopted: its new files, and those of before.
-        specs: the buckets that it may have; see `bucket_names.in_buckets`.
+        specs: the buckets that it may have; see `bucket_names.assign_buckets`.
     """
     metadata = snapshot.metadata
     begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
     if begin is not None and not _holds(begin, snapshot, values):
         return Bucketed(adopted.files, specs[0] if adopted.before else None)
-    return in_buckets(location, metadata.format, adopted.files, metadata.data_columns, specs, adopted.before)
+    return assign_buckets(
+        location, metadata.format, adopted.files, metadata.data_columns, specs, adopted.before
+    )
 
 
 def unbucketed(
@@ -84,10 +86,10 @@ def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[D
         if condition is not None and not _holds(condition, snapshot, values):
             continue
         files = partition.files
-        if not files or any(bucket_of(file.path) is None for file in files):
+        if not files or any(bucket_from_name(file.path) is None for file in files):
             continue
         adopted = Adopted(list(files), [], arrangement, [], [])
-        bucketed = in_buckets_of(snapshot, values, partition.location, adopted, [spec])
+        bucketed = assign_partition_buckets(snapshot, values, partition.location, adopted, [spec])
         if bucketed.buckets is not None:
             now = msgspec.structs.replace(arrangement, buckets=bucketed.buckets)
             transaction.replace(values, bucketed.files, partition.entry.location, now)

@@ -18,14 +18,14 @@ from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
 from parquetry.locations.partition_path import unescape_path_name
 from parquetry.locations.uri import join_relative
 
-COPY = re.compile(r"_copy_\d+$", re.ASCII)
+COPY_SUFFIX = re.compile(r"_copy_\d+$", re.ASCII)
 """What Hive ends the name of a directory with if there is one already."""
 
-_REST = ""
+_REST_COLUMN = ""
 """In place of a column's name, for the directory of all rows that are in none of the others."""
 
 
-class FoundFile(NamedTuple):
+class DiscoveredFile(NamedTuple):
     """A file: its path relative to its partition, its size, and when it was modified (milliseconds)."""
 
     path: str
@@ -33,14 +33,14 @@ class FoundFile(NamedTuple):
     modified: int | None
 
 
-class Listing(NamedTuple):
+class DirectoryListing(NamedTuple):
     """What lies in a directory: names of directories, and files."""
 
     directories: Sequence[str]
-    files: Sequence[FoundFile]
+    files: Sequence[DiscoveredFile]
 
 
-Lists = Callable[[Iterable[str]], Iterable[Listing]]
+DirectoryLister = Callable[[Iterable[str]], Iterable[DirectoryListing]]
 """Lists directories, given their paths below a partition."""
 
 
@@ -51,12 +51,12 @@ class Level(NamedTuple):
     text: str
 
 
-def levels_of(directory: str) -> tuple[Level, ...] | None:
+def parse_levels(directory: str) -> tuple[Level, ...] | None:
     """Return what a directory below a partition says; None: it is none of a cell, nor of the rest.
 
-    >>> levels_of("x=10/y=a%2Fb_copy_1")
+    >>> parse_levels("x=10/y=a%2Fb_copy_1")
     (Level(column='x', text='10'), Level(column='y', text='a%2Fb_copy_1'))
-    >>> levels_of("HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME_copy_1"), levels_of("backup")
+    >>> parse_levels("HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME_copy_1"), parse_levels("backup")
     ((Level(column='', text=''),), None)
     """
     levels = tuple(map(_level, directory.split("/")))
@@ -64,15 +64,15 @@ def levels_of(directory: str) -> tuple[Level, ...] | None:
 
 
 def _level(name: str) -> Level | None:
-    if COPY.sub("", name) == DEFAULT_DIRECTORY:
-        return Level(_REST, "")
+    if COPY_SUFFIX.sub("", name) == DEFAULT_DIRECTORY:
+        return Level(_REST_COLUMN, "")
     column, equals, text = name.partition("=")
     return Level(unescape_path_name(column).lower(), text) if column and equals and text else None
 
 
 def files_in_cells(
-    lists: Lists, directories: Sequence[str], columns: Collection[str], listed: Collection[str]
-) -> tuple[list[FoundFile], list[str]]:
+    lists: DirectoryLister, directories: Sequence[str], columns: Collection[str], listed: Collection[str]
+) -> tuple[list[DiscoveredFile], list[str]]:
     """Return the files in a partition's directories, and which of these nothing was found out about.
 
     Args:
@@ -84,7 +84,7 @@ def files_in_cells(
     ours = [
         name
         for name in directories
-        if (level := _level(name)) is not None and level.column in (_REST, *columns)
+        if (level := _level(name)) is not None and level.column in (_REST_COLUMN, *columns)
     ]
     found = _walked(lists, ours, columns)
     read = set() if found is None else set(ours)
@@ -100,12 +100,14 @@ def files_in_cells(
     return sorted(files.values()), [name for name in directories if name not in read and name not in known]
 
 
-def _walked(lists: Lists, paths: Sequence[str], columns: Collection[str]) -> list[FoundFile] | None:
+def _walked(
+    lists: DirectoryLister, paths: Sequence[str], columns: Collection[str]
+) -> list[DiscoveredFile] | None:
     """Return the files in directories of one depth; None: they are not, or of different columns."""
     taken: list[str] = []
     while paths:
         here = {level.column for path in paths if (level := _level(path.rpartition("/")[2])) is not None}
-        here.discard(_REST)
+        here.discard(_REST_COLUMN)
         if len(here) > 1 or not here <= set(columns) - set(taken):
             return None
         taken += here
@@ -129,4 +131,4 @@ def _walked(lists: Lists, paths: Sequence[str], columns: Collection[str]) -> lis
 
 def _is_rest(name: str) -> bool:
     level = _level(name)
-    return level is not None and level.column == _REST
+    return level is not None and level.column == _REST_COLUMN

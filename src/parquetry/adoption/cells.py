@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.adoption.cell_directories import COPY, Level, levels_of
+from parquetry.adoption.cell_directories import COPY_SUFFIX, Level, parse_levels
 from parquetry.data_files.bounds import bounds_reader
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.data_files.tuple_statistics import StatedTuples, lacks
 from parquetry.errors import ValueTypeError
-from parquetry.layout.arrangement import MOST_CELLS, REST, Arrangement, SkewMap
+from parquetry.layout.arrangement import MAX_CELLS, REST, ArrangementSpec, SkewMap
 from parquetry.locations.partition_path import DEFAULT_PARTITION, unescape_path_name
 from parquetry.locations.uri import is_absolute
 from parquetry.types import Value, order_key, value_from_text
@@ -50,19 +50,19 @@ class Adopted:
         doubted: files of which the statistics contradict the names of their directories.
     """
 
-    files: list[DataFile]
-    before: list[DataFile]
-    arrangement: Arrangement
+    files: list[FileRecord]
+    before: list[FileRecord]
+    arrangement: ArrangementSpec
     refused: list[str]
     doubted: list[str]
 
 
 def adopt(
-    files: Sequence[DataFile],
-    columns: Sequence[Column],
-    own: Arrangement,
+    files: Sequence[FileRecord],
+    columns: Sequence[TableColumn],
+    own: ArrangementSpec,
     lacks: Lacks,
-    before: Sequence[DataFile] = (),
+    before: Sequence[FileRecord] = (),
 ) -> Adopted:
     """Say of which cells new files of a partition are.
 
@@ -74,43 +74,45 @@ def adopt(
         before: the files that the partition has besides.
     """
     by_name = {column.physical.lower(): column for column in columns}
-    taken: list[DataFile] = []
+    taken: list[FileRecord] = []
     refused: dict[str, None] = {}
     levels: dict[str, tuple[Level, ...]] = {}
     for file in files:
         directory = "" if is_absolute(file.path) else file.path.rpartition("/")[0]
-        found = levels_of(directory) if directory else ()
+        found = parse_levels(directory) if directory else ()
         if found is None or not _in_file(found, file):
             refused[directory] = None
         else:
             taken.append(file)
             levels[file.path] = found
-    known = own.skew
-    if taken and known is not None and known.auto is not None:  # these rows were not measured, and are there
-        known = msgspec.structs.replace(known, auto=None)
+    own_map = own.skew
+    if (
+        taken and own_map is not None and own_map.auto is not None
+    ):  # these rows were not measured, and are there
+        own_map = msgspec.structs.replace(own_map, auto=None)
     named = next((each for each in levels.values() if each and each[0].column), ())
-    skew = _map(known, [by_name[level.column] for level in named if level.column in by_name])
+    skew = _map(own_map, [by_name[level.column] for level in named if level.column in by_name])
     physical = {column.physical: column for column in columns}
     if skew is None or not skew.directories or any(name not in physical for name in skew.columns):
         return Adopted(taken, list(before), own, list(refused), [])
     cells = _Cells([physical[name] for name in skew.columns], skew, lacks)
-    new, still, doubted = cells.given(taken, levels, before)
+    new, still, doubted = cells.assign_cells(taken, levels, before)
     now = own if cells.skew == own.skew else msgspec.structs.replace(own, skew=cells.skew)
     return Adopted(new, still, now, list(refused), doubted)
 
 
-def _in_file(levels: Sequence[Level], file: DataFile) -> bool:
+def _in_file(levels: Sequence[Level], file: FileRecord) -> bool:
     """Return whether the columns are in a file that its directory names; those of partitions are not."""
     names = {name.lower() for name in file.columns or ()}
     return all(level.column in names for level in levels if level.column)
 
 
-def _map(known: SkewMap | None, named: Sequence[Column]) -> SkewMap | None:
+def _map(own_map: SkewMap | None, named: Sequence[TableColumn]) -> SkewMap | None:
     """Return the map to begin with."""
     names = tuple(column.physical for column in named)
-    if known is not None and (not names or set(names) == set(known.columns)):
-        return known
-    return SkewMap(names, (), directories=True) if names and known is None else known
+    if own_map is not None and (not names or set(names) == set(own_map.columns)):
+        return own_map
+    return SkewMap(names, (), directories=True) if names and own_map is None else own_map
 
 
 class _Cells:
@@ -120,7 +122,7 @@ class _Cells:
         skew: the map.
     """
 
-    def __init__(self, columns: Sequence[Column], skew: SkewMap, lacks: Lacks) -> None:
+    def __init__(self, columns: Sequence[TableColumn], skew: SkewMap, lacks: Lacks) -> None:
         self._lacks = lacks
         self._columns = columns
         self._readers = [bounds_reader(column) for column in columns]
@@ -129,12 +131,12 @@ class _Cells:
         self._rows = [*skew.values([column.column_type for column in columns])]
         self._numbers = {tuple(map(order_key, row)): number for number, row in enumerate(self._rows)}
 
-    def given(
+    def assign_cells(
         self,
-        files: Sequence[DataFile],
+        files: Sequence[FileRecord],
         levels: Mapping[str, tuple[Level, ...]],
-        before: Sequence[DataFile],
-    ) -> tuple[list[DataFile], list[DataFile], list[str]]:
+        before: Sequence[FileRecord],
+    ) -> tuple[list[FileRecord], list[FileRecord], list[str]]:
         """Return new files with their cells, those of before with theirs, and the paths of files in doubt."""
         cells: dict[str, int] = {}
         doubted = []
@@ -161,7 +163,7 @@ class _Cells:
         pairs = zip(self._columns, row, strict=True)
         return all(_says(said[column.physical.lower()], column, value) for column, value in pairs)
 
-    def _contradicts(self, file: DataFile, said: Mapping[str, str]) -> bool:
+    def _contradicts(self, file: FileRecord, said: Mapping[str, str]) -> bool:
         """Return whether no row of a file can have the value that its directory's name says."""
         for column, read in zip(self._columns, self._readers, strict=True):
             texts = _texts(said[column.physical.lower()])
@@ -174,24 +176,24 @@ class _Cells:
     def _number(self, row: tuple[Value, ...]) -> int | None:
         key = tuple(map(order_key, row))
         if key not in self._numbers:
-            if len(self._rows) >= MOST_CELLS:
+            if len(self._rows) >= MAX_CELLS:
                 return None
             self._numbers[key] = len(self._rows)
             self._rows.append(row)
         return self._numbers[key]
 
-    def _with_cell(self, file: DataFile, cell: int | None, levels: Sequence[Level]) -> DataFile:
+    def _with_cell(self, file: FileRecord, cell: int | None, levels: Sequence[Level]) -> FileRecord:
         if cell is None and not any(level.column for level in levels) and self._is_rest(file, self._rows):
             cell = REST
         return file if cell is None else msgspec.structs.replace(file, cell=cell)
 
-    def _still(self, file: DataFile, added: Sequence[tuple[Value, ...]]) -> DataFile:
+    def _still(self, file: FileRecord, added: Sequence[tuple[Value, ...]]) -> FileRecord:
         """Return a file of the rest, which may have rows of cells that were added."""
         if file.cell != REST or self._is_rest(file, added):
             return file
         return msgspec.structs.replace(file, cell=None)
 
-    def _is_rest(self, file: DataFile, rows: Sequence[tuple[Value, ...]]) -> bool:
+    def _is_rest(self, file: FileRecord, rows: Sequence[tuple[Value, ...]]) -> bool:
         """Return whether no row of a file has one of some tuples, by its statistics or, where they do not tell, its rows."""
         open_ = self._stated.possible(file, rows)
         return not open_ or self._lacks(file, self._columns, open_)
@@ -199,10 +201,10 @@ class _Cells:
 
 def _texts(text: str) -> list[str]:
     """Return what a directory's text may stand for: it as it is, and without Hive's mark of a copy."""
-    return list(dict.fromkeys((text, COPY.sub("", text))))
+    return list(dict.fromkeys((text, COPY_SUFFIX.sub("", text))))
 
 
-def _value(column: Column, text: str) -> Value:
+def _value(column: TableColumn, text: str) -> Value:
     """Return the value of a directory's text; None: of a timestamp, in whose zone nobody knows, or of no value."""
     plain = unescape_path_name(text)
     if plain == DEFAULT_PARTITION or column.column_type.name == "timestamp":
@@ -213,7 +215,7 @@ def _value(column: Column, text: str) -> Value:
         return None
 
 
-def _says(text: str, column: Column, value: Value) -> bool:
+def _says(text: str, column: TableColumn, value: Value) -> bool:
     if column.column_type.name == "timestamp":
         return True
     if value is None or value in ("", b""):

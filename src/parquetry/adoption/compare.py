@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquetry.adoption.discover import FoundFile, FoundPartition
-from parquetry.data_files.records import DataFile, is_same
+from parquetry.adoption.discover import DiscoveredFile, DiscoveredPartition
+from parquetry.data_files.records import FileRecord, is_same
 from parquetry.locations.uri import is_absolute, join_location, path_within
 from parquetry.types import Value, identity
 
 
-class KnownPartition(Protocol):
+class RecordedPartition(Protocol):
     """A partition as recorded: its values, where it lies, and its files."""
 
     @property
@@ -27,7 +27,7 @@ class KnownPartition(Protocol):
         """Return where the partition lies."""
 
     @property
-    def files(self) -> Sequence[DataFile]:
+    def files(self) -> Sequence[FileRecord]:
         """Return the files."""
 
 
@@ -38,30 +38,30 @@ class ChangedPartition:
     Attributes:
         partition: as it is now.
         added: files not recorded, or recorded with another size or time.
-        gone: paths below the partition that are recorded and are no more, or hold other data now; a rewritten file
+        deleted: paths below the partition that are recorded and are no more, or hold other data now; a rewritten file
             is in both.
     """
 
-    partition: FoundPartition
-    added: tuple[FoundFile, ...]
-    gone: tuple[str, ...]
+    partition: DiscoveredPartition
+    added: tuple[DiscoveredFile, ...]
+    deleted: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """Partitions that are not recorded, that have other files than recorded, and that are no more."""
 
-    added: tuple[FoundPartition, ...]
+    added: tuple[DiscoveredPartition, ...]
     changed: tuple[ChangedPartition, ...]
-    gone: tuple[tuple[Value, ...], ...]
+    deleted: tuple[tuple[Value, ...], ...]
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.changed or self.gone)
+        return bool(self.added or self.changed or self.deleted)
 
 
 def compare(
-    found: Iterable[FoundPartition],
-    known: Iterable[KnownPartition],
+    discovered: Iterable[DiscoveredPartition],
+    recorded: Iterable[RecordedPartition],
     location: str,
 ) -> Changes:
     """Compare what `discover` found with what is recorded, by path below the partition, size and time of modification.
@@ -69,48 +69,48 @@ def compare(
     Partitions recorded elsewhere than below `location` were not looked for, and count as unchanged.
 
     Args:
-        found: what lies below the location.
-        known: the partitions recorded.
+        discovered: what lies below the location.
+        recorded: the partitions recorded.
         location: the table's location, in the spelling of the partitions' locations.
     """
     base = location.rstrip("/")
-    recorded = {identity(partition.values): partition for partition in known}
+    by_values = {identity(partition.values): partition for partition in recorded}
     added, changed, seen = [], [], set()
-    for partition in found:
+    for partition in discovered:
         key = identity(partition.values)
         seen.add(key)
-        old = recorded.get(key)
+        old = by_values.get(key)
         if old is None:
             added.append(partition)
         elif old.location.rstrip("/") == join_location(base, partition.relative_path):
             change = _change(partition, old)
-            if change.added or change.gone:
+            if change.added or change.deleted:
                 changed.append(change)
-    gone = [
+    deleted = [
         partition.values
-        for key, partition in recorded.items()
+        for key, partition in by_values.items()
         if key not in seen
         and f"{partition.location}/".startswith(f"{base}/")
         and len(files_below(partition)) == len(partition.files)
     ]
-    return Changes(tuple(added), tuple(changed), tuple(gone))
+    return Changes(tuple(added), tuple(changed), tuple(deleted))
 
 
-def _change(found: FoundPartition, known: KnownPartition) -> ChangedPartition:
-    old = files_below(known)
+def _change(discovered: DiscoveredPartition, recorded: RecordedPartition) -> ChangedPartition:
+    old = files_below(recorded)
     same = {
         file.path
-        for file in found.files
+        for file in discovered.files
         if file.path in old and is_same(old[file.path], file.bytes, file.modified)
     }
     return ChangedPartition(
-        found,
-        tuple(file for file in found.files if file.path not in same),
+        discovered,
+        tuple(file for file in discovered.files if file.path not in same),
         tuple(path for path in old if path not in same),
     )
 
 
-def files_below(partition: KnownPartition) -> dict[str, DataFile]:
+def files_below(partition: RecordedPartition) -> dict[str, FileRecord]:
     """Return the files that lie where their partition does, by their paths below it.
 
     That path is what tells one file from another: `x=10/000000_0` and `x=20/000000_0` have one name. Files that lie

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import pyarrow.fs as pafs
 
-from parquetry.adoption.cell_directories import FoundFile, Listing, files_in_cells
+from parquetry.adoption.cell_directories import DirectoryListing, DiscoveredFile, files_in_cells
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.locations.file_names import is_hidden
 from parquetry.locations.partition_path import parse_partition_path, stored_value
 from parquetry.locations.uri import join_relative
 from parquetry.types import ColumnType, Value, identity
 
-__all__ = ["NOT_READ", "DirectoryLevels", "FoundFile", "FoundPartition", "Unfit", "discover"]
+__all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition", "Unfit", "discover"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """Why a directory below a partition is passed over."""
@@ -29,7 +29,7 @@ _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPartition:
+class DiscoveredPartition:
     """A directory that holds a partition, or the location of a table without partition columns.
 
     Attributes:
@@ -41,7 +41,7 @@ class FoundPartition:
 
     values: tuple[Value, ...]
     relative_path: str
-    files: tuple[FoundFile, ...]
+    files: tuple[DiscoveredFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def discover(
     progress: Callable[[int, int], None] | None = None,
     columns: Collection[str] = (),
     listed: Callable[[str], Iterable[str]] = lambda _: (),
-) -> Iterator[FoundPartition]:
+) -> Iterator[DiscoveredPartition]:
     """Find the partitions below a location, in the order of their paths.
 
     Args:
@@ -102,10 +102,10 @@ def discover(
     """
     root = location.rstrip("/") or "/"
 
-    def listing(relative: str) -> Listing:
+    def listing(relative: str) -> DirectoryListing:
         return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
 
-    def list_below(partition: str, below: Iterable[str]) -> Iterator[Listing]:
+    def list_below(partition: str, below: Iterable[str]) -> Iterator[DirectoryListing]:
         return pool.map(listing, [join_relative(partition, path) for path in below])
 
     def misfit(path: str, reason: str) -> None:
@@ -129,14 +129,14 @@ def discover(
                 unfit += [Unfit(join_relative(path, name), NOT_READ) for name in unread]
             if progress is not None:
                 progress(done, len(partitions))
-            yield FoundPartition(values, path, tuple(sorted((*found.files, *in_cells))))
+            yield DiscoveredPartition(values, path, tuple(sorted((*found.files, *in_cells))))
     finally:
         # Whoever stops early, or fails, need not wait for the other directories.
         pool.shutdown(cancel_futures=True)
 
 
 def _folders(
-    levels: DirectoryLevels, listings: Callable[[list[str]], Iterable[Listing]], misfit: Misfit
+    levels: DirectoryLevels, listings: Callable[[list[str]], Iterable[DirectoryListing]], misfit: Misfit
 ) -> list[str]:
     """Return the paths of the directories on the last level, whether or not their own names fit."""
     paths = [""]
@@ -178,7 +178,7 @@ def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ..
         return None
 
 
-def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
+def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
     try:
         infos = filesystem.get_file_info(pafs.FileSelector(path))
     except FileNotFoundError as error:
@@ -194,5 +194,5 @@ def _list(filesystem: pafs.FileSystem, path: str) -> Listing:
             directories.append(name)
         elif info.size:
             modified = info.mtime_ns
-            files.append(FoundFile(name, info.size, None if modified is None else modified // 1_000_000))
-    return Listing(sorted(directories), sorted(files))
+            files.append(DiscoveredFile(name, info.size, None if modified is None else modified // 1_000_000))
+    return DirectoryListing(sorted(directories), sorted(files))

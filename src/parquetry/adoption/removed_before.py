@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.adoption.discover import FoundFile, FoundPartition
+from parquetry.adoption.discover import DiscoveredFile, DiscoveredPartition
 from parquetry.data_files.records import is_same
 from parquetry.locations.uri import join_location, join_relative
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Difference
-from parquetry.metastore.commits.removed_files import TakenOutFile, taken_out
+from parquetry.metastore.commits.removed_files import RemovedFile, files_removed
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.types import Value, identity
 
 
-class PassingOver:
+class RemovedFilesFilter:
     """What a sync leaves out, and what it says of it.
 
     Args:
@@ -30,47 +30,47 @@ class PassingOver:
     def __init__(self, snapshot: TableSnapshot, readopt: bool) -> None:
         self._snapshot = snapshot
         self._readopt = readopt
-        self._records = {file.path: file for file in taken_out(snapshot)}
+        self._records = {file.path: file for file in files_removed(snapshot)}
         self._unseen = dict(self._records)
         self._live: list[str] = []
-        self._kept: dict[tuple[Value, ...], tuple[tuple[Value, ...], list[TakenOutFile]]] = {}
+        self._kept: dict[tuple[Value, ...], tuple[tuple[Value, ...], list[RemovedFile]]] = {}
 
-    def meet(self, found: FoundPartition, live: Iterable[str]) -> None:
+    def meet(self, folder: DiscoveredPartition, live: Iterable[str]) -> None:
         """Note which files of a folder are live: whatever is recorded of them holds no longer.
 
         Args:
-            found: the folder.
+            folder: the folder.
             live: paths of files below it.
         """
         for path in live if self._records else ():
-            if known := self._unseen.pop(join_relative(found.relative_path, path), None):
-                self._live.append(known.path)
+            if record := self._unseen.pop(join_relative(folder.relative_path, path), None):
+                self._live.append(record.path)
 
     def sift(
-        self, found: FoundPartition, values: tuple[Value, ...], files: Sequence[FoundFile]
-    ) -> tuple[FoundFile, ...]:
+        self, folder: DiscoveredPartition, values: tuple[Value, ...], files: Sequence[DiscoveredFile]
+    ) -> tuple[DiscoveredFile, ...]:
         """Return those files that are to be taken in.
 
         Args:
-            found: the folder in which they lie.
+            folder: the folder in which they lie.
             values: of the partition to which they belong.
             files: of which the table lists none.
         """
         if not self._records:
             return tuple(files)
-        left = []
+        adopted = []
         for file in files:
-            known = self._unseen.pop(join_relative(found.relative_path, file.path), None)
-            if known is None or self._readopt or not is_same(known.record, file.bytes, file.modified):
-                left.append(file)  # the commit that lists it forgets the record
+            record = self._unseen.pop(join_relative(folder.relative_path, file.path), None)
+            if record is None or self._readopt or not is_same(record.record, file.bytes, file.modified):
+                adopted.append(file)  # the commit that lists it forgets the record
             else:
-                self._kept.setdefault(identity(values), (values, []))[1].append(known)
-        return tuple(left)
+                self._kept.setdefault(identity(values), (values, []))[1].append(record)
+        return tuple(adopted)
 
     def stale(self) -> list[str]:
         """Return the paths of records that hold no longer, after all folders have been met."""
-        files, location = Files(), self._snapshot.metadata.location
-        places = {files.place(join_location(location, path)): path for path in self._unseen}
+        files, location = FileAccess(), self._snapshot.metadata.location
+        places = {files.storage_path(join_location(location, path)): path for path in self._unseen}
         gone = [
             places[place]
             for place, info in files.infos(places)
@@ -78,7 +78,7 @@ class PassingOver:
         ]
         return [*self._live, *gone]
 
-    def told(self) -> Iterator[Difference]:
+    def differences(self) -> Iterator[Difference]:
         """Yield what to say of files that were passed over: one thing, however many, as it is said again by each sync to come."""
         if not self._kept:
             return
@@ -89,12 +89,12 @@ class PassingOver:
         size = sum(file.record.bytes for file in files)
         yield Difference("ignored", name, len(files), None, size, self._detail(files, versions))
 
-    def _detail(self, files: Sequence[TakenOutFile], versions: dict[int, int]) -> str:
-        known = sorted({versions[file.ticket] for file in files if file.ticket in versions})
-        if len(known) > 1:
-            when = f"in versions {known[0]} to {known[-1]}"
-        elif known:
-            when = f"in version {known[0]}"
+    def _detail(self, files: Sequence[RemovedFile], versions: dict[int, int]) -> str:
+        known_versions = sorted({versions[file.ticket] for file in files if file.ticket in versions})
+        if len(known_versions) > 1:
+            when = f"in versions {known_versions[0]} to {known_versions[-1]}"
+        elif known_versions:
+            when = f"in version {known_versions[0]}"
         else:
             when = f"before version {min(versions.values())}"
         path, folders = files[0].path, {file.path.rpartition("/")[0] for file in files}

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from parquetry.adoption.buckets import in_buckets_of, look_again, unbucketed
+from parquetry.adoption.buckets import assign_partition_buckets, look_again, unbucketed
 from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
-from parquetry.adoption.discover import NOT_READ, FoundPartition, Unfit
-from parquetry.adoption.removed_before import PassingOver
-from parquetry.adoption.table_diff import changes_of, zone_of
+from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
+from parquetry.adoption.removed_before import RemovedFilesFilter
+from parquetry.adoption.table_diff import diff_table, zone_of
 from parquetry.data_files.footer_reader import FooterReader
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.data_files.spark_readable import twice_named, unfit_columns
 from parquetry.errors import CommitConflictError
 from parquetry.locations.uri import join_location, join_relative, path_below, path_within
@@ -34,7 +34,7 @@ from parquetry.progress import Progress, silent, track
 from parquetry.types import Value
 from parquetry.verification.tuple_check import lacks_tuples
 
-_ATTEMPTS = 5
+_MAX_COMMIT_ATTEMPTS = 5
 """How often to look at what others have just changed."""
 
 
@@ -88,7 +88,7 @@ def synchronise(
         CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
     """
     sync = _Sync(footers, options, progress)
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(_MAX_COMMIT_ATTEMPTS - 1):
         try:
             return sync.run(snapshot)
         except CommitConflictError:
@@ -110,28 +110,28 @@ class _Sync:
     def run(self, snapshot: TableSnapshot) -> list[Difference]:
         condition = self._condition(snapshot)
         unfit: list[Unfit] = []
-        passing = PassingOver(snapshot, self.options.readopt)
-        changes = changes_of(snapshot, condition, unfit, passing, self.footers, self.progress)
+        passing = RemovedFilesFilter(snapshot, self.options.readopt)
+        changes = diff_table(snapshot, condition, unfit, passing, self.footers, self.progress)
         transaction = Transaction(snapshot, "sync")
         transaction.leave_records()
         if condition is None:  # otherwise not all folders were looked at
-            transaction.record_taken_out(dict.fromkeys(passing.stale()))
+            transaction.record_removed_files(dict.fromkeys(passing.stale()))
         taken = _locations(snapshot, changes)
         transaction.adopt(lambda: require_files(snapshot.label, taken))
-        told: list[Difference] = []
+        differences: list[Difference] = []
         if self.options.add:
             for found in track(self.progress, "Reading new partitions", changes.added):
-                told += self._added(transaction, found, unfit)
+                differences += self._added(transaction, found, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
-                told += self._changed(transaction, change, unfit)
+                differences += self._changed(transaction, change, unfit)
         if self.options.add and self.options.buckets:
-            told += look_again(transaction, condition)
-        told += [self._gone(transaction, values) for values in changes.gone]
-        told += passing.told()
-        told += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
+            differences += look_again(transaction, condition)
+        differences += [self._drop_partition(transaction, values) for values in changes.deleted]
+        differences += passing.differences()
+        differences += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
         if not self.options.dry_run:
             commit(transaction)
-        return told
+        return differences
 
     def _condition(self, snapshot: TableSnapshot) -> Filter | None:
         if self.options.where is None:
@@ -140,24 +140,26 @@ class _Sync:
         return partition_condition(snapshot, self.options.where, zone)
 
     def _added(
-        self, transaction: Transaction, found: FoundPartition, unfit: list[Unfit]
+        self, transaction: Transaction, folder: DiscoveredPartition, unfit: list[Unfit]
     ) -> Iterator[Difference]:
         """Have the transaction add a partition, with the files that lie in its folder."""
         snapshot = transaction.base
-        root, place = snapshot.metadata.location, found.relative_path
-        files, told = self._read(snapshot, found, [file.path for file in found.files])
+        root, place = snapshot.metadata.location, folder.relative_path
+        files, differences = self._read(snapshot, folder, [file.path for file in folder.files])
         metadata, lies_at = snapshot.metadata, join_location(root, place)
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
-        bucketed = in_buckets_of(snapshot, found.values, lies_at, adopted, [metadata.arrangement.buckets])
-        own_place = place != path_below(root, snapshot.placement.default_location(found.values))
+        bucketed = assign_partition_buckets(
+            snapshot, folder.values, lies_at, adopted, [metadata.arrangement.buckets]
+        )
+        own_place = place != path_below(root, snapshot.placement.default_location(folder.values))
         location = lies_at if own_place and place else None
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
-        transaction.add(found.values, location, bucketed.files, arrangement)
-        yield _told(snapshot, "added", found.values, adopted.files)
-        yield from told
-        yield from _doubted(snapshot, found, adopted, unfit)
-        yield from unbucketed(snapshot, found.values, lies_at, bucketed)
+        transaction.add(folder.values, location, bucketed.files, arrangement)
+        yield _partition_difference(snapshot, "added", folder.values, adopted.files)
+        yield from differences
+        yield from _doubted(snapshot, folder, adopted, unfit)
+        yield from unbucketed(snapshot, folder.values, lies_at, bucketed)
 
     def _changed(
         self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
@@ -166,11 +168,11 @@ class _Sync:
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
         assert known is not None  # `compare` found it among the known ones
-        read, told = self._read(snapshot, change.partition, [file.path for file in change.added])
+        read, differences = self._read(snapshot, change.partition, [file.path for file in change.added])
         found = {file.path for file in read}
         broken = {file.path for file in change.added} - found
         # a file that was listed and is broken now stays listed: queries fail, instead of passing over its rows in silence
-        gone = [path for path in change.gone if path not in broken]
+        gone = [path for path in change.deleted if path not in broken]
         dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         lacks = lacks_tuples(known.location, snapshot.metadata.format)
@@ -178,18 +180,18 @@ class _Sync:
         specs = [known.arrangement.buckets]
         if not kept:  # whoever wrote all of it anew may have gone by what the table says today
             specs.append(snapshot.metadata.arrangement.buckets)
-        bucketed = in_buckets_of(snapshot, values, known.location, adopted, specs)
+        bucketed = assign_partition_buckets(snapshot, values, known.location, adopted, specs)
         if adopted.files or gone:
             files = [*adopted.before, *bucketed.files]
             arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
             transaction.replace(values, files, known.entry.location, arrangement)
             detail = f"{len(adopted.files)} read, {len(gone)} gone"
-            yield _told(snapshot, "changed", values, files, detail)
-        yield from told
+            yield _partition_difference(snapshot, "changed", values, files, detail)
+        yield from differences
         yield from _doubted(snapshot, change.partition, adopted, unfit)
         yield from unbucketed(snapshot, values, known.location, bucketed)
 
-    def _gone(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
+    def _drop_partition(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
         """Have the transaction drop a partition whose files are gone, if that was asked for."""
         snapshot = transaction.base
         known = snapshot.partition(values)
@@ -197,11 +199,11 @@ class _Sync:
         if self.options.drop:
             transaction.drop(values)
         kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
-        return _told(snapshot, "gone", values, files, None if self.options.drop else kept)
+        return _partition_difference(snapshot, "gone", values, files, None if self.options.drop else kept)
 
     def _read(
-        self, snapshot: TableSnapshot, found: FoundPartition, paths: Sequence[str]
-    ) -> tuple[list[DataFile], list[Difference]]:
+        self, snapshot: TableSnapshot, folder: DiscoveredPartition, paths: Sequence[str]
+    ) -> tuple[list[FileRecord], list[Difference]]:
         """Return what the footers of files say, and what to tell of those that are broken or do not fit the table's columns."""
         metadata, broken = snapshot.metadata, dict[str, str]()
         unfit: dict[str, list[str]] = {}
@@ -210,20 +212,20 @@ class _Sync:
             if sentences := list(unfit_columns(footer, metadata.data_columns)):
                 unfit[path] = sentences
 
-        location = join_location(metadata.location, found.relative_path)
+        location = join_location(metadata.location, folder.relative_path)
         files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
         if metadata.format != "parquet":  # of which nobody shows the footers
             for file in files:
                 if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
                     unfit[file.path] = sentences
-        name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
-        told = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
+        name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
+        differences = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
         for path in sorted(unfit):
-            told += [
-                Difference("unfit", name, detail=f"{join_relative(found.relative_path, path)}: {each}.")
+            differences += [
+                Difference("unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {each}.")
                 for each in unfit[path]
             ]
-        return files, told
+        return files, differences
 
 
 def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
@@ -237,24 +239,24 @@ def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
 
 
 def _doubted(
-    snapshot: TableSnapshot, found: FoundPartition, adopted: Adopted, unfit: list[Unfit]
+    snapshot: TableSnapshot, folder: DiscoveredPartition, adopted: Adopted, unfit: list[Unfit]
 ) -> Iterator[Difference]:
     """Tell of directories that are not taken in, and of files that are not what their directories are named for."""
-    unfit += [Unfit(join_relative(found.relative_path, path), NOT_READ) for path in adopted.refused]
-    name = snapshot.describe(snapshot.key_of(found.values)) if found.values else None
+    unfit += [Unfit(join_relative(folder.relative_path, path), NOT_READ) for path in adopted.refused]
+    name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
     for path in adopted.doubted:
         reason = (
             "the file's statistics contradict the name of its directory. It is read, and every query looks at it as far "
             "as its statistics do not rule it out."
         )
-        yield Difference("ignored", name, detail=f"{join_relative(found.relative_path, path)}: {reason}")
+        yield Difference("ignored", name, detail=f"{join_relative(folder.relative_path, path)}: {reason}")
 
 
-def _told(
+def _partition_difference(
     snapshot: TableSnapshot,
     action: str,
     values: tuple[Value, ...],
-    files: Sequence[DataFile],
+    files: Sequence[FileRecord],
     detail: str | None = None,
 ) -> Difference:
     name = snapshot.describe(snapshot.key_of(values)) if values else None

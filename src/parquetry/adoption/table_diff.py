@@ -17,14 +17,14 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from parquetry.adoption.compare import Changes, compare, files_below
-from parquetry.adoption.discover import DirectoryLevels, FoundPartition, Unfit, discover
-from parquetry.adoption.removed_before import PassingOver
+from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
+from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files.footer_reader import FooterReader
 from parquetry.locations.file_names import is_own
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.uri import join_location, path_below
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.pruning.knowledge import KnownValues
 from parquetry.predicate.pruning.match import Match, match
@@ -32,11 +32,11 @@ from parquetry.progress import Progress
 from parquetry.types import Value, identity
 
 
-def changes_of(
+def diff_table(
     snapshot: TableSnapshot,
     condition: Filter | None,
     unfit: list[Unfit],
-    passing: PassingOver,
+    passing: RemovedFilesFilter,
     footers: FooterReader,
     progress: Progress,
 ) -> Changes:
@@ -64,7 +64,7 @@ def changes_of(
         return Changes((), (), ())  # nothing was written yet
     levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
     by_place = _by_location(known)
-    lying = dict(by_place)
+    partitions_at = dict(by_place)
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
 
     def listed(relative: str) -> Iterator[str]:
@@ -78,7 +78,7 @@ def changes_of(
     places = {identity(part.values): part.location for part in known}
     present = []
     for folder in found:
-        here = lying.pop(join_location(metadata.location, folder.relative_path), [])
+        here = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
         lives = _live(snapshot, folder, here, passing, lambda values: which([values])[0])
         place = None if here else places.get(identity(folder.values))
         if place is None:
@@ -86,15 +86,15 @@ def changes_of(
         elif any(part.files for part in lives):
             reason = f"the partition lies at {place}. Move the files there, or drop the partition and run this again."
             unfit.append(Unfit(folder.relative_path, reason))
-    present += _elsewhere(metadata.location, path, filesystem, lying, unfit)
+    present += _elsewhere(metadata.location, path, filesystem, partitions_at, unfit)
     changes = compare(present, known, metadata.location)
     # a partition that was added empty has no folder, and has lost nothing
     empty = {identity(part.values) for part in known if not part.files}
-    return dataclasses.replace(changes, gone=tuple(v for v in changes.gone if identity(v) not in empty))
+    return dataclasses.replace(changes, deleted=tuple(v for v in changes.deleted if identity(v) not in empty))
 
 
-def _by_location(partitions: Sequence[Partition]) -> dict[str, list[Partition]]:
-    found: dict[str, list[Partition]] = defaultdict(list)
+def _by_location(partitions: Sequence[PartitionSnapshot]) -> dict[str, list[PartitionSnapshot]]:
+    found: dict[str, list[PartitionSnapshot]] = defaultdict(list)
     for part in partitions:
         found[part.location.rstrip("/")].append(part)
     return dict(found)
@@ -118,11 +118,11 @@ def _selected(
 
 def _live(
     snapshot: TableSnapshot,
-    found: FoundPartition,
-    here: Sequence[Partition],
-    passing: PassingOver,
+    folder: DiscoveredPartition,
+    here: Sequence[PartitionSnapshot],
+    passing: RemovedFilesFilter,
     wanted: Callable[[tuple[Value, ...]], bool],
-) -> list[FoundPartition]:
+) -> list[DiscoveredPartition]:
     """Return what a folder holds of each wanted partition that lies in it, without what older versions left there.
 
     A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
@@ -130,30 +130,36 @@ def _live(
     """
     listed = {identity(part.values): files_below(part).keys() for part in here}
     every: set[str] = set().union(*listed.values())
-    new = tuple(file for file in found.files if not is_own(file.path, snapshot.id) and file.path not in every)
-    owner = here[0].values if here and identity(found.values) not in listed else found.values
-    passing.meet(found, every)
-    new = passing.sift(found, owner, new) if wanted(owner) else ()
+    new = tuple(
+        file for file in folder.files if not is_own(file.path, snapshot.id) and file.path not in every
+    )
+    owner = here[0].values if here and identity(folder.values) not in listed else folder.values
+    passing.meet(folder, every)
+    new = passing.sift(folder, owner, new) if wanted(owner) else ()
     lives = []
     for part in here:
         if not wanted(part.values):
             continue
         mine = listed[identity(part.values)]
-        files = tuple(file for file in found.files if file.path in mine)
+        files = tuple(file for file in folder.files if file.path in mine)
         files += new if identity(part.values) == identity(owner) else ()
-        lives.append(dataclasses.replace(found, values=part.values, files=tuple(sorted(files))))
+        lives.append(dataclasses.replace(folder, values=part.values, files=tuple(sorted(files))))
     # a folder that holds only what older versions left is no new partition
     if here or not wanted(owner):
         return lives
-    return [dataclasses.replace(found, files=new)] if new or not found.files else []
+    return [dataclasses.replace(folder, files=new)] if new or not folder.files else []
 
 
 def _elsewhere(
-    location: str, path: str, filesystem: Any, lying: dict[str, list[Partition]], unfit: list[Unfit]
-) -> list[FoundPartition]:
+    location: str,
+    path: str,
+    filesystem: Any,
+    partitions_at: dict[str, list[PartitionSnapshot]],
+    unfit: list[Unfit],
+) -> list[DiscoveredPartition]:
     """Return the partitions whose folders are below the table's, and not named for their values."""
     present = []
-    for place, partitions in lying.items():
+    for place, partitions in partitions_at.items():
         relative = path_below(location, place)
         if relative is None or filesystem.get_file_info(f"{path}/{relative}").type == pafs.FileType.NotFound:
             continue
@@ -162,7 +168,7 @@ def _elsewhere(
             files = {file.path: file for file in folder.files}
             for part in partitions:
                 mine = (files[path] for path in files_below(part).keys() & files.keys())
-                present.append(FoundPartition(part.values, relative, tuple(sorted(mine))))
+                present.append(DiscoveredPartition(part.values, relative, tuple(sorted(mine))))
         unfit[:] = [item for item in unfit if not f"{relative}/".startswith(f"{item.path}/")]
     return present
 

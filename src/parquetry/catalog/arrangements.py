@@ -63,7 +63,7 @@ class Arrangement:
     sorted_by: tuple[str, ...]
 
 
-def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.Arrangement) -> Arrangement | None:
+def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.ArrangementSpec) -> Arrangement | None:
     """Return an arrangement as users see it: columns under their names of today, values in Python's types."""
     if arrangement == ms.PLAIN:
         return None

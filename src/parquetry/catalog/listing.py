@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from parquetry.catalog.drawing import table_html
 
 _T = TypeVar("_T")
-_DRAWN = 20
+_MAX_DRAWN_ROWS = 20
 """Rows that are drawn; there may be a million."""
 
 
@@ -36,7 +36,9 @@ class Listing(Iterator[_T], Generic[_T]):
         return f"<{self._what}, one by one: list() gives them all>"
 
     def _repr_html_(self) -> str:
-        self._ahead.extend(islice(self._things, max(0, _DRAWN + 1 - len(self._ahead))))
-        rows = [self._row(thing) for thing in islice(self._ahead, _DRAWN)]
-        note = f"the first {_DRAWN}" if len(self._ahead) > _DRAWN else "" if rows else "none"
+        self._ahead.extend(islice(self._things, max(0, _MAX_DRAWN_ROWS + 1 - len(self._ahead))))
+        rows = [self._row(thing) for thing in islice(self._ahead, _MAX_DRAWN_ROWS)]
+        note = (
+            f"the first {_MAX_DRAWN_ROWS}" if len(self._ahead) > _MAX_DRAWN_ROWS else "" if rows else "none"
+        )
         return table_html(self._what, rows, note)

@@ -11,7 +11,7 @@ from parquetry.errors import NamespaceNotFoundError, OtherKindError, TableNotFou
 from parquetry.identifiers import parse_name
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
 
-_MOST_NAMED = 3
+_MAX_SUGGESTED_TABLES = 3
 
 
 def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
@@ -65,14 +65,17 @@ def _instead(metastore: ms.Metastore, database: str, table: str) -> str:
     return f"{asked}; `parquetry tables`, or tables() of the catalog, lists the tables that do."
 
 
-def _likely(known: Sequence[tuple[str, str]], database: str, table: str) -> list[tuple[str, str]]:
+def _likely(names: Sequence[tuple[str, str]], database: str, table: str) -> list[tuple[str, str]]:
     """Return tables of that name in other databases, or else those whose names are nearly that.
 
     >>> known = [("shop", "orders"), ("tpcds", "store_sales"), ("tpcds", "web_sales")]
     >>> _likely(known, "default", "store_sales"), _likely(known, "tpcds", "store_sale"), _likely(known, "x", "y")
     ([('tpcds', 'store_sales')], [('tpcds', 'store_sales')], [])
     """
-    if elsewhere := [each for each in known if each[1] == table]:
-        return elsewhere[:_MOST_NAMED]
-    names = {".".join(each): each for each in known}
-    return [names[name] for name in difflib.get_close_matches(f"{database}.{table}", names, _MOST_NAMED, 0.9)]
+    if elsewhere := [each for each in names if each[1] == table]:
+        return elsewhere[:_MAX_SUGGESTED_TABLES]
+    by_text = {".".join(each): each for each in names}
+    return [
+        by_text[name]
+        for name in difflib.get_close_matches(f"{database}.{table}", by_text, _MAX_SUGGESTED_TABLES, 0.9)
+    ]

@@ -185,7 +185,7 @@ class CatalogReader:
     @staticmethod
     def _files(
         snapshot: ms.TableSnapshot, where: str | Predicate | None
-    ) -> Iterator[tuple[tuple[Value, ...], ms.DataFile, str]]:
+    ) -> Iterator[tuple[tuple[Value, ...], ms.FileRecord, str]]:
         from parquetry.prune.select import each_file
 
         if where is not None:
@@ -205,13 +205,13 @@ def _check(limit: int | None) -> None:
         raise ValueError(f"Limit {limit} is negative: give a number from 0 on, or None for all.")
 
 
-def _filter(where: str | Predicate, columns: Sequence[ms.Column]) -> Filter:
+def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter:
     from parquetry.predicate.reading.parse import parse_filter
 
     if not isinstance(where, str | Predicate):
         raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
     types: dict[str, ColumnType] = {column.name: column.column_type for column in columns}
-    return parse_filter(where, types) if isinstance(where, str) else Filter.of(where, types)
+    return parse_filter(where, types) if isinstance(where, str) else Filter.bind(where, types)
 
 
 def _plan(
@@ -234,7 +234,7 @@ def _plan(
     return cheapest_plan(snapshot, predicate, examined)
 
 
-def _reads(where: str, columns: Sequence[ms.Column]) -> bool:
+def _reads(where: str, columns: Sequence[ms.TableColumn]) -> bool:
     """Return whether a filter's text is in order for these columns."""
     try:
         _filter(where, columns)

@@ -59,7 +59,7 @@ def table_view(snapshot: ms.TableSnapshot) -> Table:
     )
 
 
-def commit_view(commit: ms.Commit) -> Commit:
+def commit_view(commit: ms.CommitRecord) -> Commit:
     """Return a commit as users see it."""
     return Commit(
         version=commit.version,
@@ -73,20 +73,20 @@ def commit_view(commit: ms.Commit) -> Commit:
     )
 
 
-def partition_view(snapshot: ms.TableSnapshot, found: ms.Partition) -> Partition:
+def partition_view(snapshot: ms.TableSnapshot, partition: ms.PartitionSnapshot) -> Partition:
     """Return a partition as users see it."""
     return Partition(
-        _named(snapshot, found.values),
-        found.location,
-        found.file_count,
-        found.rows,
-        found.bytes,
-        arrangement_view(snapshot.metadata, found.arrangement),
+        _named(snapshot, partition.values),
+        partition.location,
+        partition.file_count,
+        partition.rows,
+        partition.bytes,
+        arrangement_view(snapshot.metadata, partition.arrangement),
     )
 
 
 def file_views(
-    snapshot: ms.TableSnapshot, files: Iterable[tuple[tuple[Value, ...], ms.DataFile, str]]
+    snapshot: ms.TableSnapshot, files: Iterable[tuple[tuple[Value, ...], ms.FileRecord, str]]
 ) -> Iterator[DataFile]:
     """Give files as users see them.
 
@@ -122,10 +122,10 @@ def _named(snapshot: ms.TableSnapshot, values: Sequence[Value]) -> dict[str, Any
     return {name: to_python(type, value) for name, type, value in types}
 
 
-def _statistics_reader(columns: Sequence[ms.Column]) -> Callable[[ms.DataFile], dict[str, Statistics]]:
+def _statistics_reader(columns: Sequence[ms.TableColumn]) -> Callable[[ms.FileRecord], dict[str, Statistics]]:
     readers = [(column, column.physical.lower(), bounds_reader(column)) for column in columns]
 
-    def read(file: ms.DataFile) -> dict[str, Statistics]:
+    def read(file: ms.FileRecord) -> dict[str, Statistics]:
         sizes = {name.lower(): each.size for name, each in (file.columns or {}).items()}
         found = {}
         for column, physical, bounds_of in readers:

@@ -107,7 +107,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
             option.name,
             value,
             origin,
-            (*_WAYS[option.name], FILE_NAME, f"spark.sql.catalog.<name>.{option.name}"),
+            (*_OPTIONS_AND_VARIABLES[option.name], FILE_NAME, f"spark.sql.catalog.<name>.{option.name}"),
         )
     for setting in TABLE_SETTINGS:
         ways = {
@@ -119,7 +119,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         yield InEffect(setting.name, setting.default, origin, tuple(ways[level] for level in setting.levels))
 
 
-_WAYS = {"warehouse": ("--warehouse", VARIABLE), "store": ("--store", STORE_VARIABLE)}
+_OPTIONS_AND_VARIABLES = {"warehouse": ("--warehouse", VARIABLE), "store": ("--store", STORE_VARIABLE)}
 
 
 def _python() -> Check:

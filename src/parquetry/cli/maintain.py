@@ -37,7 +37,7 @@ WhereOption = Annotated[
     ),
 ]
 IndexArgument = Annotated[str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)]
-_RIGHT = ("files", "rows", "size", "count")
+_RIGHT_ALIGNED_COLUMNS = ("files", "rows", "size", "count")
 
 
 @app.command(epilog="Example: parquetry rollback sales.orders 17")
@@ -89,7 +89,7 @@ def vacuum(
     output.print_table(
         ("kind", "count", "size", "path"),
         ((r.kind, texts.count(r.count), _size(r.bytes), r.path or "") for r in removed),
-        numbers=_RIGHT,
+        numbers=_RIGHT_ALIGNED_COLUMNS,
         empty="Nothing to delete.",
     )
 
@@ -238,7 +238,7 @@ def sync(
             (d.action, d.partition or "", _count(d.files), _count(d.rows), _size(d.bytes), d.detail or "")
             for d in found
         ),
-        numbers=_RIGHT,
+        numbers=_RIGHT_ALIGNED_COLUMNS,
         empty="The table and the files agree.",
     )
 

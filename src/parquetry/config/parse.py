@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_LARGEST = 1 << 60
+_MAX_BYTES = 1 << 60
 
 
 def parse_size(text: str) -> int:
@@ -23,7 +23,7 @@ def parse_size(text: str) -> int:
     if not match or int(match[1]) == 0:
         raise ValueError("not a size such as 128mb")
     size = int(match[1]) * _FACTORS[match[2].lower()]
-    if size > _LARGEST:
+    if size > _MAX_BYTES:
         raise ValueError("more than an exbibyte")
     return size
 
@@ -43,7 +43,7 @@ def parse_size_or_none(text: str) -> int:
 
 _WAIT = re.compile(r"(\d+)\s*(ms|s|min|h)", re.IGNORECASE)
 _MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
-_LONGEST = 1 << 40
+_MAX_MILLISECONDS = 1 << 40
 
 
 def parse_wait(text: str) -> int | None:
@@ -61,12 +61,12 @@ def parse_wait(text: str) -> int | None:
     if not match:
         raise ValueError("neither a time such as 60s nor none")
     wait = int(match[1]) * _MILLISECONDS[match[2].lower()]
-    if wait > _LONGEST:
+    if wait > _MAX_MILLISECONDS:
         raise ValueError("more than a lifetime")
     return wait or None
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
+def choice_parser(*choices: str) -> Callable[[str], str]:
     """Return a parser that takes some words, in any case."""
 
     def parse(text: str) -> str:

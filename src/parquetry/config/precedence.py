@@ -67,15 +67,15 @@ class Settings:
     'session'
     """
 
-    found: Mapping[str, Effective]
+    by_name: Mapping[str, Effective]
 
     def effective(self, name: str) -> Effective:
         """Return what holds for a setting, and where it was found."""
-        return self.found[name]
+        return self.by_name[name]
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a setting; see `Effective.value`."""
-        return self.found[name].value
+        return self.by_name[name].value
 
 
 def settle(
@@ -102,7 +102,7 @@ def settle(
     check_options(options)
     if names_checked:
         check_session(session)
-    given: dict[Level, Mapping[str, str]] = {
+    by_level: dict[Level, Mapping[str, str]] = {
         "option": {name.lower(): text for name, text in options.items()},
         "session": {
             name.removeprefix(SESSION_PREFIX): text
@@ -111,13 +111,13 @@ def settle(
         },
         "property": properties,
     }
-    return Settings(MappingProxyType({s.name: _effective(s, given, defaults) for s in TABLE_SETTINGS}))
+    return Settings(MappingProxyType({s.name: _effective(s, by_level, defaults) for s in TABLE_SETTINGS}))
 
 
 def _effective(
-    setting: Setting, given: Mapping[Level, Mapping[str, str]], defaults: Mapping[str, str]
+    setting: Setting, by_level: Mapping[Level, Mapping[str, str]], defaults: Mapping[str, str]
 ) -> Effective:
     for level in EVERYWHERE:
-        if level in setting.levels and setting.name in given[level]:
-            return Effective(setting, level, given[level][setting.name])
+        if level in setting.levels and setting.name in by_level[level]:
+            return Effective(setting, level, by_level[level][setting.name])
     return Effective(setting, "default", defaults.get(setting.name))

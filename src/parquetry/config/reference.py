@@ -69,7 +69,7 @@ A known setting in a place that the table does not name for it, such as `partiti
 def reference() -> str:
     """Return the reference of all settings as Markdown."""
     parts = [
-        _INTRODUCTION.format(of_spark="\n".join(map(_of_spark, SPARK_SETTINGS))),
+        _INTRODUCTION.format(of_spark="\n".join(map(_spark_row, SPARK_SETTINGS))),
         "## Catalog options\n\n`spark.sql.catalog.<name>.<option>`, or keyword arguments of `parquetry.configure`.\n",
         "| name | default | meaning |\n|---|---|---|",
         *(f"| {_name_and_default(setting)} | {setting.text} |" for setting in CATALOG_OPTIONS),
@@ -85,7 +85,7 @@ def _row(setting: Setting) -> str:
     return f"| {_name_and_default(setting)} | {', '.join(setting.levels)} | {setting.text}{fixed} |"
 
 
-def _of_spark(setting: SparkSetting) -> str:
+def _spark_row(setting: SparkSetting) -> str:
     value = "left alone" if setting.value is None else f"`{setting.value}`"
     return f"| `{setting.name}` | {value} | {setting.text} |"
 

@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from parquetry.config.parse import (
+    choice_parser,
     count_up_to,
-    one_of,
     parse_boolean,
     parse_bucketing_version,
     parse_share,
@@ -78,7 +78,7 @@ TABLE_SETTINGS = (
     Setting(
         "compression",
         None,
-        one_of("none", "uncompressed", "snappy", "gzip", "lz4", "zstd", "brotli", "zlib", "lzo"),
+        choice_parser("none", "uncompressed", "snappy", "gzip", "lz4", "zstd", "brotli", "zlib", "lzo"),
         "Codec of the data files; without it Spark's own setting for the format holds.",
         levels=EVERYWHERE,
     ),
@@ -101,7 +101,7 @@ TABLE_SETTINGS = (
     Setting(
         "distribution",
         "auto",
-        one_of("auto", "none"),
+        choice_parser("auto", "none"),
         "`auto` shuffles rows before a write, by partition, bucket and directory, or by `sort-by`. Where there is nothing to cluster by, it keeps "
         "their order, and [small tasks write together](sql.md#how-rows-are-distributed). `none` leaves rows in the tasks that they are in.",
         levels=EVERYWHERE,
@@ -157,7 +157,7 @@ TABLE_SETTINGS = (
     Setting(
         LIST_BUCKETING_RULES,
         "strict",
-        one_of("strict", "relaxed"),
+        choice_parser("strict", "relaxed"),
         "`strict` refuses what Hive's design does not let go together with directories for heavy values; `relaxed` allows "
         "what Parquetry can do all the same. See [the rules](list-bucketing.md#what-does-not-go-together).",
         levels=("property",),
@@ -204,7 +204,7 @@ TABLE_SETTINGS = (
     Setting(
         ISOLATION,
         "snapshot",
-        one_of("snapshot", "serializable"),
+        choice_parser("snapshot", "serializable"),
         "What a statement that changes the table conflicts with: `snapshot`: whoever changes a partition that it changes, and for rows that `MERGE` inserts "
         "one in which it looked for their matches; `serializable`: also whoever changes a partition of the table that it has read. "
         "See [Versions and commits](concepts.md#versions-and-commits).",
@@ -213,7 +213,7 @@ TABLE_SETTINGS = (
     Setting(
         BUCKET_JOIN,
         "smaller",
-        one_of("smaller", "larger"),
+        choice_parser("smaller", "larger"),
         "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
         "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
         "of the other.",
@@ -346,10 +346,10 @@ def check_session(session: Mapping[str, str]) -> None:
         raise ConfigurationError(f"Session setting {key!r} {says}; RESET `{key}` takes it back.")
 
 
-def _nearest(name: str, known: Iterable[str]) -> str | None:
+def _nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the known name that another is probably a slip for."""
     kebab = name.lower().replace("_", "-").replace(".", "-")
-    near = difflib.get_close_matches(kebab, list(known), 1, 0.85)
+    near = difflib.get_close_matches(kebab, list(names), 1, 0.85)
     return near[0] if near else None
 
 

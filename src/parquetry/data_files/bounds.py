@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import EXISTS_DEFAULT, Column, ColumnStatistics, DataFile
+from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn
 from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
-LONGEST_BOUND = 64
+MAX_BOUND_LENGTH = 64
 """Characters (or bytes) of a string bound that are kept."""
 
-LARGEST_DAY = 1 << 31
+MAX_DAY = 1 << 31
 """Bounds of a day before or after these numbers are none of days, but of microseconds."""
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
@@ -79,15 +79,15 @@ def column_statistics(
         min_exact: `low` occurs.
         max_exact: `high` occurs.
     """
-    if isinstance(low, str | bytes) and len(low) > LONGEST_BOUND:
-        low, min_exact = low[:LONGEST_BOUND], False
-    if isinstance(high, str | bytes) and len(high) > LONGEST_BOUND:
-        prefix = high[:LONGEST_BOUND]
+    if isinstance(low, str | bytes) and len(low) > MAX_BOUND_LENGTH:
+        low, min_exact = low[:MAX_BOUND_LENGTH], False
+    if isinstance(high, str | bytes) and len(high) > MAX_BOUND_LENGTH:
+        prefix = high[:MAX_BOUND_LENGTH]
         high, max_exact = _above_text(prefix) if isinstance(prefix, str) else _above_bytes(prefix), False
     return ColumnStatistics(size, nulls, _recorded(low), _recorded(high), min_exact, max_exact)
 
 
-def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
+def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | None]:
     """Return the function that gives a column's bounds in a file; prepare once, use for many files.
 
     A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
@@ -96,7 +96,7 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
     if not kind.primitive:
         return lambda _: None
 
-    def read(file: DataFile) -> FileBounds | None:
+    def read(file: FileRecord) -> FileBounds | None:
         columns = file.columns
         if not columns:
             return None
@@ -107,17 +107,19 @@ def bounds_reader(column: Column) -> Callable[[DataFile], FileBounds | None]:
         if len(spelled) != 1:
             return None
         statistics = columns[spelled[0]]
-        return bounds_of(kind, statistics, file.rows)
+        return bounds_from_statistics(kind, statistics, file.rows)
 
     return read
 
 
-def has_default(column: Column) -> bool:
+def has_default(column: TableColumn) -> bool:
     """Return whether Spark gives the rows of files from before the column was added another value than NULL."""
     return EXISTS_DEFAULT in column.metadata
 
 
-def bounds_of(kind: ColumnType, statistics: ColumnStatistics, rows: int | None) -> FileBounds | None:
+def bounds_from_statistics(
+    kind: ColumnType, statistics: ColumnStatistics, rows: int | None
+) -> FileBounds | None:
     """Return what a file's statistics of a column are good for; None: nothing.
 
     Args:
@@ -221,7 +223,7 @@ def _as_decimals(low: int | str, high: int | str | None) -> tuple[Value, Value, 
 def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
     # The file may hold dates, as days, from before the column was widened. Days and microseconds can be
     # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
-    if low < -LARGEST_DAY or high >= LARGEST_DAY:
+    if low < -MAX_DAY or high >= MAX_DAY:
         return low, high, True
     return (
         max(min(low, low * MICROS_PER_DAY), _LEAST_TIME),

@@ -2,7 +2,7 @@
 
 Integers, dates, times, floats and booleans are judged in arrays, texts and decimals in lists. What is rare - few
 files, names spelled in another way, values of a type that the column had before, or of none - goes file by file
-through `bounds.bounds_of`, to which the arrays are held equal by a property.
+through `bounds.bounds_from_statistics`, to which the arrays are held equal by a property.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from parquetry.data_files.bounds import (
     EXACT_INTEGERS,
-    LARGEST_DAY,
+    MAX_DAY,
     FileBounds,
-    bounds_of,
+    bounds_from_statistics,
     has_default,
     padded_bounds,
 )
 from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, StatisticsColumn
-from parquetry.data_files.records import Column, ColumnStatistics
+from parquetry.data_files.records import ColumnStatistics, TableColumn
 from parquetry.predicate.pruning.held_values import Values
 from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
-from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType
 
 _Converted: TypeAlias = tuple[Values, Values, Flags]
 """Least and greatest values of files as a column's type has them, and where both are known, or a text's least alone."""
 
-_MOST_DAYS = ((1 << 63) - 1) // MICROS_PER_DAY
-_GREATEST = (1 << 63) - 1
+_MAX_DAYS_IN_MICROS = ((1 << 63) - 1) // MICROS_PER_DAY
+_MAX_INT64 = (1 << 63) - 1
 
 
-class KnownInFiles(NamedTuple):
+class BoundsInFiles(NamedTuple):
     """What is known of a column in each of many files.
 
     Attributes:
@@ -49,7 +49,7 @@ class KnownInFiles(NamedTuple):
     some: bool
 
 
-def bounds_in_files(column: Column, files: FileColumns) -> KnownInFiles | None:
+def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | None:
     """Return what is known of a column in each of many files; None when nothing is known in any.
 
     Args:
@@ -63,25 +63,25 @@ def bounds_in_files(column: Column, files: FileColumns) -> KnownInFiles | None:
     if said is None and not absent.any():
         return None
     if said is None:
-        said = StatisticsColumn.of([None] * files.count)
-    converted = None if files.count <= FEW else _converted(kind, said)
+        said = StatisticsColumn.from_records([None] * files.count)
+    converted = None if files.count <= MAX_LISTED_CONTAINERS else _converted(kind, said)
     if converted is not None:
         return _in_arrays(kind, converted, said, absent, files)
     return _one_by_one(kind, said, absent, files)
 
 
-def each_in_files(column: Column, files: FileColumns) -> list[FileBounds | None]:
+def each_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | None]:
     """Return what is known of a column in each of many files; None where nothing is."""
     kind = column.column_type
     if not kind.primitive:
         return [None] * files.count
     said, absent = _said(column, files)
     if said is None:
-        said = StatisticsColumn.of([None] * files.count)
+        said = StatisticsColumn.from_records([None] * files.count)
     return _each(kind, said, absent, files)
 
 
-def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
+def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
     """Return what files say of a column in whatever spelling, and which have been written before it was added."""
     physical = column.physical
     exact = files.statistics(physical)
@@ -102,9 +102,9 @@ def _said(column: Column, files: FileColumns) -> tuple[StatisticsColumn | None, 
         return None, absent
     records: list[ColumnStatistics | None] = [None] * files.count
     for found in named:
-        for place in np.flatnonzero(found.there & once).tolist():
-            records[place] = found.take(np.array([place])).records()[0]
-    return StatisticsColumn.of(records), absent
+        for index in np.flatnonzero(found.there & once).tolist():
+            records[index] = found.take(np.array([index])).records()[0]
+    return StatisticsColumn.from_records(records), absent
 
 
 def _each(
@@ -117,29 +117,29 @@ def _each(
         if is_absent:
             found.append(FileBounds(None, None, nulls=rows, rows=rows, all_null=True))
         else:
-            found.append(None if record is None else bounds_of(kind, record, rows))
+            found.append(None if record is None else bounds_from_statistics(kind, record, rows))
     return found
 
 
 def _one_by_one(
     kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
-) -> KnownInFiles | None:
+) -> BoundsInFiles | None:
     found = _each(kind, said, absent, files)
     if not any(found):
         return None
     known = [each or FileBounds() for each in found]
-    bounds = Bounds.of_statistics(
+    bounds = Bounds.from_statistics(
         kind,
         [each.min for each in known],
         [each.max for each in known],
         [each.null_state for each in known],
     )
-    return KnownInFiles(bounds, any(each.all_null or each.min is not None for each in known))
+    return BoundsInFiles(bounds, any(each.all_null or each.min is not None for each in known))
 
 
 def _in_arrays(
     kind: ColumnType, pair: _Converted, said: StatisticsColumn, absent: Flags, files: FileColumns
-) -> KnownInFiles | None:
+) -> BoundsInFiles | None:
     low, high, bounded = pair
     counted = said.there & (said.nulls != UNKNOWN)
     only_null = absent | (counted & (said.nulls == files.rows))
@@ -153,21 +153,21 @@ def _in_arrays(
     nulls[told & (files.rows == 0)] = NO_ROWS
     if isinstance(low, list) or isinstance(high, list):
         known = bounded.tolist()
-        bounds = Bounds.of_statistics(
+        bounds = Bounds.from_statistics(
             kind,
             [value if there else None for value, there in zip(low, known, strict=True)],
             [value if there else None for value, there in zip(high, known, strict=True)],
             nulls.tolist(),
         )
     else:
-        bounds = Bounds.of_arrays(kind, low, high, bounded, nulls)
-    return KnownInFiles(bounds, bool((only_null | bounded).any()))
+        bounds = Bounds.from_arrays(kind, low, high, bounded, nulls)
+    return BoundsInFiles(bounds, bool((only_null | bounded).any()))
 
 
 def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
     """Return both bounds as values of a column's type, and where they are known; None: not by arrays."""
     low, high = said.min, said.max
-    there = _known(low) & said.there
+    there = _is_known(low) & said.there
     if not there.any():
         nothing = [None] * len(there)
         return nothing, nothing, there
@@ -175,12 +175,12 @@ def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
         return _converted_lists(kind, low.listed(), high.listed(), there)
     if low.values.dtype != high.values.dtype:
         return None
-    there = there & _known(high)  # one without the other is damaged
+    there = there & _is_known(high)  # one without the other is damaged
     convert = _BY_TYPE.get((kind.name, low.values.dtype.kind))
     return None if convert is None else convert(kind, low.values, high.values, there)
 
 
-def _known(bound: Bound) -> Flags:
+def _is_known(bound: Bound) -> Flags:
     return np.ones(len(bound.values), np.bool_) if bound.known is None else bound.known
 
 
@@ -232,15 +232,15 @@ def _as_decimals(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Fl
 
 def _as_local_times(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
     """Do as `bounds` does for one file; a product that does not fit 64 bits is cut where it is there, too."""
-    times = (low < -LARGEST_DAY) | (high >= LARGEST_DAY)
-    least = np.where(low < -_MOST_DAYS, -_GREATEST - 1, _in_days(low) * MICROS_PER_DAY)
-    greatest = np.where(high > _MOST_DAYS, _GREATEST, _in_days(high) * MICROS_PER_DAY)
+    times = (low < -MAX_DAY) | (high >= MAX_DAY)
+    least = np.where(low < -_MAX_DAYS_IN_MICROS, -_MAX_INT64 - 1, _in_days(low) * MICROS_PER_DAY)
+    greatest = np.where(high > _MAX_DAYS_IN_MICROS, _MAX_INT64, _in_days(high) * MICROS_PER_DAY)
     least, greatest = np.where(low >= 0, low, least), np.where(high <= 0, high, greatest)
     return np.where(times, low, least), np.where(times, high, greatest), there
 
 
 def _in_days(values: NDArray[Any]) -> Any:
-    return np.clip(values, -_MOST_DAYS, _MOST_DAYS)
+    return np.clip(values, -_MAX_DAYS_IN_MICROS, _MAX_DAYS_IN_MICROS)
 
 
 _BY_TYPE: dict[tuple[str, str], Callable[[ColumnType, NDArray[Any], NDArray[Any], Flags], _Converted]] = {

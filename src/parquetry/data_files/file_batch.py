@@ -7,7 +7,7 @@ Three files, with statistics of a column `amount` in two of them:
     p=1/b.parquet       2000     UNKNOWN    |         True   500      2        3     9      True
     p=1/c.parquet       500      5          |         False  UNKNOWN  UNKNOWN  None  None   True
 
-A row of this table is a `DataFile`, a row of `amount` its `ColumnStatistics`. Where files come from (records, the
+A row of this table is a `FileRecord`, a row of `amount` its `ColumnStatistics`. Where files come from (records, the
 chunks of a long list) is a subclass's; it makes a column when it is first asked for, and no other.
 """
 
@@ -19,13 +19,13 @@ from functools import cached_property
 
 import numpy as np
 
-from parquetry.data_files.records import NO_CELL, ColumnStatistics, DataFile
+from parquetry.data_files.records import NO_CELL, ColumnStatistics, FileRecord
 from parquetry.data_files.statistics_batch import (
     UNKNOWN,
     Bound,
     Flags,
+    Indices,
     Numbers,
-    Places,
     RecordedColumn,
     StatisticsColumn,
     numbers,
@@ -37,8 +37,8 @@ __all__ = [
     "Bound",
     "FileColumns",
     "Flags",
+    "Indices",
     "Numbers",
-    "Places",
     "RecordedColumn",
     "RecordedFiles",
     "StatisticsColumn",
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def without_earlier_rest(cells: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the cells of files, given the numbers of `DataFile.cell_number`, and of how many first cells each is the rest."""
+    """Return the cells of files, given the numbers of `FileRecord.cell_number`, and of how many first cells each is the rest."""
     earlier = (cells < NO_CELL) & (cells != UNKNOWN)
     return np.where(earlier, UNKNOWN, cells), np.where(earlier, NO_CELL - cells, UNKNOWN)
 
@@ -64,7 +64,7 @@ class FileColumns(ABC):
         rows: numbers of rows; UNKNOWN where they are not known.
         modified: milliseconds since the epoch; UNKNOWN where it is not known.
         names: of the columns that any of the files has statistics of, as the files spell them.
-        described: whether the file's statistics were collected at all; see `DataFile.columns`.
+        described: whether the file's statistics were collected at all; see `FileRecord.columns`.
     """
 
     count: int
@@ -84,36 +84,36 @@ class FileColumns(ABC):
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return the numbers of the files' cells, buckets (UNKNOWN where not known), and whether they are sorted.
 
-        None: no file is any of it. See `DataFile.cell_number` for the numbers of cells.
+        None: no file is any of it. See `FileRecord.cell_number` for the numbers of cells.
         """
 
     @abstractmethod
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column, by its name in the files to the letter; None: no file has an entry."""
 
-    def paths_at(self, places: Places) -> list[str]:
+    def paths_at(self, positions: Indices) -> list[str]:
         """Return the paths of some of the files."""
         paths = self.paths
-        return [paths[place] for place in places.tolist()]
+        return [paths[position] for position in positions.tolist()]
 
-    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+    def statistics_at(self, name: str, positions: Indices) -> StatisticsColumn | None:
         """Return what some of the files say of a column."""
         found = self.statistics(name)
-        return None if found is None else found.take(places)
+        return None if found is None else found.take(positions)
 
-    def take(self, places: Places) -> FileColumns:
-        """Return some of the files, by their places."""
-        return TakenFiles(self, places)
+    def take(self, positions: Indices) -> FileColumns:
+        """Return some of the files, by their positions."""
+        return TakenFiles(self, positions)
 
-    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+    def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of the files, of which no other columns will be asked for.
 
         Args:
-            places: of the files.
+            positions: of the files.
             names: of the columns, as the table spells them for its files; None: any may be.
         """
         del names  # of use to those that would decode each column by itself
-        return self.take(places)
+        return self.take(positions)
 
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""
@@ -126,7 +126,7 @@ class FileColumns(ABC):
                 found |= column.there
         return found
 
-    def records(self) -> list[DataFile]:
+    def records(self) -> list[FileRecord]:
         """Return an object for each file."""
         columns: list[dict[str, ColumnStatistics] | None] = [
             {} if described else None for described in self.described.tolist()
@@ -145,17 +145,17 @@ class FileColumns(ABC):
             strict=True,
         )
         if self.arranged is None:
-            return [DataFile(*fields) for fields in plain]
+            return [FileRecord(*fields) for fields in plain]
         cells, buckets, in_order = self.arranged
         cells, rest_of = without_earlier_rest(cells)
         rest = zip(optional(cells), optional(buckets), in_order.tolist(), optional(rest_of), strict=True)
-        return [DataFile(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
+        return [FileRecord(*fields, *more) for fields, more in zip(plain, rest, strict=True)]
 
 
 class RecordedFiles(FileColumns):
     """Files of which the records are at hand."""
 
-    def __init__(self, records: Sequence[DataFile]) -> None:
+    def __init__(self, records: Sequence[FileRecord]) -> None:
         self._records = records
         self.count = len(records)
 
@@ -207,13 +207,13 @@ class RecordedFiles(FileColumns):
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column."""
         found = [file.columns and file.columns.get(name) for file in self._records]
-        return StatisticsColumn.of([each or None for each in found]) if any(found) else None
+        return StatisticsColumn.from_records([each or None for each in found]) if any(found) else None
 
-    def take(self, places: Places) -> FileColumns:
+    def take(self, positions: Indices) -> FileColumns:
         """Return some of these files."""
-        return RecordedFiles([self._records[place] for place in places.tolist()])
+        return RecordedFiles([self._records[position] for position in positions.tolist()])
 
-    def records(self) -> list[DataFile]:
+    def records(self) -> list[FileRecord]:
         """Return the records."""
         return list(self._records)
 
@@ -221,14 +221,14 @@ class RecordedFiles(FileColumns):
 class TakenFiles(FileColumns):
     """Some of other files."""
 
-    def __init__(self, files: FileColumns, places: Places) -> None:
+    def __init__(self, files: FileColumns, positions: Indices) -> None:
         self._files = files
-        self._places = places
-        self.count = len(places)
-        self.bytes = files.bytes[places]
-        self.rows = files.rows[places]
-        self.modified = files.modified[places]
-        self.described = files.described[places]
+        self._positions = positions
+        self.count = len(positions)
+        self.bytes = files.bytes[positions]
+        self.rows = files.rows[positions]
+        self.modified = files.modified[positions]
+        self.described = files.described[positions]
 
     @property
     def names(self) -> Sequence[str]:  # type: ignore[override]
@@ -238,7 +238,7 @@ class TakenFiles(FileColumns):
     @property
     def paths(self) -> list[str]:
         """Return the paths."""
-        return self._files.paths_at(self._places)
+        return self._files.paths_at(self._positions)
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
@@ -246,20 +246,20 @@ class TakenFiles(FileColumns):
         found = self._files.arranged
         if found is None:
             return None
-        return found[0][self._places], found[1][self._places], found[2][self._places]
+        return found[0][self._positions], found[1][self._positions], found[2][self._positions]
 
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column."""
-        return self._files.statistics_at(name, self._places)
+        return self._files.statistics_at(name, self._positions)
 
-    def take(self, places: Places) -> FileColumns:
+    def take(self, positions: Indices) -> FileColumns:
         """Return some of these files."""
-        return self._files.take(self._places[places])
+        return self._files.take(self._positions[positions])
 
-    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+    def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of these files."""
-        return self._files.narrowed(self._places[places], names)
+        return self._files.narrowed(self._positions[positions], names)
 
     def with_entries(self) -> Flags:
         """Return which files have statistics of any column."""
-        return self._files.with_entries()[self._places]
+        return self._files.with_entries()[self._positions]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from parquetry.data_files.footer_statistics import Look, read_footers
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import UnsupportedError
 from parquetry.locations.filesystem import open_location
 
-_THREADS = 8
+_MAX_READER_THREADS = 8
 
 
 class FooterReader(Protocol):
@@ -28,7 +28,7 @@ class FooterReader(Protocol):
         paths: Sequence[str],
         broken: dict[str, str] | None = None,
         look: Look | None = None,
-    ) -> list[DataFile]:
+    ) -> list[FileRecord]:
         """Return what the footers of files say.
 
         Args:
@@ -79,7 +79,7 @@ class ArrowFooters:
         paths: Sequence[str],
         broken: dict[str, str] | None = None,
         look: Look | None = None,
-    ) -> list[DataFile]:
+    ) -> list[FileRecord]:
         """Return what the footers of Parquet files say; see `FooterReader.data_files`."""
         if file_format != "parquet" and paths:
             raise UnsupportedError(
@@ -87,4 +87,6 @@ class ArrowFooters:
                 "can be read: run it in a session with Spark, as CALL system.sync."
             )
         filesystem, root = open_location(location)
-        return read_footers(filesystem, paths, root=root, threads=_THREADS, broken=broken, look=look)
+        return read_footers(
+            filesystem, paths, root=root, threads=_MAX_READER_THREADS, broken=broken, look=look
+        )

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.parquet_leaves import Leaf, top_level
-from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, parse_type, value_from_text
@@ -37,7 +37,7 @@ Look = Callable[[str, Any], None]
 
 def read_parquet_footer(
     filesystem: pafs.FileSystem, path: str, *, name: str | None = None, look: Look | None = None
-) -> DataFile:
+) -> FileRecord:
     """Read a Parquet file's rows, bytes and column statistics from its footer.
 
     Args:
@@ -67,7 +67,7 @@ def read_parquet_footer(
         ) from error
     if look is not None:
         look(name or path, footer)
-    return DataFile(
+    return FileRecord(
         path=name or path,
         bytes=info.size,
         rows=footer.num_rows,
@@ -85,7 +85,7 @@ def read_footers(
     progress: Callable[[int, int], None] | None = None,
     broken: dict[str, str] | None = None,
     look: Look | None = None,
-) -> list[DataFile]:
+) -> list[FileRecord]:
     """Read many Parquet footers at once.
 
     Args:
@@ -126,7 +126,7 @@ def read_footers(
     return files
 
 
-def from_bridge(answer: Mapping[str, Any]) -> DataFile:
+def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
     """Turn what the bridge read from an ORC file's footer into a record.
 
     PyArrow does not read ORC's statistics.
@@ -141,7 +141,7 @@ def from_bridge(answer: Mapping[str, Any]) -> DataFile:
     # Hive's old writer named no columns (`_col0`); Spark then goes by position, and names tell nothing.
     if columns and all(name.startswith("_col") for name in columns):
         columns = None
-    return DataFile(
+    return FileRecord(
         path=answer["path"],
         bytes=answer["bytes"],
         rows=answer.get("rows"),
@@ -163,13 +163,13 @@ def _parquet_columns(footer: Any) -> dict[str, ColumnStatistics]:
     exact = (footer.created_by or "").startswith(_EXACT_WRITERS)
     columns: dict[str, ColumnStatistics] = {}
     for name, leaves in top_level(footer):
-        size = sum(group.column(leaf.place).total_compressed_size for group in groups for leaf in leaves)
+        size = sum(group.column(leaf.position).total_compressed_size for group in groups for leaf in leaves)
         leaf = leaves[0]
         if name in columns or leaf.nested:
             # Two columns of one name cannot be told apart, and nested ones have no bounds.
             columns[name] = ColumnStatistics(size=size)
         else:
-            chunks = [(group.num_rows, group.column(leaf.place)) for group in groups]
+            chunks = [(group.num_rows, group.column(leaf.position)) for group in groups]
             columns[name] = _merge(leaf, chunks, size, modern, exact)
     return columns
 

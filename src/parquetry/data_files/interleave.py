@@ -16,23 +16,23 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import Places
+from parquetry.data_files.file_batch import Indices
 
 _T = TypeVar("_T")
 _N = TypeVar("_N", bound=np.generic)
 
-_LONG = 8
-"""Things of a turn on average, from which on slices take less time than places."""
+_MIN_SLICE_LENGTH = 8
+"""Things of a turn on average, from which on slices take less time than positions."""
 
 
-class Turns:
+class Interleaving:
     """In which order the things of several parts come.
 
     Args:
         numbers: of each thing in each part the number of its partition, ascending within a part. Of those of a partition come
             those of the first part first.
 
-    >>> turns = Turns([np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1])])
+    >>> turns = Interleaving([np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1])])
     >>> turns.array([np.array([1, 2, 3, 6, 7]), np.array([4, 8, 9])]).tolist()
     [1, 2, 3, 4, 6, 7, 8, 9]
     >>> "".join(turns.list(["abcfg", "dhi"]))
@@ -49,7 +49,7 @@ class Turns:
         return all(part[-1] <= other[0] for part, other in pairwise(some))
 
     @cached_property
-    def places(self) -> Places:
+    def positions(self) -> Indices:
         """Return where the things that come one after the other stand among those of all parts."""
         return np.argsort(np.concatenate(self._numbers), kind="stable")
 
@@ -57,21 +57,21 @@ class Turns:
     def _slices(self) -> list[tuple[int, slice]] | None:
         """Return the turns: which part, and what of it; None if they are short."""
         starts = [np.flatnonzero(np.append(True, part[1:] != part[:-1])) for part in self._numbers]
-        if _LONG * sum(map(len, starts)) > sum(map(len, self._numbers)):
+        if _MIN_SLICE_LENGTH * sum(map(len, starts)) > sum(map(len, self._numbers)):
             return None
         turns = sorted(
-            (number, place, first, stop)
-            for place, (part, firsts) in enumerate(zip(self._numbers, starts, strict=True))
+            (number, position, first, stop)
+            for position, (part, firsts) in enumerate(zip(self._numbers, starts, strict=True))
             if len(part)
             for number, first, stop in zip(
                 part[firsts].tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(part)], strict=True
             )
         )
         slices: list[tuple[int, slice]] = []
-        for _, place, first, stop in turns:
-            if slices and slices[-1][0] == place and slices[-1][1].stop == first:
+        for _, position, first, stop in turns:
+            if slices and slices[-1][0] == position and slices[-1][1].stop == first:
                 first = slices.pop()[1].start  # nothing of another part came between them
-            slices.append((place, slice(first, stop)))
+            slices.append((position, slice(first, stop)))
         return slices
 
     def array(self, parts: Sequence[NDArray[_N]]) -> NDArray[_N]:
@@ -79,8 +79,8 @@ class Turns:
         if self.in_order:
             return np.concatenate(parts)
         if self._slices is None:
-            return np.concatenate(parts)[self.places]
-        return np.concatenate([parts[place][some] for place, some in self._slices])
+            return np.concatenate(parts)[self.positions]
+        return np.concatenate([parts[position][some] for position, some in self._slices])
 
     def list(self, parts: Sequence[Sequence[_T]]) -> list[_T]:
         """Return a list of all, given one of each part."""
@@ -88,5 +88,5 @@ class Turns:
             return list(chain.from_iterable(parts))
         if self._slices is None:
             whole = list(chain.from_iterable(parts))
-            return [whole[place] for place in self.places.tolist()]
-        return list(chain.from_iterable([parts[place][some] for place, some in self._slices]))
+            return [whole[position] for position in self.positions.tolist()]
+        return list(chain.from_iterable([parts[position][some] for position, some in self._slices]))

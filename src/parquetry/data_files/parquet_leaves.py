@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-_MICROS = {"microseconds": 1, "milliseconds": 1000}
+_MICROS_PER_UNIT = {"microseconds": 1, "milliseconds": 1000}
 
 
 class Leaf(NamedTuple):
-    """A leaf column: its place, and how its raw bounds become comparable values.
+    """A leaf column: its position, and how its raw bounds become comparable values.
 
     Attributes:
-        place: its position among the file's leaves.
+        position: among the file's leaves.
         convert: gives None for bounds without use; is None where there are none.
         calendar: `date` or `timestamp`.
         required: whether NULL cannot occur.
         nested: whether it is part of a top-level column, not one itself.
     """
 
-    place: int
+    position: int
     convert: Callable[[Any], Any] | None
     calendar: str | None
     required: bool
@@ -81,7 +81,7 @@ def _leaf(column: Any, index: int, nested: bool) -> Leaf:
             convert = _as_is if described["isSigned"] else _unsigned(32 if physical == "INT32" else 64)
         elif logical == "TIMESTAMP":
             # Spark reads nanoseconds, if at all, as plain numbers.
-            factor = _MICROS.get(json.loads(column.logical_type.to_json())["timeUnit"])
+            factor = _MICROS_PER_UNIT.get(json.loads(column.logical_type.to_json())["timeUnit"])
             convert, calendar = (None if factor is None else _scaled(factor)), "timestamp"
     elif physical == "BYTE_ARRAY" and logical in ("STRING", "ENUM", "JSON"):
         convert = _text

@@ -1,6 +1,6 @@
 """Files of which only what is still needed is held: paths, sizes, and the statistics of some columns.
 
-Of a million files read, judged and kept block by block, nothing else stays in memory. `hold` makes them of any files;
+Of a million files read, judged and kept block by block, nothing else stays in memory. `project_files` makes them of any files;
 what the files are that it is given, and how far they were decoded, is those files' affair.
 """
 
@@ -14,45 +14,47 @@ import numpy as np
 from parquetry.data_files.file_batch import (
     FileColumns,
     Flags,
+    Indices,
     Numbers,
-    Places,
     RecordedFiles,
     StatisticsColumn,
     numbers,
 )
-from parquetry.data_files.interleave import Turns
+from parquetry.data_files.interleave import Interleaving
 
-FEW_FILES = 256
+MAX_FILES_AS_RECORDS = 256
 """Files, up to which their records are as good as anything that could be made of them."""
 
 
-def hold(files: FileColumns, places: Places | None, names: Collection[str] | None) -> FileColumns:
+def project_files(
+    files: FileColumns, positions: Indices | None, names: Collection[str] | None
+) -> FileColumns:
     """Return some of other files, and let go of the rest.
 
     Args:
-        files: of which to hold some.
-        places: which; None: all.
+        files: of which to keep some.
+        positions: which; None: all.
         names: of the columns whose statistics are still needed, as the table spells them for its files; None: all.
     """
-    if files.count <= FEW_FILES and isinstance(files, RecordedFiles):
-        return files if places is None else files.take(places)
-    taken = files if places is None else files.narrowed(places, names)
-    return RecordedFiles(taken.records()) if names is None else HeldFiles.of(taken, names)
+    if files.count <= MAX_FILES_AS_RECORDS and isinstance(files, RecordedFiles):
+        return files if positions is None else files.take(positions)
+    taken = files if positions is None else files.narrowed(positions, names)
+    return RecordedFiles(taken.records()) if names is None else ProjectedFiles.project(taken, names)
 
 
-def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Turns) -> FileColumns:
+def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Interleaving) -> FileColumns:
     """Return the files of several as one, with the columns that are still needed.
 
     Args:
         parts: of the files.
-        names: as `hold` takes them.
+        names: as `project_files` takes them.
         turns: in which order they come.
     """
     if len(parts) == 1:
         return parts[0]
     if names is None or not parts:
         return RecordedFiles(turns.list([part.records() for part in parts]))
-    return HeldFiles.joined([HeldFiles.of(part, names) for part in parts], turns)
+    return ProjectedFiles.joined([ProjectedFiles.project(part, names) for part in parts], turns)
 
 
 def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
@@ -71,7 +73,7 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
     return {name: column for name, column in found.items() if column is not None}
 
 
-class HeldFiles(FileColumns):
+class ProjectedFiles(FileColumns):
     """Files in arrays and lists that are there, whatever they were made of.
 
     `described` is True only of those that have statistics of some column, be it one that is not held.
@@ -95,9 +97,9 @@ class HeldFiles(FileColumns):
         self._arranged = arranged
 
     @classmethod
-    def of(cls, files: FileColumns, names: Collection[str]) -> HeldFiles:
+    def project(cls, files: FileColumns, names: Collection[str]) -> ProjectedFiles:
         """Hold what is needed of files; a column is held under each of its spellings."""
-        if isinstance(files, HeldFiles):
+        if isinstance(files, ProjectedFiles):
             return files
         columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
@@ -106,14 +108,14 @@ class HeldFiles(FileColumns):
         return cls(lambda: paths, sizes, described, columns, files.arranged)
 
     @classmethod
-    def joined(cls, parts: Sequence[HeldFiles], turns: Turns) -> HeldFiles:
+    def joined(cls, parts: Sequence[ProjectedFiles], turns: Interleaving) -> ProjectedFiles:
         """Return the files of several, at least one, as one; see the function of this name."""
 
         def column(name: str) -> StatisticsColumn:
             found = StatisticsColumn.joined(
                 [part.statistics(name) or StatisticsColumn.nothing(part.count) for part in parts]
             )
-            return found if turns.in_order else found.take(turns.places)
+            return found if turns.in_order else found.take(turns.positions)
 
         arranged = None
         if any(part.arranged is not None for part in parts):

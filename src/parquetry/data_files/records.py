@@ -26,7 +26,7 @@ NO_CELL = -2
 """As the number of a cell: of no cell anything is known."""
 
 
-class Column(msgspec.Struct, frozen=True, omit_defaults=True):
+class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):
     """A column of a table.
 
     Attributes:
@@ -78,7 +78,7 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
     max_exact: bool = True
 
 
-class DataFile(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """A data file of a partition.
 
     Attributes:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquetry.data_files.parquet_leaves import top_level
-from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.listing import visible_files
 from parquetry.types import INTEGER_BITS, type_text
@@ -39,11 +39,11 @@ _READ_AS: Mapping[str, frozenset[str]] = {
 }
 """As what columns a physical type may be read; what is not here is left to the readers."""
 
-_MOST_FILES = 100
+_MAX_FILES_READ = 100
 """Files of a new table's LOCATION that are looked into for columns of other names or types."""
 
 
-def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+def unfit_columns(footer: Any, columns: Sequence[TableColumn]) -> Iterator[str]:
     """Yield a sentence for each column of a file that cannot be read as the table has it.
 
     Args:
@@ -58,7 +58,7 @@ def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
         column = by_name.get(name.lower())
         if column is None or not column.column_type.primitive or leaves[0].nested:
             continue
-        stored = footer.schema.column(leaves[0].place)
+        stored = footer.schema.column(leaves[0].position)
         fitting = _READ_AS.get(stored.physical_type)
         if fitting is not None and column.column_type.name not in fitting:
             yield (
@@ -67,7 +67,7 @@ def unfit_columns(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def twice_named(names: Iterable[str], columns: Sequence[Column]) -> Iterator[str]:
+def twice_named(names: Iterable[str], columns: Sequence[TableColumn]) -> Iterator[str]:
     """Yield a sentence for each column of a table whose name a file has more than once.
 
     Args:
@@ -82,29 +82,29 @@ def twice_named(names: Iterable[str], columns: Sequence[Column]) -> Iterator[str
             yield _twice(column.name, found)
 
 
-def _twice_in_structs(footer: Any, columns: Sequence[Column]) -> Iterator[str]:
+def _twice_in_structs(footer: Any, columns: Sequence[TableColumn]) -> Iterator[str]:
     """Yield a sentence for each field within a table's columns whose name a file has more than once."""
     try:
-        held = footer.schema.to_arrow_schema()
+        stored_type = footer.schema.to_arrow_schema()
     except (pa.ArrowException, NotImplementedError):  # of types that Arrow does not know
         return
     for column in columns:
-        for name in held.names:
-            if name.lower() == column.physical.lower() and len(held.get_all_field_indices(name)) == 1:
-                yield from _twice_within(column.type, held.field(name).type, column.name)
+        for name in stored_type.names:
+            if name.lower() == column.physical.lower() and len(stored_type.get_all_field_indices(name)) == 1:
+                yield from _twice_within(column.type, stored_type.field(name).type, column.name)
 
 
-def _twice_within(kind: Any, held: pa.DataType, path: str) -> Iterator[str]:
+def _twice_within(kind: Any, stored_type: pa.DataType, path: str) -> Iterator[str]:
     """Yield a sentence for each field of a struct that a file has more than once.
 
     Args:
         kind: Spark's JSON type, with the names that the fields have in files.
-        held: the type in the file.
+        stored_type: the type in the file.
         path: what the struct is called in the sentence.
     """
     match kind:
-        case {"type": "struct", "fields": fields} if pa.types.is_struct(held):
-            there = [held.field(place) for place in range(held.num_fields)]
+        case {"type": "struct", "fields": fields} if pa.types.is_struct(stored_type):
+            there = [stored_type.field(index) for index in range(stored_type.num_fields)]
             for field in fields:
                 stored = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]).lower()
                 found = [each for each in there if each.name.lower() == stored]
@@ -113,11 +113,11 @@ def _twice_within(kind: Any, held: pa.DataType, path: str) -> Iterator[str]:
                     yield _twice(name, [each.name for each in found])
                 elif found:
                     yield from _twice_within(field["type"], found[0].type, name)
-        case {"type": "array", "elementType": element} if hasattr(held, "value_type"):
-            yield from _twice_within(element, held.value_type, f"{path}.element")
-        case {"type": "map", "keyType": key, "valueType": value} if pa.types.is_map(held):
-            yield from _twice_within(key, held.key_type, f"{path}.key")
-            yield from _twice_within(value, held.item_type, f"{path}.value")
+        case {"type": "array", "elementType": element} if hasattr(stored_type, "value_type"):
+            yield from _twice_within(element, stored_type.value_type, f"{path}.element")
+        case {"type": "map", "keyType": key, "valueType": value} if pa.types.is_map(stored_type):
+            yield from _twice_within(key, stored_type.key_type, f"{path}.key")
+            yield from _twice_within(value, stored_type.item_type, f"{path}.value")
 
 
 def _twice(name: str, spelled: Sequence[str]) -> str:
@@ -135,7 +135,7 @@ def unknown_columns(location: str) -> str | None:
     """
     filesystem, root = open_location(location)
     try:
-        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+        for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
             footer = pq.read_metadata(path, filesystem=filesystem)
             told = [*_unknown_leaves(footer)] or [
                 text for field in footer.schema.to_arrow_schema() if (text := _unknown(field))
@@ -147,7 +147,7 @@ def unknown_columns(location: str) -> str | None:
     return None
 
 
-def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
+def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
     """Return what to say of Parquet files below a location whose columns are others than those that were read from one of them.
 
     Args:
@@ -158,7 +158,7 @@ def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
     known = {column.name.lower() for column in columns}
     told: dict[str, str] = {}
     try:
-        for path in itertools.islice(visible_files(filesystem, root), _MOST_FILES):
+        for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
             footer = pq.read_metadata(path, filesystem=filesystem)
             name = path.removeprefix(f"{root.rstrip('/')}/")
             for sentence in unfit_columns(footer, columns):
@@ -175,7 +175,7 @@ def mixed_columns(location: str, columns: Sequence[Column]) -> list[str]:
 
 def _unknown_leaves(footer: Any) -> Iterator[str]:
     """Yield a sentence for each leaf column of a type that Arrow reads as bytes, and Spark does not read."""
-    leaves = (footer.schema.column(place) for place in range(len(footer.schema)))
+    leaves = (footer.schema.column(index) for index in range(len(footer.schema)))
     for leaf in leaves:
         if leaf.logical_type.type == "UUID":
             yield f"column {leaf.path} is a UUID, which Spark does not read from Parquet: have it written as a text (in DuckDB: {leaf.path}::VARCHAR)"

@@ -20,10 +20,10 @@ UNKNOWN = -(1 << 63)
 
 Numbers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
-Places: TypeAlias = NDArray[np.intp]
+Indices: TypeAlias = NDArray[np.intp]
 
 _NONE = type(None)
-_OF_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+_NUMBER_DTYPES: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
 class Bound(msgspec.Struct, frozen=True, eq=False):
@@ -39,12 +39,12 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
     known: Flags | None = None
 
     @classmethod
-    def of(cls, values: Sequence[Any]) -> Bound:
+    def from_values(cls, values: Sequence[Any]) -> Bound:
         """Hold values; None is not known.
 
-        >>> Bound.of([3, None]).known
+        >>> Bound.from_values([3, None]).known
         array([ True, False])
-        >>> Bound.of(["a", None])
+        >>> Bound.from_values(["a", None])
         Bound(values=['a', None], known=array([ True, False]))
         """
         kinds = set(map(type, values))
@@ -52,7 +52,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         if _NONE in kinds:
             kinds.remove(_NONE)
             known = np.array([value is not None for value in values], np.bool_)
-        dtype = _OF_NUMBERS.get(kinds.pop()) if len(kinds) == 1 else None
+        dtype = _NUMBER_DTYPES.get(kinds.pop()) if len(kinds) == 1 else None
         if dtype is None:
             return cls(list(values), known)
         held = values if known is None else [0 if value is None else value for value in values]
@@ -61,23 +61,23 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         except OverflowError:  # integers of damaged statistics
             return cls(list(values), known)
 
-    def take(self, places: Places) -> Bound:
+    def take(self, positions: Indices) -> Bound:
         """Return the values of some files."""
-        known = None if self.known is None else self.known[places]
+        known = None if self.known is None else self.known[positions]
         if isinstance(self.values, list):
-            return Bound([self.values[place] for place in places], known)
-        return Bound(self.values[places], known)
+            return Bound([self.values[position] for position in positions], known)
+        return Bound(self.values[positions], known)
 
     @classmethod
     def joined(cls, parts: Sequence[Bound]) -> Bound:
         """Return the values of several as one, the files of one part after those of the part before.
 
-        >>> Bound.joined([Bound.of([3]), Bound.of([None, 4])]).listed()
+        >>> Bound.joined([Bound.from_values([3]), Bound.from_values([None, 4])]).listed()
         [3, None, 4]
         """
         kinds = {None if isinstance(part.values, list) else part.values.dtype for part in parts}
         if len(kinds) > 1 or None in kinds:
-            return cls.of([value for part in parts for value in part.listed()])
+            return cls.from_values([value for part in parts for value in part.listed()])
         known = None
         if any(part.known is not None for part in parts):
             known = np.concatenate(
@@ -127,7 +127,7 @@ class StatisticsColumn:
         self.max_exact = max_exact
 
     @classmethod
-    def of(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
+    def from_records(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
         """Return the columns of records; None: the file has none."""
         found = RecordedColumn(records)
         fields = (found.size, found.nulls, found.min, found.max, found.min_exact, found.max_exact)
@@ -149,18 +149,18 @@ class StatisticsColumn:
     @classmethod
     def nothing(cls, count: int) -> StatisticsColumn:
         """Return the columns of so many files that have no entry."""
-        return cls.of([None] * count)
+        return cls.from_records([None] * count)
 
-    def take(self, places: Places) -> StatisticsColumn:
+    def take(self, positions: Indices) -> StatisticsColumn:
         """Return what some of the files say."""
         return StatisticsColumn(
-            self.there[places],
-            self.size[places],
-            self.nulls[places],
-            self.min.take(places),
-            self.max.take(places),
-            self.min_exact[places],
-            self.max_exact[places],
+            self.there[positions],
+            self.size[positions],
+            self.nulls[positions],
+            self.min.take(positions),
+            self.max.take(positions),
+            self.min_exact[positions],
+            self.max_exact[positions],
         )
 
     def records(self) -> list[ColumnStatistics | None]:
@@ -190,7 +190,7 @@ class RecordedColumn(StatisticsColumn):
             self.there = np.array([record is not None for record in records], np.bool_)
         else:
             self.there = np.ones(len(records), np.bool_)
-        self._held = [record or _NOTHING for record in records]
+        self._held = [record or _NO_STATISTICS for record in records]
 
     @cached_property
     def size(self) -> Numbers:  # type: ignore[override]
@@ -205,12 +205,12 @@ class RecordedColumn(StatisticsColumn):
     @cached_property
     def min(self) -> Bound:  # type: ignore[override]
         """Return the lower bounds."""
-        return Bound.of([record.min for record in self._held])
+        return Bound.from_values([record.min for record in self._held])
 
     @cached_property
     def max(self) -> Bound:  # type: ignore[override]
         """Return the upper bounds."""
-        return Bound.of([record.max for record in self._held])
+        return Bound.from_values([record.max for record in self._held])
 
     @cached_property
     def min_exact(self) -> Flags:  # type: ignore[override]
@@ -222,14 +222,14 @@ class RecordedColumn(StatisticsColumn):
         """Return which upper bounds occur."""
         return np.array([record.max_exact for record in self._held], np.bool_)
 
-    def take(self, places: Places) -> StatisticsColumn:
+    def take(self, positions: Indices) -> StatisticsColumn:
         """Return what some of the files say, in arrays."""
-        there, held = self.there[places].tolist(), self._held
-        pairs = zip(places.tolist(), there, strict=True)
-        return StatisticsColumn.of([held[place] if known else None for place, known in pairs])
+        there, held = self.there[positions].tolist(), self._held
+        pairs = zip(positions.tolist(), there, strict=True)
+        return StatisticsColumn.from_records([held[position] if known else None for position, known in pairs])
 
 
-_NOTHING = ColumnStatistics()
+_NO_STATISTICS = ColumnStatistics()
 
 
 def numbers(values: Iterable[int | None]) -> Numbers:

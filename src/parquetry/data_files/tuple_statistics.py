@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from parquetry.data_files.bounds import FileBounds, bounds_reader
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.types import Value
 
 Row: TypeAlias = tuple[Value, ...]
@@ -20,11 +20,11 @@ class StatedTuples:
         columns: that have the tuples' values.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._types = [column.column_type for column in columns]
         self._readers = [bounds_reader(column) for column in columns]
 
-    def possible(self, file: DataFile, rows: Iterable[Row]) -> list[Row]:
+    def possible(self, file: FileRecord, rows: Iterable[Row]) -> list[Row]:
         """Return the tuples, among some, that rows of a file may have."""
         bounds = [
             None if type.name == "char" else read(file)  # whose values are padded, or not
@@ -38,7 +38,7 @@ class StatedTuples:
             )
         ]
 
-    def only(self, file: DataFile) -> Row | None:
+    def only(self, file: FileRecord) -> Row | None:
         """Return the tuple that all rows of a file have, or None if that is not proved."""
         row: list[Value] = []
         for type, read in zip(self._types, self._readers, strict=True):
@@ -53,7 +53,7 @@ class StatedTuples:
                 return None
         return tuple(row)
 
-    def counts(self, files: Iterable[DataFile]) -> Counter[Row]:
+    def counts(self, files: Iterable[FileRecord]) -> Counter[Row]:
         """Return of how many rows of files it is proved that they have a tuple: at least so many have it.
 
         Args:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from parquetry.ddl import clustered_by
 from parquetry.ddl.partition_spec import filter_text, read_partition
-from parquetry.ddl.session import Named, Session, read_table
+from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
 from parquetry.identifiers import joined_name, part_text
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.edit import Edit, string
 
 
-def edits(cursor: Cursor, session: Session) -> list[Edit]:
+def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     """Return what is to be replaced in a statement that alters a table; nothing of any other."""
     begins = cursor.next.start
     if not cursor.take("alter", "table"):
@@ -56,7 +56,7 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     return [found] if cursor.ended else []
 
 
-def _buckets(cursor: Cursor, *, of_partition: bool) -> str | None:
+def _buckets(cursor: TokenCursor, *, of_partition: bool) -> str | None:
     """Take a clause about buckets; return what the property says then. None, and nothing is taken, if something else is."""
     at = cursor.at
     if cursor.take("not", "sorted"):
@@ -71,11 +71,11 @@ def _buckets(cursor: Cursor, *, of_partition: bool) -> str | None:
     return None
 
 
-def _set(start: int, cursor: Cursor, name: str, value: str) -> Edit:
+def _set(start: int, cursor: TokenCursor, name: str, value: str) -> Edit:
     return Edit(start, cursor.behind, f"SET TBLPROPERTIES ('{name}' = {string(value)})")
 
 
-def _compact(table: Named, where: str) -> str:
+def _compact(table: SessionTable, where: str) -> str:
     given = f"table => {string(joined_name(table.table))}"
     if where:
         given += f", where => {string(where)}"

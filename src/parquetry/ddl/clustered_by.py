@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.ddl.partition_spec import read_partition
-from parquetry.sqltext.cursor import Cursor
-from parquetry.sqltext.literals import Constant
+from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext.literals import LiteralConstant
 
 NOT_SORTED = "NOT SORTED"
 """What takes the order from the buckets and leaves them, as a statement and as a value of the property."""
@@ -32,10 +32,10 @@ class ClusteredBy:
     columns: tuple[str, ...] | None = None
     sorted_by: tuple[tuple[str, bool], ...] | None = None
     count: int | None = None
-    partition: dict[str, Constant] | None = None
+    partition: dict[str, LiteralConstant] | None = None
 
 
-def find_clause(cursor: Cursor) -> bool:
+def find_clause(cursor: TokenCursor) -> bool:
     """Pass over the clause behind its words `CLUSTERED BY`, with what is in its parentheses; False if it is none."""
     if not cursor.skip_parentheses():
         return False
@@ -44,7 +44,7 @@ def find_clause(cursor: Cursor) -> bool:
     return find_count(cursor)
 
 
-def find_count(cursor: Cursor) -> bool:
+def find_count(cursor: TokenCursor) -> bool:
     """Pass over `INTO n BUCKETS`, whatever stands for the number: Spark may have yet to fill it in; False if it is none."""
     if not cursor.take("into"):
         return False
@@ -65,7 +65,7 @@ def parse_clustered_by(text: str) -> ClusteredBy:
     >>> parse_clustered_by("into 8 buckets").count, parse_clustered_by(NOT_SORTED).sorted_by
     (8, ())
     """
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     columns: tuple[str, ...] | None = None
     sorted_by: tuple[tuple[str, bool], ...] | None = None
     count, partition = None, None
@@ -84,7 +84,7 @@ def parse_clustered_by(text: str) -> ClusteredBy:
     return ClusteredBy(columns, sorted_by, count, partition)
 
 
-def _columns(cursor: Cursor) -> tuple[str, ...]:
+def _columns(cursor: TokenCursor) -> tuple[str, ...]:
     cursor.expect("(", "write the bucket columns in parentheses")
     columns = [_name(cursor)]
     while cursor.take(","):
@@ -93,7 +93,7 @@ def _columns(cursor: Cursor) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _sorted_by(cursor: Cursor) -> tuple[tuple[str, bool], ...]:
+def _sorted_by(cursor: TokenCursor) -> tuple[tuple[str, bool], ...]:
     if not cursor.take("sorted"):
         return ()
     cursor.expect("by", "write SORTED BY and the columns")
@@ -105,7 +105,7 @@ def _sorted_by(cursor: Cursor) -> tuple[tuple[str, bool], ...]:
     return tuple(columns)
 
 
-def _ordered(cursor: Cursor) -> tuple[str, bool]:
+def _ordered(cursor: TokenCursor) -> tuple[str, bool]:
     """Take a column and its direction. NULL comes first going up and last going down, as in Hive, which takes no other."""
     name = _name(cursor)
     descending = not cursor.take("asc") and cursor.take("desc")
@@ -118,7 +118,7 @@ def _ordered(cursor: Cursor) -> tuple[str, bool]:
     return name, descending
 
 
-def _count(cursor: Cursor) -> int:
+def _count(cursor: TokenCursor) -> int:
     cursor.expect("into", "write INTO, the number of buckets, and BUCKETS")
     token = cursor.next
     if token.kind != "NUMBER" or not (token.text.isascii() and token.text.isdigit()):
@@ -128,7 +128,7 @@ def _count(cursor: Cursor) -> int:
     return int(token.text)
 
 
-def _name(cursor: Cursor) -> str:
+def _name(cursor: TokenCursor) -> str:
     name = cursor.name()
     if name is None:
         raise cursor.error(f"{cursor.shown} is not expected here: write the name of a column.")

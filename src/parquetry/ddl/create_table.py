@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from parquetry.ddl import clustered_by, skewed_by
 from parquetry.ddl.session import Session, read_table
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.edit import Edit, blank, string
 
 _QUERY = ("select", "from", "values", "map", "reduce")
 """Words that begin a query, which `AS` need not stand before."""
-_CLAUSES: dict[str, Callable[[Cursor], bool]] = {
+_CLAUSES: dict[str, Callable[[TokenCursor], bool]] = {
     "clustered": clustered_by.find_clause,
     "skewed": skewed_by.find_clause,
 }
@@ -28,7 +28,7 @@ class _Clause(NamedTuple):
     end: int
 
 
-def edits(cursor: Cursor, session: Session) -> list[Edit]:
+def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     """Return what is to be replaced in a statement that makes or replaces a table; nothing of any other."""
     if not (cursor.take("create") or cursor.next.word == "replace"):
         return []
@@ -41,13 +41,13 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
         return []
     clauses: list[_Clause] = []
     properties = None
-    for place in _places(cursor):
+    for start in _clause_starts(cursor):
         word = cursor.next.word
         if word in _CLAUSES and cursor.take(word, "by"):
             begins = cursor.next.start
             if not _CLAUSES[word](cursor) or any(each.name == f"{word}-by" for each in clauses):
                 return []
-            clauses.append(_Clause(f"{word}-by", place, begins, cursor.behind))
+            clauses.append(_Clause(f"{word}-by", start, begins, cursor.behind))
         elif cursor.take("tblproperties", "("):
             properties = cursor.behind
             cursor.at -= 1
@@ -68,11 +68,11 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     return [replaced, *blanks]
 
 
-def _entry(cursor: Cursor, clause: _Clause, *, one_line: bool = True) -> str:
+def _entry(cursor: TokenCursor, clause: _Clause, *, one_line: bool = True) -> str:
     return f"'{clause.name}' = {string(cursor.text[clause.begins : clause.end], one_line=one_line)}"
 
 
-def _places(cursor: Cursor) -> Iterator[int]:
+def _clause_starts(cursor: TokenCursor) -> Iterator[int]:
     """Yield places, in the text, outside of parentheses and before the query, if there is one."""
     cursor.skip_parentheses()  # the columns
     stored = False
@@ -91,6 +91,6 @@ def _places(cursor: Cursor) -> Iterator[int]:
         yield cursor.next.start
 
 
-def _closes(text: str, place: int) -> bool:
+def _closes(text: str, start: int) -> bool:
     """Return whether a list that begins here has no entries."""
-    return text[place:].lstrip().startswith(")")
+    return text[start:].lstrip().startswith(")")

@@ -7,24 +7,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from parquetry.ddl.session import Named, Session, read_table
+from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import joined_name, part_text
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.edit import Edit, string
 
 WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
 """Every statement that is rewritten holds one of them."""
 
 
-def edits(cursor: Cursor, session: Session) -> list[Edit]:
+def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     """Return what is to be replaced in a statement that looks after a table; nothing of any other.
 
     Raises:
         UnsupportedError: it asks for what no procedure does; the message says what does it.
     """
     begins = cursor.next.start
-    say: Callable[[Cursor, Named], str | None]
+    say: Callable[[TokenCursor, SessionTable], str | None]
     if cursor.take("optimize"):
         say = _optimize
     elif cursor.take("vacuum"):
@@ -43,7 +43,7 @@ def edits(cursor: Cursor, session: Session) -> list[Edit]:
     return [Edit(begins, cursor.behind, said)] if said is not None and cursor.ended else []
 
 
-def _optimize(cursor: Cursor, table: Named) -> str | None:
+def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:
     where = None
     if cursor.take("where"):
         start = cursor.next.start
@@ -58,7 +58,7 @@ def _optimize(cursor: Cursor, table: Named) -> str | None:
     return _call(table, "compact", *([] if where is None else [f"where => {string(where, one_line=True)}"]))
 
 
-def _vacuum(cursor: Cursor, table: Named) -> str | None:
+def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
     given = []
     if cursor.take("retain"):
         hours = cursor.advance().text
@@ -71,7 +71,7 @@ def _vacuum(cursor: Cursor, table: Named) -> str | None:
     return _call(table, "vacuum", *given)
 
 
-def _restore(cursor: Cursor, table: Named) -> str | None:
+def _restore(cursor: TokenCursor, table: SessionTable) -> str | None:
     if cursor.take("to", "timestamp"):
         raise UnsupportedError(
             f"RESTORE {joined_name(table.table)} goes to a version, not to a time: {_call(table, 'history')} lists versions with their "
@@ -82,7 +82,7 @@ def _restore(cursor: Cursor, table: Named) -> str | None:
     return _call(table, "rollback", f"version => {cursor.advance().text}")
 
 
-def _history(cursor: Cursor, table: Named) -> str | None:
+def _history(cursor: TokenCursor, table: SessionTable) -> str | None:
     limit = ""
     if cursor.take("limit"):
         if not cursor.next.text.isdigit():
@@ -91,10 +91,10 @@ def _history(cursor: Cursor, table: Named) -> str | None:
     return f"SELECT * FROM {joined_name((table.catalog, *table.table, 'history'))}{limit}"
 
 
-def _detail(_cursor: Cursor, table: Named) -> str | None:
+def _detail(_cursor: TokenCursor, table: SessionTable) -> str | None:
     return f"DESCRIBE TABLE EXTENDED {joined_name((table.catalog, *table.table))}"
 
 
-def _call(table: Named, procedure: str, *given: str) -> str:
+def _call(table: SessionTable, procedure: str, *given: str) -> str:
     arguments = ", ".join((f"table => {string(joined_name(table.table))}", *given))
     return f"CALL {part_text(table.catalog)}.system.{procedure}({arguments})"

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.edit import Edit, edited
 
 NONE: Mapping[str, str] = MappingProxyType({})
@@ -30,7 +30,7 @@ def filled(text: str, named: Mapping[str, str], positional: Sequence[str]) -> st
         return text
     values = iter(positional)
     edits = []
-    tokens = Cursor(text).tokens
+    tokens = TokenCursor(text).tokens
     for token, following in itertools.pairwise(tokens):
         if token.word == "?":
             edits.append(Edit(token.start, token.end, next(values, "?")))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from parquetry.identifiers import quoted
-from parquetry.sqltext.cursor import Cursor
-from parquetry.sqltext.literals import Constant, read_constant
+from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext.literals import LiteralConstant, read_constant
 from parquetry.types import STRING, sql_literal
 
 
-def read_partition(cursor: Cursor) -> dict[str, Constant] | None:
+def read_partition(cursor: TokenCursor) -> dict[str, LiteralConstant] | None:
     """Take the clause behind its word `PARTITION`; None if it is none, or leaves a column without a value.
 
-    >>> spec = read_partition(Cursor("(ds = '2026-01-01', `h r` = 5)"))
+    >>> spec = read_partition(TokenCursor("(ds = '2026-01-01', `h r` = 5)"))
     >>> {name: value.text for name, value in spec.items()}
     {'ds': '2026-01-01', 'h r': '5'}
     """
-    values: dict[str, Constant] = {}
+    values: dict[str, LiteralConstant] = {}
     if not cursor.take("("):
         return None
     while True:
@@ -31,16 +31,16 @@ def read_partition(cursor: Cursor) -> dict[str, Constant] | None:
     return values if cursor.take(")") else None
 
 
-def filter_text(values: dict[str, Constant]) -> str:
+def filter_text(values: dict[str, LiteralConstant]) -> str:
     """Return the filter that the values are, each as the text that it has in a directory's name.
 
-    >>> filter_text(read_partition(Cursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
+    >>> filter_text(read_partition(TokenCursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
     "`a``b` = 'it''s' AND `n` = '-5' AND `s` IS NULL"
     """
     return " AND ".join(f"{quoted(name)} {_condition(value)}" for name, value in values.items())
 
 
-def _condition(value: Constant) -> str:
+def _condition(value: LiteralConstant) -> str:
     match value.kind:
         case "null":
             return "IS NULL"

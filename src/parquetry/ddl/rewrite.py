@@ -13,7 +13,7 @@ from parquetry.ddl import alter_table, create_table, maintenance
 from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.edit import edited
 from parquetry.sqltext.tokens import END_OF_TEXT
 
@@ -54,7 +54,7 @@ def rewrite(
         return None
     try:
         text = filled(text, named, positional)
-        cursor = Cursor(text)
+        cursor = TokenCursor(text)
     except ClauseError:
         return None  # Spark's parser says what is not closed
     found = []
@@ -65,7 +65,7 @@ def rewrite(
     return edited(text, found) if found else None
 
 
-def _beginnings(cursor: Cursor) -> Iterator[int]:
+def _beginnings(cursor: TokenCursor) -> Iterator[int]:
     """Yield the numbers of tokens at which a statement may begin: the first, and in a script those inside."""
     first = 0
     while cursor.tokens[first].word in _EXPLAIN:

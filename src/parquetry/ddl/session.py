@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parquetry.identifiers import parse_name
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 
-SPARKS_OWN = "spark_catalog"
+SPARK_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SessionTable:
     """A table of a Parquetry catalog.
 
     Attributes:
@@ -40,7 +40,7 @@ class Session:
     current: str
     namespace: tuple[str, ...]
 
-    def named(self, parts: Sequence[str]) -> Named | None:
+    def named(self, parts: Sequence[str]) -> SessionTable | None:
         """Return the table that a name means, as Spark looks it up; None: it is none of ours.
 
         >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
@@ -50,21 +50,21 @@ class Session:
         True
         """
         if len(parts) > 1 and parts[0] in self.catalogs:
-            return Named(parts[0], tuple(parts[1:]))
-        if len(parts) > 1 and (parts[0] in self.others or parts[0].lower() == SPARKS_OWN):
+            return SessionTable(parts[0], tuple(parts[1:]))
+        if len(parts) > 1 and (parts[0] in self.others or parts[0].lower() == SPARK_CATALOG):
             return None
         if self.current not in self.catalogs:
             return None
-        return Named(self.current, (*self.namespace, *parts) if len(parts) == 1 else tuple(parts))
+        return SessionTable(self.current, (*self.namespace, *parts) if len(parts) == 1 else tuple(parts))
 
 
-def read_table(cursor: Cursor, session: Session) -> Named | None:
+def read_table(cursor: TokenCursor, session: Session) -> SessionTable | None:
     """Take the name of a table; None if it is none, or not of a Parquetry catalog."""
     parts = _identifier(cursor) if cursor.take("identifier", "(") else _parts(cursor)
     return None if parts is None else session.named(parts)
 
 
-def _parts(cursor: Cursor) -> list[str] | None:
+def _parts(cursor: TokenCursor) -> list[str] | None:
     parts = []
     while True:
         part = cursor.name()
@@ -75,7 +75,7 @@ def _parts(cursor: Cursor) -> list[str] | None:
             return parts
 
 
-def _identifier(cursor: Cursor) -> list[str] | None:
+def _identifier(cursor: TokenCursor) -> list[str] | None:
     """Take the rest of `IDENTIFIER('…')`; None if what is in it is more than a text."""
     text = cursor.advance()
     if not text.quoted or not cursor.take(")"):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
-from parquetry.sqltext.cursor import Cursor
-from parquetry.sqltext.literals import Constant, read_constant
+from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext.literals import LiteralConstant, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
 """What takes the directories from a table and leaves it skewed, as a statement and as a value of the property."""
@@ -27,11 +27,11 @@ class SkewedBy:
     """
 
     columns: tuple[str, ...]
-    tuples: tuple[tuple[Constant, ...], ...] | None
+    tuples: tuple[tuple[LiteralConstant, ...], ...] | None
     directories: bool
 
 
-def find_clause(cursor: Cursor) -> bool:
+def find_clause(cursor: TokenCursor) -> bool:
     """Pass over the clause behind its words `SKEWED BY`, with what is in its parentheses; False if it is none."""
     if not (cursor.skip_parentheses() and cursor.take("on")):
         return False
@@ -53,7 +53,7 @@ def parse_skewed_by(text: str) -> SkewedBy:
     >>> found.columns, [[each.text for each in row] for row in found.tuples], found.directories
     (('x', 'Y'), [['1', 'a'], ['2', '']], True)
     """
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     columns = _columns(cursor)
     cursor.expect("on", "write ON and the heavy values, or ON AUTO")
     tuples = None if cursor.take("auto") else _tuples(cursor)
@@ -66,11 +66,11 @@ def parse_skewed_by(text: str) -> SkewedBy:
 
 def is_not_directories(text: str) -> bool:
     """Return whether a value of the property only takes the directories from a table."""
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     return cursor.take("not", "stored", "as", "directories") and cursor.ended
 
 
-def _columns(cursor: Cursor) -> tuple[str, ...]:
+def _columns(cursor: TokenCursor) -> tuple[str, ...]:
     cursor.expect("(", "write the skewed columns in parentheses")
     if cursor.take(")"):
         raise NoSkewedColumnsError("No skewed column name. Name one or more columns in SKEWED BY (…).")
@@ -86,7 +86,7 @@ def _columns(cursor: Cursor) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _tuples(cursor: Cursor) -> tuple[tuple[Constant, ...], ...]:
+def _tuples(cursor: TokenCursor) -> tuple[tuple[LiteralConstant, ...], ...]:
     cursor.expect("(", "write the heavy values in parentheses, or AUTO")
     if cursor.take(")"):
         return ()
@@ -104,7 +104,7 @@ def _tuples(cursor: Cursor) -> tuple[tuple[Constant, ...], ...]:
     return tuple(found)
 
 
-def read_tuple(cursor: Cursor) -> tuple[Constant, ...]:
+def read_tuple(cursor: TokenCursor) -> tuple[LiteralConstant, ...]:
     """Take the values of one cell: a constant, or several in parentheses.
 
     Raises:
@@ -119,7 +119,7 @@ def read_tuple(cursor: Cursor) -> tuple[Constant, ...]:
     return tuple(found)
 
 
-def _constant(cursor: Cursor) -> Constant:
+def _constant(cursor: TokenCursor) -> LiteralConstant:
     found = read_constant(cursor)
     if found is None:
         raise NoSkewedValuesError(

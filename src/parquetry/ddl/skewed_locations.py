@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from parquetry.ddl.partition_spec import read_partition
 from parquetry.ddl.skewed_by import read_tuple
 from parquetry.errors import NoSkewedLocationsError, SkewedLocationPairError
-from parquetry.sqltext.cursor import Cursor
-from parquetry.sqltext.literals import Constant, read_constant
+from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext.literals import LiteralConstant, read_constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class SkewedLocations:
         pairs: for each cell the constants of its values, and the URI.
     """
 
-    partition: dict[str, Constant] | None
-    pairs: tuple[tuple[tuple[Constant, ...], str], ...]
+    partition: dict[str, LiteralConstant] | None
+    pairs: tuple[tuple[tuple[LiteralConstant, ...], str], ...]
 
 
 def parse_skewed_locations(text: str) -> SkewedLocations:
@@ -40,7 +40,7 @@ def parse_skewed_locations(text: str) -> SkewedLocations:
     >>> found.partition["ds"].text, [(key[0].text, uri) for key, uri in found.pairs]
     ('1', [('10', 'hdfs://h/a'), ('20', 'hdfs://h/b')])
     """
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     partition = None
     if cursor.take("partition"):
         place = cursor.next.start
@@ -62,7 +62,7 @@ def parse_skewed_locations(text: str) -> SkewedLocations:
     return SkewedLocations(partition, tuple(pairs))
 
 
-def _pair(cursor: Cursor) -> tuple[tuple[Constant, ...], str]:
+def _pair(cursor: TokenCursor) -> tuple[tuple[LiteralConstant, ...], str]:
     key = read_tuple(cursor)
     uri = read_constant(cursor) if cursor.take("=") else None
     if uri is None or uri.kind != "text":

@@ -63,4 +63,4 @@ def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType])
             f"{named}, which is neither a value of {first} nor a condition on partition columns. As a value: "
             f"{error.message} As a condition: {not_read}"
         ) from None
-    return Filter.of(Compare(">=", first, value, type), types)
+    return Filter.bind(Compare(">=", first, value, type), types)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.ddl.clustered_by import ClusteredBy
 from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.layout.arrangement import MOST_BUCKETS, BucketSpec, SortColumn, Version
+from parquetry.layout.arrangement import MAX_BUCKETS, BucketSpec, SortColumn, Version
 from parquetry.types import type_text
 
 _WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
@@ -20,7 +20,7 @@ _WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
 
 
 def bucket_spec(
-    clause: ClusteredBy, columns: Sequence[Column], version: Version, now: BucketSpec | None = None
+    clause: ClusteredBy, columns: Sequence[TableColumn], version: Version, now: BucketSpec | None = None
 ) -> BucketSpec:
     """Return what a clause says of a table.
 
@@ -36,7 +36,7 @@ def bucket_spec(
         NotBucketedError: the clause changes buckets that there are not.
 
     >>> from parquetry.ddl.clustered_by import parse_clustered_by
-    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> now = bucket_spec(parse_clustered_by("(x) SORTED BY (S DESC) INTO 4 BUCKETS"), columns, 2)
     >>> now.columns, now.sort[0].column, bucket_spec(parse_clustered_by("INTO 8 BUCKETS"), columns, 2, now).count
     (('X',), 's', 8)
@@ -46,8 +46,8 @@ def bucket_spec(
             "The table is not bucketed, so its number of buckets and their order cannot be changed: say CLUSTERED BY (…) "
             "INTO … BUCKETS first."
         )
-    if clause.count is not None and not 1 <= clause.count <= MOST_BUCKETS:
-        raise BucketError(f"INTO {clause.count} BUCKETS: give a number of buckets from 1 to {MOST_BUCKETS}.")
+    if clause.count is not None and not 1 <= clause.count <= MAX_BUCKETS:
+        raise BucketError(f"INTO {clause.count} BUCKETS: give a number of buckets from 1 to {MAX_BUCKETS}.")
     names: tuple[str, ...] = () if now is None else now.columns
     order: tuple[SortColumn, ...] = () if now is None else now.sort
     if clause.columns is not None:
@@ -75,7 +75,7 @@ def has_order(type: Any) -> bool:
     return not any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(type))
 
 
-def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:
+def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> None:
     """Make sure that there is a hash of the bucket columns in the version that is asked for.
 
     Raises:
@@ -88,7 +88,7 @@ def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:
         column = by_physical[name]
         shown = f"Column {column.name} is of type {type_text(column.type)}"
         try:
-            HashType.of(column.column_type)
+            HashType.from_column_type(column.column_type)
         except UnsupportedError:
             raise BucketError(
                 f"{shown}, of which no bucket can be made: name another column in CLUSTERED BY."
@@ -102,7 +102,7 @@ def require_hashable(buckets: BucketSpec, columns: Sequence[Column]) -> None:
             )
 
 
-def _physical(clause: str, names: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+def _physical(clause: str, names: Sequence[str], columns: Sequence[TableColumn]) -> tuple[str, ...]:
     """Return the names that columns have in the files."""
     if not names and clause == "CLUSTERED BY":
         raise BucketError("CLUSTERED BY names no column: name one or more.")
@@ -132,17 +132,17 @@ def _names(type: Any) -> Iterator[str]:
         yield from _names(part)
 
 
-def sort_text(buckets: BucketSpec, columns: Sequence[Column]) -> list[str]:
+def sort_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[str]:
     """Return the columns that buckets are sorted by, under their names of today, with DESC behind those that go down."""
     names = {column.physical: part_text(column.name) for column in columns}
     return [f"{names[each.column]}{' DESC' if each.descending else ''}" for each in buckets.sort]
 
 
-def clustered_by_text(buckets: BucketSpec, columns: Sequence[Column]) -> str:
+def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> str:
     """Return the clause behind its words `CLUSTERED BY` that says buckets, columns under their names of today.
 
     >>> from parquetry.layout.arrangement import SortColumn
-    >>> columns = [Column("X", "integer"), Column("a b", "string")]
+    >>> columns = [TableColumn("X", "integer"), TableColumn("a b", "string")]
     >>> clustered_by_text(BucketSpec(("a b", "X"), 4, sort=(SortColumn("X", True),)), columns)
     '(`a b`, X) SORTED BY (X DESC) INTO 4 BUCKETS'
     """
@@ -151,14 +151,14 @@ def clustered_by_text(buckets: BucketSpec, columns: Sequence[Column]) -> str:
     return f"({', '.join(names[name] for name in buckets.columns)}){order} INTO {buckets.count} BUCKETS"
 
 
-def described_buckets(buckets: BucketSpec, columns: Sequence[Column]) -> list[tuple[str, str]]:
+def described_buckets(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
     """Return the names and texts by which DESCRIBE FORMATTED tells buckets, in the order of Hive's.
 
     Args:
         buckets: of a table or of a partition.
         columns: those of the table's files.
 
-    >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [Column("x", "integer")]): print(f"{name}: {text}")
+    >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [TableColumn("x", "integer")]): print(f"{name}: {text}")
     Num Buckets: 8
     Bucket Columns: [x]
     Sort Columns: []

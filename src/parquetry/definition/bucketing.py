@@ -21,7 +21,7 @@ from parquetry.definition.bucket_clause import bucket_spec, clustered_by_text, r
 from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
-from parquetry.layout.arrangement import Arrangement, BucketSpec, Version
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, Version
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import TableMetadata
@@ -224,7 +224,7 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
 
 def all_arrangements(
     snapshot: TableSnapshot, metadata: TableMetadata
-) -> Iterator[tuple[Arrangement, str | None]]:
+) -> Iterator[tuple[ArrangementSpec, str | None]]:
     """Yield the table's arrangement, and others that partitions have, each once with the name of one."""
     yield metadata.arrangement, None
     totals = snapshot.totals

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquetry.config.registry import naming
-from parquetry.data_files.records import CURRENT_DEFAULT, Column
+from parquetry.data_files.records import CURRENT_DEFAULT, TableColumn
 from parquetry.definition.bucketing import all_arrangements
 from parquetry.definition.skew import require_unskewed
 from parquetry.errors import BucketColumnChangeError, PropertyError, SkewedColumnChangeError, UnsupportedError
@@ -118,7 +118,7 @@ def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Chang
     return [*added, *gone, order]
 
 
-def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[Column, ...]:
+def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
     """Return columns in an order; those that it does not name, which are partition columns, come last."""
     wanted = {name.lower(): place for place, name in enumerate(names)}
     return tuple(
@@ -141,5 +141,5 @@ def _within_keys(type_: Any, path: Sequence[str]) -> bool:
     )
 
 
-def _named(metadata: TableMetadata, name: str) -> Column | None:
+def _named(metadata: TableMetadata, name: str) -> TableColumn | None:
     return next((column for column in metadata.columns if column.name.lower() == name.lower()), None)

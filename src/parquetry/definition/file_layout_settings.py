@@ -7,11 +7,11 @@ from typing import Any
 
 from parquetry.config.precedence import Settings
 from parquetry.config.registry import BLOOM_FILTER_COLUMNS, SORT_BY
-from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
 from parquetry.identifiers import joined_name, parse_paths, paths_text
-from parquetry.layout.schema_json import Field, fields_of
+from parquetry.layout.schema_json import Field, fields_from_columns
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import type_text
 
@@ -90,7 +90,7 @@ def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
             ".".join(path)
         ]  # a name with a dot, which went without backticks when no fields could be named
     found: list[Field] = []
-    fields: Sequence[Field] = fields_of([metadata.column(path[0])])
+    fields: Sequence[Field] = fields_from_columns([metadata.column(path[0])])
     for depth, name in enumerate(path):
         field = next((each for each in fields if each["name"].lower() == name.lower()), None)
         if field is None:
@@ -120,7 +120,7 @@ def _physical(field: Field) -> str:
     return str(field["metadata"].get(PHYSICAL_NAME, field["name"]))
 
 
-def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[Column, ...]:
+def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[TableColumn, ...]:
     """Return the columns for which files are to have Bloom filters.
 
     Raises:
@@ -128,7 +128,7 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[C
         ConfigurationError: the session's does.
     """
 
-    def fault(column: Column) -> str | None:
+    def fault(column: TableColumn) -> str | None:
         if column.name in metadata.partition_by:
             return "is a partition column, which files do not hold"
         if not column.column_type.primitive or column.column_type.name in _WITHOUT_FILTERS:

@@ -48,7 +48,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ListBucketingRule:
     """A combination that is refused.
 
     Attributes:
@@ -71,42 +71,42 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    ListBucketingRule(
         "load-data", ("load",), lambda _: True,
         "A stored-as-directories table cannot be used as target for LOAD",
         "Read the files with Spark and INSERT OVERWRITE their rows", liftable=False, error=LoadIntoSkewedError,
     ),
-    Rule(
+    ListBucketingRule(
         "buckets", ("define",), lambda each: each.buckets,
         "Directories for heavy values do not go together with CLUSTERED BY … INTO … BUCKETS",
         "Leave CLUSTERED BY or STORED AS DIRECTORIES out",
     ),
-    Rule(
+    ListBucketingRule(
         "format", ("define", "concatenate"), lambda each: each.file_format not in MERGEABLE,
         "Directories for heavy values need files that can be merged",
         "Say USING parquet or USING orc, or leave STORED AS DIRECTORIES out", liftable=False,
     ),
-    Rule(
+    ListBucketingRule(
         "external", ("define", "append", "overwrite", "concatenate"), lambda each: each.external,
         "Directories for heavy values do not go together with an external table",
         "Leave LOCATION or STORED AS DIRECTORIES out",
     ),
-    Rule(
+    ListBucketingRule(
         "create-as", ("create as",), lambda _: True,
         "A table with directories for heavy values is not made from a query",
         "Make it with CREATE TABLE and fill it with INSERT OVERWRITE",
     ),
-    Rule(
+    ListBucketingRule(
         "unpartitioned", ("append", "overwrite"), lambda each: not each.partitioned,
         "Directories for heavy values need a partitioned table to be written to",
         "Make it with PARTITIONED BY",
     ),
-    Rule(
+    ListBucketingRule(
         "insert-into", ("append",), lambda _: True,
         "INSERT INTO does not go together with directories for heavy values",
         "Write whole partitions with INSERT OVERWRITE",
     ),
-    Rule(
+    ListBucketingRule(
         "default-directory", ("name partition",), lambda _: True,
         "A partition cannot have the name of the directory of all rows without a heavy value as its value",
         "Choose another value",

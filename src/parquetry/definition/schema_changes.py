@@ -10,14 +10,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parquetry.data_files.records import CURRENT_DEFAULT, PHYSICAL_NAME, Column
+from parquetry.data_files.records import CURRENT_DEFAULT, PHYSICAL_NAME, TableColumn
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout.schema_json import (
     Field,
     check_fields,
-    columns_of,
-    fields_of,
-    struct_of,
+    columns_from_fields,
+    fields_from_columns,
+    struct_type,
     without_collation,
 )
 from parquetry.metastore.storage.model import TableMetadata
@@ -29,7 +29,7 @@ _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
-def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ...]:
+def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[TableColumn, ...]:
     """Return a table's columns after one change.
 
     Partition columns at the end stay there, where Hive's positional INSERT looks for them, unless one of them is
@@ -43,7 +43,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
     kind = change["change"]
     if kind not in _CHANGES:
         raise UnsupportedError(f"ALTER TABLE … {change['text']} is not supported.")
-    fields = fields_of(metadata.columns)
+    fields = fields_from_columns(metadata.columns)
     path: list[str] = change["column"]
     if kind == "update_type" and _among(path, metadata.partition_by):
         raise UnsupportedError(
@@ -64,7 +64,7 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[Column, ..
             "there, as an INSERT without column names counts on it. Say FIRST or AFTER another column."
         )
     check_fields(fields, metadata.format)
-    return columns_of(fields)
+    return columns_from_fields(fields)
 
 
 def _among(path: Sequence[str], partition_by: Sequence[str]) -> bool:
@@ -81,7 +81,7 @@ def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]
 
 def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ...]:
     """Return the path of a column or a field that is there, or of one that is to be, by the names in the files."""
-    fields = fields_of(metadata.columns)
+    fields = fields_from_columns(metadata.columns)
     found = []
     for depth, part in enumerate(path, 1):
         siblings = _siblings_if_any(fields, list(path[:depth]))
@@ -107,7 +107,7 @@ def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
 
     Steps into arrays and maps are named `element`, `key` and `value`, as Spark names them.
     """
-    at: Any = struct_of(fields)
+    at: Any = struct_type(fields)
     for depth, part in enumerate(path[:-1], 1):
         step = _STEPS.get(part.lower(), "")
         if isinstance(at, dict) and step in at:
@@ -165,10 +165,10 @@ def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: Ta
         "nullable": True,
         "metadata": metadata,
     }
-    _place(siblings, field, change["position"], path)
+    _insert(siblings, field, change["position"], path)
 
 
-def _place(siblings: list[Field], field: Field, position: str | None, path: list[str]) -> None:
+def _insert(siblings: list[Field], field: Field, position: str | None, path: list[str]) -> None:
     if position is None:
         siblings.append(field)
     elif position == "":
@@ -312,7 +312,7 @@ def _update_position(
     fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
 ) -> None:
     siblings = _siblings(fields, path)
-    _place(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
+    _insert(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
 
 
 _CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {

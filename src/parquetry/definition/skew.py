@@ -33,7 +33,7 @@ from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.sqltext.literals import constants
@@ -235,7 +235,9 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
     require_allowed(subject(label, metadata), occasion)
 
 
-def require_concatenable(label: str, snapshot: TableSnapshot, partitions: Iterable[Partition]) -> None:
+def require_concatenable(
+    label: str, snapshot: TableSnapshot, partitions: Iterable[PartitionSnapshot]
+) -> None:
     """Make sure that files of partitions may be merged, which may have directories although the table has none by now.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.ddl.skewed_by import SkewedBy
 from parquetry.definition.skew_text import cell_text
 from parquetry.errors import (
@@ -27,11 +27,11 @@ from parquetry.errors import (
     SkewedWidthError,
     ValueTypeError,
 )
-from parquetry.layout.arrangement import MOST_CELLS, AutoSkew, SkewMap
+from parquetry.layout.arrangement import MAX_CELLS, AutoSkew, SkewMap
 from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
-from parquetry.locations.partition_path import LONGEST_NAME
+from parquetry.locations.partition_path import MAX_NAME_BYTES
 from parquetry.locations.uri import take_apart
-from parquetry.sqltext.literals import Constant
+from parquetry.sqltext.literals import LiteralConstant
 from parquetry.types import ColumnType, Value, type_text, value_from_text
 
 DEFAULT_KEY = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
@@ -40,10 +40,10 @@ DEFAULT_KEY = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
 Zone = Callable[[], str]
 """Says the zone of timestamps without one, when it is needed."""
 
-_SHOWN = 20
+_MAX_SHOWN_VALUES = 20
 
 
-def skew_map(clause: SkewedBy, columns: Sequence[Column], auto: AutoSkew, zone: Zone) -> SkewMap:
+def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, zone: Zone) -> SkewMap:
     """Return what a clause says of a table.
 
     Args:
@@ -56,7 +56,7 @@ def skew_map(clause: SkewedBy, columns: Sequence[Column], auto: AutoSkew, zone: 
         SkewError: one of the checks fails; each has a class of its own.
 
     >>> from parquetry.ddl.skewed_by import parse_skewed_by
-    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> clause = parse_skewed_by("(s, x) ON (('UP', '1'), (NULL, 2))")
     >>> skew_map(clause, columns, AutoSkew(0.05, 16), lambda: "UTC").cells
     (('UP', 1), (None, 2))
@@ -80,9 +80,9 @@ def skew_map(clause: SkewedBy, columns: Sequence[Column], auto: AutoSkew, zone: 
         raise NoSkewedValuesError("No skewed values. Write the heavy values behind ON, or ON AUTO.")
     for each in clause.tuples:
         _check_width(len(chosen), each)
-    if len(clause.tuples) > MOST_CELLS:
+    if len(clause.tuples) > MAX_CELLS:
         raise SkewedValueError(
-            f"SKEWED BY names {len(clause.tuples)} values, and at most {MOST_CELLS} can be: each costs a comparison for "
+            f"SKEWED BY names {len(clause.tuples)} values, and at most {MAX_CELLS} can be: each costs a comparison for "
             "every row that is written. Name the heaviest, or say ON AUTO."
         )
     cells = tuple(_typed(each, chosen, zone) for each in clause.tuples)
@@ -97,7 +97,10 @@ def skew_map(clause: SkewedBy, columns: Sequence[Column], auto: AutoSkew, zone: 
 
 
 def located(
-    skew: SkewMap, pairs: Sequence[tuple[tuple[Constant, ...], str]], columns: Sequence[Column], zone: Zone
+    skew: SkewMap,
+    pairs: Sequence[tuple[tuple[LiteralConstant, ...], str]],
+    columns: Sequence[TableColumn],
+    zone: Zone,
 ) -> SkewMap:
     """Return a map some of whose cells have their directories elsewhere; the other cells stay where they are.
 
@@ -144,7 +147,7 @@ def located(
     return msgspec.structs.replace(skew, locations=tuple(locations))
 
 
-def _column(name: str, columns: Sequence[Column]) -> Column:
+def _column(name: str, columns: Sequence[TableColumn]) -> TableColumn:
     for column in columns:
         if column.name.lower() == name.lower():
             return column
@@ -154,7 +157,7 @@ def _column(name: str, columns: Sequence[Column]) -> Column:
     )
 
 
-def _check_width(width: int, values: Sequence[Constant]) -> None:
+def _check_width(width: int, values: Sequence[LiteralConstant]) -> None:
     if len(values) != width:
         raise SkewedWidthError(
             "The number of skewed column names and the number of skewed column values are different: "
@@ -162,7 +165,9 @@ def _check_width(width: int, values: Sequence[Constant]) -> None:
         )
 
 
-def _typed(values: Sequence[Constant], columns: Sequence[Column], zone: Zone) -> tuple[Value, ...]:
+def _typed(
+    values: Sequence[LiteralConstant], columns: Sequence[TableColumn], zone: Zone
+) -> tuple[Value, ...]:
     found = []
     for value, column in zip(values, columns, strict=True):
         type = column.column_type
@@ -175,7 +180,7 @@ def _typed(values: Sequence[Constant], columns: Sequence[Column], zone: Zone) ->
     return tuple(found)
 
 
-def _value(constant: Constant, type: ColumnType, zone: str) -> Value:
+def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
     """Return a constant as a value of a type.
 
     Raises:
@@ -231,10 +236,10 @@ def _check_directories(skew: SkewMap, types: Sequence[ColumnType]) -> None:
                 f"The skewed value {shown} is the name of the directory of all other rows: leave it out."
             )
         for name in cell_directory(skew, types, cell).split("/"):
-            if len(name.encode()) > LONGEST_NAME:
+            if len(name.encode()) > MAX_NAME_BYTES:
                 raise SkewedValueError(
                     f"The skewed value {shown} would need a directory whose name has {len(name.encode())} bytes, and "
-                    f"file systems take {LONGEST_NAME}: leave it out, so that its rows lie with the rest."
+                    f"file systems take {MAX_NAME_BYTES}: leave it out, so that its rows lie with the rest."
                 )
 
 
@@ -248,6 +253,6 @@ def _check_location(uri: str) -> None:
 
 
 def _listed(skew: SkewMap, types: Sequence[ColumnType]) -> str:
-    shown = [cell_text(values, types) for values in skew.values(types)[:_SHOWN]]
+    shown = [cell_text(values, types) for values in skew.values(types)[:_MAX_SHOWN_VALUES]]
     more = len(skew.cells) - len(shown)
     return (", ".join(shown) or "found anew for each partition") + (f" and {more} more" if more else "")

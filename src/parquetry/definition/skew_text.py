@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.identifiers import part_text
 from parquetry.layout.arrangement import SkewMap
 from parquetry.layout.cell_directories import cell_directory
@@ -23,10 +23,10 @@ def cell_text(values: Sequence[Value], types: Sequence[ColumnType]) -> str:
     return literals[0] if len(literals) == 1 else f"({', '.join(literals)})"
 
 
-def skewed_by_text(skew: SkewMap, columns: Sequence[Column]) -> str:
+def skewed_by_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str:
     """Return the clause behind its words `SKEWED BY` that says a map, columns under their names of today.
 
-    >>> columns = [Column("X", "integer"), Column("s", "string")]
+    >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> skewed_by_text(SkewMap(("s", "X"), (("it's", 1), (None, 2)), directories=True), columns)
     "(s, X) ON (('it''s', 1), (NULL, 2)) STORED AS DIRECTORIES"
     """
@@ -37,11 +37,11 @@ def skewed_by_text(skew: SkewMap, columns: Sequence[Column]) -> str:
     return f"({names}) ON {cells}{' STORED AS DIRECTORIES' if skew.directories else ''}"
 
 
-def skewed_locations_text(skew: SkewMap, columns: Sequence[Column]) -> str | None:
+def skewed_locations_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str | None:
     """Return the clause behind its words `SET SKEWED LOCATION`; None if no cell has been given a place.
 
     >>> skew = SkewMap(("x",), ((1,), (2,)), True, (None, "hdfs://h/b"))
-    >>> skewed_locations_text(skew, [Column("x", "integer")])
+    >>> skewed_locations_text(skew, [TableColumn("x", "integer")])
     "(2 = 'hdfs://h/b')"
     """
     types = [column.column_type for column in _columns(skew, columns)]
@@ -54,7 +54,7 @@ def skewed_locations_text(skew: SkewMap, columns: Sequence[Column]) -> str | Non
 
 
 def described_skew(
-    skew: SkewMap, columns: Sequence[Column], location: str | None = None
+    skew: SkewMap, columns: Sequence[TableColumn], location: str | None = None
 ) -> list[tuple[str, str]]:
     """Return the names and texts by which DESCRIBE FORMATTED tells a map, as Hive's does.
 
@@ -64,7 +64,7 @@ def described_skew(
         location: where the partition lies, from the table's folder on; None for a table.
 
     >>> skew = SkewMap(("x",), ((10,), (None,)), directories=True)
-    >>> for name, text in described_skew(skew, [Column("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
+    >>> for name, text in described_skew(skew, [TableColumn("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
     Stored As SubDirectories: Yes
     Skewed Columns: [x]
     Skewed Values: [[10], [NULL]]
@@ -102,6 +102,6 @@ def _plain(cell: Sequence[Value], types: Sequence[ColumnType]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-def _columns(skew: SkewMap, columns: Sequence[Column]) -> list[Column]:
+def _columns(skew: SkewMap, columns: Sequence[TableColumn]) -> list[TableColumn]:
     by_physical = {column.physical: column for column in columns}
     return [by_physical[name] for name in skew.columns]

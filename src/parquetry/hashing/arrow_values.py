@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_LARGE = 1 << 63
+_INT64_LIMIT = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Bytes:
     lengths: NDArray[np.int64]
 
     @staticmethod
-    def of(rows: Iterable[bytes]) -> Bytes:
+    def from_rows(rows: Iterable[bytes]) -> Bytes:
         """Put rows one behind the other."""
         held = list(rows)
         lengths = np.array([len(row) for row in held], np.int64)
         return Bytes(np.frombuffer(b"".join(held), np.uint8), np.cumsum(lengths) - lengths, lengths)
 
     @staticmethod
-    def of_matrix(matrix: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Bytes:
+    def from_matrix(matrix: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Bytes:
         """Take the first bytes of each row of a matrix."""
         starts = np.arange(len(matrix), dtype=np.int64) * matrix.shape[1]
         return Bytes(np.ascontiguousarray(matrix).reshape(-1), starts, lengths)
@@ -61,7 +61,7 @@ def booleans(array: pa.Array) -> NDArray[np.uint8]:
     return found
 
 
-def bytes_of(array: pa.Array) -> Bytes:
+def binary_rows(array: pa.Array) -> Bytes:
     """Return the bytes of text or binary."""
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     _, places, data = array.buffers()
@@ -72,8 +72,8 @@ def bytes_of(array: pa.Array) -> Bytes:
     held = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:] - starts
-    gone = missing(array)
-    return Bytes(held, starts, lengths if gone is None else np.where(gone, 0, lengths))
+    null = missing(array)
+    return Bytes(held, starts, lengths if null is None else np.where(null, 0, lengths))
 
 
 def stripped(rows: Bytes, width: int) -> Bytes:
@@ -81,7 +81,7 @@ def stripped(rows: Bytes, width: int) -> Bytes:
 
     Hive fills a char up with blanks first, and where it then finds one at the end, it leaves out zero bytes as well.
 
-    >>> stripped(Bytes.of([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
+    >>> stripped(Bytes.from_rows([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
     [3, 1, 4, 4]
     """
     lengths = rows.lengths.copy()
@@ -118,18 +118,19 @@ def decimals(array: pa.Array) -> Decimals:
     pairs = numbers(array, "(2,)<i8") if len(array) else np.empty((0, 2), np.int64)
     small = np.ascontiguousarray(pairs[:, 0])
     over = (small >> 63) != pairs[:, 1]
-    gone = missing(array)
-    if gone is not None:
-        over &= ~gone
+    null = missing(array)
+    if null is not None:
+        over &= ~null
     large = {
-        int(i): (int(pairs[i, 1]) << 64) | (int(small[i]) & (2 * _LARGE - 1)) for i in np.flatnonzero(over)
+        int(i): (int(pairs[i, 1]) << 64) | (int(small[i]) & (2 * _INT64_LIMIT - 1))
+        for i in np.flatnonzero(over)
     }
     return Decimals(small, np.full(len(array), array.type.scale, np.int64), large)
 
 
-def shortened(given: Decimals) -> Decimals:
+def shortened(array: Decimals) -> Decimals:
     """Leave out the zeros behind the point at the end, as Hive does: 1.50 becomes 1.5, 0.00 becomes 0; 100 stays."""
-    small, scales, large = given.small.copy(), given.scales.copy(), {}
+    small, scales, large = array.small.copy(), array.scales.copy(), {}
     candidates = np.flatnonzero(scales > 0)
     while len(candidates):
         tenth, rest = np.divmod(small[candidates], 10)
@@ -137,8 +138,8 @@ def shortened(given: Decimals) -> Decimals:
         small[candidates] = tenth
         scales[candidates] -= 1
         candidates = candidates[scales[candidates] > 0]
-    for row, value in given.large.items():
-        scale = int(given.scales[row])
+    for row, value in array.large.items():
+        scale = int(array.scales[row])
         while scale and value % 10 == 0:
             value, scale = value // 10, scale - 1
         large[row], scales[row] = value, scale

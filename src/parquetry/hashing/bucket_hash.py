@@ -26,9 +26,9 @@ from parquetry.hashing.murmur3 import Hashes
 from parquetry.layout.arrangement import Version
 from parquetry.types import ColumnType, Value
 
-CHUNK = 1 << 14
+ROWS_PER_BATCH = 1 << 14
 """Rows that are hashed at once: few enough for their numbers to stay in the processor's cache."""
-CHUNK_BYTES = 1 << 20
+BYTES_PER_BATCH = 1 << 20
 """About how many bytes of values they have, at most: what is computed on the way takes several times as much."""
 _STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
 
@@ -56,13 +56,13 @@ def hive_hash(
     if any(len(column) != count for column in columns):
         raise ArrangementError("The columns to be hashed differ in length: give one value for each row.")
     hashed = (
-        [HashType.of_arrow(column.type) for column in columns]
+        [HashType.from_arrow(column.type) for column in columns]
         if types is None
-        else [HashType.of(type) for type in types]
+        else [HashType.from_column_type(type) for type in types]
     )
     hashes = np.empty(count, np.uint32)
     bytes_of_row = sum(column.nbytes for column in columns) // max(count, 1)
-    step = max(1, min(CHUNK, CHUNK_BYTES // max(bytes_of_row, 1)))
+    step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(bytes_of_row, 1)))
     for start in range(0, count, step):
         parts = [_plain(column.slice(start, step)) for column in columns]
         hashes[start : start + step] = _rows(version, parts, hashed)
@@ -81,7 +81,7 @@ def bucket_ids(
     return (hashes if version == "spark" else hashes & np.int32(0x7FFFFFFF)) % np.int32(count)
 
 
-def buckets_of(
+def bucket_numbers(
     version: Version, count: int, types: Sequence[ColumnType], tuples: Sequence[Sequence[Value]]
 ) -> list[int]:
     """Return in which of `count` buckets rows belong that have some values in the bucket columns.
@@ -97,7 +97,7 @@ def buckets_of(
         UnsupportedError: values of a type have no hash.
 
     >>> from parquetry.types import parse_type
-    >>> buckets_of(1, 4, [parse_type('int'), parse_type('date')], [(7, 0), (None, 3)])
+    >>> bucket_numbers(1, 4, [parse_type('int'), parse_type('date')], [(7, 0), (None, 3)])
     [1, 3]
     """
     if not tuples:
@@ -127,13 +127,13 @@ def _rows(version: Version, columns: Sequence[pa.Array], types: Sequence[HashTyp
         if version == "spark":
             hashes = spark.take(column, type, hashes)
         else:
-            hashed = (hive_v1 if version == 1 else hive_v2).of(column, type)
+            hashed = (hive_v1 if version == 1 else hive_v2).hash_values(column, type)
             hashes = hive_v1.combined(hashes, hashed)
     return hashes
 
 
 def _array(type: ColumnType, values: list[Value]) -> pa.Array:
-    arrow = HashType.of(type).arrow
+    arrow = HashType.from_column_type(type).arrow
     try:
         # of a date or a timestamp, Arrow takes no plain number, and would not reach the years that Spark has
         return pa.array(values, _STORED.get(type.name, arrow)).view(arrow)

@@ -39,13 +39,13 @@ class HashType:
     length: int = 0
 
     @staticmethod
-    def of(type: ColumnType) -> HashType:
+    def from_column_type(type: ColumnType) -> HashType:
         """Return how values of a column's type are hashed.
 
         Raises:
             UnsupportedError: they are not: intervals, variants and others that no engine makes buckets by.
 
-        >>> HashType.of(type_from_json({'type': 'array', 'elementType': 'varchar(3)', 'containsNull': True})).parts[0].name
+        >>> HashType.from_column_type(type_from_json({'type': 'array', 'elementType': 'varchar(3)', 'containsNull': True})).parts[0].name
         'varchar'
         """
         if type.name == "decimal":
@@ -58,36 +58,42 @@ class HashType:
     def _nested(type: Any) -> HashType:
         match type:
             case {"type": "struct", "fields": fields}:
-                named = [(field["name"], HashType.of(type_from_json(field["type"]))) for field in fields]
+                named = [
+                    (field["name"], HashType.from_column_type(type_from_json(field["type"])))
+                    for field in fields
+                ]
                 arrow = pa.struct([(name, part.arrow) for name, part in named])
                 return HashType("struct", arrow, tuple(part for _, part in named))
             case {"type": "array", "elementType": element}:
-                part = HashType.of(type_from_json(element))
+                part = HashType.from_column_type(type_from_json(element))
                 return HashType("array", pa.list_(part.arrow), (part,))
             case {"type": "map", "keyType": key, "valueType": value}:
-                return _map(HashType.of(type_from_json(key)), HashType.of(type_from_json(value)))
+                return _map(
+                    HashType.from_column_type(type_from_json(key)),
+                    HashType.from_column_type(type_from_json(value)),
+                )
         raise UnsupportedError(
             f"Values of type {type_text(type)} have no hash for buckets: name columns of other types."
         )
 
     @staticmethod
-    def of_arrow(type: pa.DataType) -> HashType:
+    def from_arrow(type: pa.DataType) -> HashType:
         """Return how the values of an array are hashed of which nothing is known but its own type.
 
         Raises:
             UnsupportedError: as `of`.
 
-        >>> HashType.of_arrow(pa.list_(pa.int64())).parts[0].name
+        >>> HashType.from_arrow(pa.list_(pa.int64())).parts[0].name
         'bigint'
         """
         if pa.types.is_dictionary(type):
-            return HashType.of_arrow(type.value_type)
+            return HashType.from_arrow(type.value_type)
         if pa.types.is_struct(type):
-            return HashType("struct", type, tuple(HashType.of_arrow(field.type) for field in type))
+            return HashType("struct", type, tuple(HashType.from_arrow(field.type) for field in type))
         if pa.types.is_map(type):
-            return _map(HashType.of_arrow(type.key_type), HashType.of_arrow(type.item_type))
+            return _map(HashType.from_arrow(type.key_type), HashType.from_arrow(type.item_type))
         if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type):
-            return HashType("array", type, (HashType.of_arrow(type.value_type),))
+            return HashType("array", type, (HashType.from_arrow(type.value_type),))
         if pa.types.is_decimal(type):
             return HashType("decimal", pa.decimal128(min(type.precision, 38), type.scale))
         if pa.types.is_timestamp(type):

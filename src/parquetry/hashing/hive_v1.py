@@ -24,16 +24,16 @@ from parquetry.hashing.murmur3 import Hashes
 
 _31 = np.uint32(31)
 _INVERSE = np.uint32(pow(31, -1, 1 << 32))
-_DAY = 86_400
+_SECONDS_PER_DAY = 86_400
 _FIRST_GREGORIAN = -141_427  # 1582-10-15 in days since 1970-01-01
 _ERA_BEGIN, _ERA, _CENTURY = 719_468, 146_097, 36_524
 _MASK = 0xFFFFFFFF
 
 
-def of(array: pa.Array, type: HashType) -> Hashes:
+def hash_values(array: pa.Array, type: HashType) -> Hashes:
     """Hash each value of an array; NULL is 0."""
     array = type.cast(array)
-    hashes: Hashes = _OF[type.name](array, type)
+    hashes: Hashes = _HASHERS[type.name](array, type)
     gone = read.missing(array)
     if gone is not None:
         hashes = np.where(gone, np.uint32(0), hashes)
@@ -106,7 +106,7 @@ def _double(array: pa.Array, _type: HashType) -> Hashes:
 
 
 def _string(array: pa.Array, type: HashType) -> Hashes:
-    rows = read.bytes_of(array)
+    rows = read.binary_rows(array)
     if type.name == "char":
         rows = read.stripped(rows, type.length)
     if not len(rows.starts):
@@ -131,30 +131,30 @@ def _decimal(array: pa.Array, _type: HashType) -> Hashes:
 
 def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
     seconds, nanos = read.seconds_and_nanos(array)
-    days = seconds // _DAY
+    days = seconds // _SECONDS_PER_DAY
     if int(days.min(initial=0)) < _FIRST_GREGORIAN:
         eras, day = np.divmod(days + _ERA_BEGIN, _ERA)
         julian = 3 * eras + np.minimum(day // _CENTURY, 3) - 2  # days between the calendars
-        seconds = np.where(days < _FIRST_GREGORIAN, seconds + julian * _DAY, seconds)
+        seconds = np.where(days < _FIRST_GREGORIAN, seconds + julian * _SECONDS_PER_DAY, seconds)
     return _folded((seconds << 30) | nanos)
 
 
 def _struct(array: pa.Array, type: HashType) -> Hashes:
     hashes = np.zeros(len(array), np.uint32)
     for number, part in enumerate(type.parts):
-        hashes = combined(hashes, of(array.field(number), part))
+        hashes = combined(hashes, hash_values(array.field(number), part))
     return hashes
 
 
 def _array(array: pa.Array, type: HashType) -> Hashes:
     offsets, parts = read.elements(array)
-    return chained(of(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+    return chained(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
 
 
 def _map(array: pa.Array, type: HashType) -> Hashes:
     offsets, pairs = read.elements(array)
     key, value = type.parts[0].parts
-    return summed(of(pairs.field(0), key) ^ of(pairs.field(1), value), offsets)
+    return summed(hash_values(pairs.field(0), key) ^ hash_values(pairs.field(1), value), offsets)
 
 
 def summed(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
@@ -164,7 +164,7 @@ def summed(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
     return sums[offsets[1:]] - sums[offsets[:-1]]
 
 
-_OF: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
+_HASHERS: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
     "boolean": _boolean,
     "tinyint": _number("<i1"),
     "smallint": _number("<i2"),

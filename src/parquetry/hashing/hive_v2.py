@@ -20,16 +20,16 @@ from parquetry.hashing import hive_v1, murmur3
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.murmur3 import Hashes
 
-_LONGEST_TIME = 16  # bytes: 4 of seconds, and at most 5 and 6 of what follows
+_MAX_TIME_BYTES = 16  # bytes: 4 of seconds, and at most 5 and 6 of what follows
 _LOW_31 = (1 << 31) - 1
 
 
-def of(array: pa.Array, type: HashType) -> Hashes:
+def hash_values(array: pa.Array, type: HashType) -> Hashes:
     """Hash each value of an array; NULL is 0."""
     if type.name in ("boolean", "tinyint", "void"):
-        return hive_v1.of(array, type)
+        return hive_v1.hash_values(array, type)
     array = type.cast(array)
-    hashes = _OF[type.name](array, type)
+    hashes = _HASHERS[type.name](array, type)
     gone = read.missing(array)
     if gone is not None:
         hashes = np.where(gone, np.uint32(0), hashes)
@@ -38,38 +38,38 @@ def of(array: pa.Array, type: HashType) -> Hashes:
 
 def _smallint(array: pa.Array, _type: HashType) -> Hashes:
     values = read.numbers(array, "<i2")
-    return murmur3.of_half_words(values >> 8, values.astype(np.int8))
+    return murmur3.hash_half_words(values >> 8, values.astype(np.int8))
 
 
-def _words_of_4(values: NDArray[Any]) -> Hashes:
-    return murmur3.of_words([values.view(np.uint32).byteswap()])
+def _hash_4_bytes(values: NDArray[Any]) -> Hashes:
+    return murmur3.hash_words([values.view(np.uint32).byteswap()])
 
 
-def _words_of_8(values: NDArray[Any]) -> Hashes:
+def _hash_8_bytes(values: NDArray[Any]) -> Hashes:
     low_high = values.view(np.uint32).reshape(-1, 2)
-    return murmur3.of_words([low_high[:, 1].byteswap(), low_high[:, 0].byteswap()])
+    return murmur3.hash_words([low_high[:, 1].byteswap(), low_high[:, 0].byteswap()])
 
 
 def _float(array: pa.Array, _type: HashType) -> Hashes:
     values = read.numbers(array, "<f4")
     bits = np.where(np.isnan(values), np.int32(0x7FC00000), values.view(np.int32))
-    return _words_of_4(bits.astype(np.float32))
+    return _hash_4_bytes(bits.astype(np.float32))
 
 
 def _double(array: pa.Array, _type: HashType) -> Hashes:
     values = read.numbers(array, "<f8")
     bits = np.where(np.isnan(values), np.int64(0x7FF8 << 48), values.view(np.int64))
-    return _words_of_8(bits.astype(np.float64))
+    return _hash_8_bytes(bits.astype(np.float64))
 
 
 def _string(array: pa.Array, type: HashType) -> Hashes:
-    rows = read.bytes_of(array)
-    return murmur3.of_bytes(read.stripped(rows, type.length) if type.name == "char" else rows)
+    rows = read.binary_rows(array)
+    return murmur3.hash_bytes(read.stripped(rows, type.length) if type.name == "char" else rows)
 
 
 def _decimal(array: pa.Array, _type: HashType) -> Hashes:
     values = read.shortened(read.decimals(array))
-    return murmur3.of_bytes(shortest(values))
+    return murmur3.hash_bytes(shortest(values))
 
 
 def shortest(values: read.Decimals) -> read.Bytes:
@@ -86,7 +86,7 @@ def shortest(values: read.Decimals) -> read.Bytes:
         length = (value if value >= 0 else ~value).bit_length() // 8 + 1
         matrix[row, :length] = np.frombuffer(value.to_bytes(length, "big", signed=True), np.uint8)
         lengths[row] = length
-    return read.Bytes.of_matrix(matrix, lengths)
+    return read.Bytes.from_matrix(matrix, lengths)
 
 
 def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
@@ -95,7 +95,7 @@ def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
     far = (seconds < 0) | (seconds > _LOW_31)
     more = far | (nanos != 0)
     first = (seconds & _LOW_31) | np.where(more, 1 << 31, 0)
-    matrix = np.zeros((len(seconds), _LONGEST_TIME), np.uint8)
+    matrix = np.zeros((len(seconds), _MAX_TIME_BYTES), np.uint8)
     matrix[:, :4] = first.astype(">u4").view(np.uint8).reshape(-1, 4)
     lengths = np.full(len(seconds), 4, np.int64)
     digits, backwards = nanos.copy(), np.zeros_like(nanos)
@@ -104,7 +104,7 @@ def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
         backwards = backwards * 10 + last
     _append(matrix, lengths, np.where(far, ~backwards, backwards), more)
     _append(matrix, lengths, seconds >> 31, far)
-    return murmur3.of_bytes(read.Bytes.of_matrix(matrix, lengths))
+    return murmur3.hash_bytes(read.Bytes.from_matrix(matrix, lengths))
 
 
 def _append(
@@ -129,26 +129,28 @@ def _append(
 def _struct(array: pa.Array, type: HashType) -> Hashes:
     hashes = np.zeros(len(array), np.uint32)
     for number, part in enumerate(type.parts):
-        hashes = hive_v1.combined(hashes, of(array.field(number), part))
+        hashes = hive_v1.combined(hashes, hash_values(array.field(number), part))
     return hashes
 
 
 def _array(array: pa.Array, type: HashType) -> Hashes:
     offsets, parts = read.elements(array)
-    return hive_v1.chained(of(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
+    return hive_v1.chained(hash_values(parts, type.parts[0]), offsets[:-1], np.diff(offsets))
 
 
 def _map(array: pa.Array, type: HashType) -> Hashes:
     offsets, pairs = read.elements(array)
     key, value = type.parts[0].parts
-    return hive_v1.summed(of(pairs.field(0), key) ^ hive_v1.of(pairs.field(1), value), offsets)
+    return hive_v1.summed(
+        hash_values(pairs.field(0), key) ^ hive_v1.hash_values(pairs.field(1), value), offsets
+    )
 
 
-_OF: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
+_HASHERS: dict[str, Callable[[pa.Array, HashType], Hashes]] = {
     "smallint": _smallint,
-    "int": lambda array, _type: _words_of_4(read.numbers(array, "<i4")),
-    "date": lambda array, _type: _words_of_4(read.numbers(array, "<i4")),
-    "bigint": lambda array, _type: _words_of_8(read.numbers(array, "<i8")),
+    "int": lambda array, _type: _hash_4_bytes(read.numbers(array, "<i4")),
+    "date": lambda array, _type: _hash_4_bytes(read.numbers(array, "<i4")),
+    "bigint": lambda array, _type: _hash_8_bytes(read.numbers(array, "<i8")),
     "float": _float,
     "double": _double,
     **dict.fromkeys(("string", "varchar", "char", "binary"), _string),

@@ -19,9 +19,9 @@ Hashes: TypeAlias = NDArray[np.uint32]
 
 HIVE_SEED = 104_729
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
-_FEW = 32
+_MIN_ROWS_TOGETHER = 32
 """Rows of which a word each is taken faster one by one than together."""
-_STEP = np.uint32(0xE6546B64)
+_ADDEND = np.uint32(0xE6546B64)
 _FINAL_1, _FINAL_2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 
 
@@ -36,7 +36,7 @@ def take_word(hashes: Hashes, words: Hashes) -> None:
     np.bitwise_xor(hashes, words, out=hashes)
     _rotate(hashes, 13, words)
     np.multiply(hashes, np.uint32(5), out=hashes)
-    np.add(hashes, _STEP, out=hashes)
+    np.add(hashes, _ADDEND, out=hashes)
 
 
 def finish(hashes: Hashes, length: int | NDArray[Any]) -> Hashes:
@@ -51,10 +51,10 @@ def finish(hashes: Hashes, length: int | NDArray[Any]) -> Hashes:
     return hashes
 
 
-def of_words(words: Sequence[Hashes]) -> Hashes:
+def hash_words(words: Sequence[Hashes]) -> Hashes:
     """Hash rows of the same number of whole words as Hive does; the words are written over.
 
-    >>> int(of_words([np.array([5], '>u4').view('<u4')]).view(np.int32)[0])
+    >>> int(hash_words([np.array([5], '>u4').view('<u4')]).view(np.int32)[0])
     2056229551
     """
     hashes = seeded(len(words[0]), HIVE_SEED)
@@ -63,35 +63,35 @@ def of_words(words: Sequence[Hashes]) -> Hashes:
     return finish(hashes, 4 * len(words))
 
 
-def of_half_words(first: NDArray[Any], second: NDArray[Any]) -> Hashes:
+def hash_half_words(first: NDArray[Any], second: NDArray[Any]) -> Hashes:
     """Hash rows of two bytes as Hive does, given as signed numbers."""
     hashes = seeded(len(first), HIVE_SEED)
     _take_rest(hashes, _word(first) ^ (_word(second) << np.uint32(8)))
     return finish(hashes, 2)
 
 
-def of_bytes(rows: Bytes) -> Hashes:
+def hash_bytes(rows: Bytes) -> Hashes:
     """Hash rows of any number of bytes as Hive does.
 
-    >>> int(of_bytes(Bytes.of([b'abc'])).view(np.int32)[0])
+    >>> int(hash_bytes(Bytes.from_rows([b'abc'])).view(np.int32)[0])
     -885266671
     """
     hashes = seeded(len(rows.starts), HIVE_SEED)
     _take_whole_words(hashes, rows)
     rest = np.zeros_like(hashes)
     for place in range(3):
-        mask, values = _rest_of(rows, place)
+        mask, values = _rest_words(rows, place)
         np.bitwise_xor(rest, values << np.uint32(8 * place), out=rest, where=mask)
     _take_rest(hashes, rest)
     return finish(hashes, rows.lengths)
 
 
-def of_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
+def hash_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
     """Hash rows of any number of bytes as Spark does, each beginning with a seed of its own."""
     hashes = seeds.copy()
     _take_whole_words(hashes, rows)
     for place in range(3):
-        mask, values = _rest_of(rows, place)
+        mask, values = _rest_words(rows, place)
         taken = hashes.copy()
         take_word(taken, values)
         np.copyto(hashes, taken, where=mask)
@@ -102,10 +102,10 @@ def _word(values: NDArray[Any]) -> Hashes:
     return values.astype(np.int32).view(np.uint32)
 
 
-def _rotate(words: Hashes, by: int, left: Hashes) -> None:
-    np.left_shift(words, np.uint32(by), out=left)
+def _rotate(words: Hashes, by: int, upper: Hashes) -> None:
+    np.left_shift(words, np.uint32(by), out=upper)
     np.right_shift(words, np.uint32(32 - by), out=words)
-    np.bitwise_or(words, left, out=words)
+    np.bitwise_or(words, upper, out=words)
 
 
 def _scramble(words: Hashes) -> None:
@@ -119,7 +119,7 @@ def _take_rest(hashes: Hashes, rest: Hashes) -> None:
     np.bitwise_xor(hashes, rest, out=hashes)
 
 
-def _rest_of(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
+def _rest_words(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
     """Return which rows have a byte at a place behind their whole words, and these bytes as signed numbers."""
     there = (rows.lengths & 3) > place
     at = np.where(there, rows.starts + (rows.lengths & ~3) + place, 0)
@@ -141,7 +141,7 @@ def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
     all_words = np.ndarray((len(rows.data) - 3,), "<u4", rows.data.data, strides=(1,))
     for number in range(most):
         count = int(left[number])
-        if count < _FEW:
+        if count < _MIN_ROWS_TOGETHER:
             break
         take_word(found[:count], all_words[starts[:count] + 4 * number])
     else:
@@ -155,7 +155,7 @@ def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
 def _with_words(hash: int, words: Hashes) -> int:
     """Take many words into one hash; the words are written over."""
     _scramble(words)
-    step = int(_STEP)
+    step = int(_ADDEND)
     for word in words.tolist():
         hash ^= word
         hash = (((hash << 13) | (hash >> 19)) * 5 + step) & 0xFFFFFFFF

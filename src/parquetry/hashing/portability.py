@@ -41,13 +41,13 @@ def unsettled(
     """
     for type in types:
         for leaf in _leaves(type):
-            reason = _of_leaf(version, leaf, writers == "hive")
+            reason = _leaf_reason(version, leaf, writers == "hive")
             if reason is not None:
                 return reason
     return None
 
 
-def _of_leaf(version: Version, type: ColumnType, hive: bool) -> str | None:
+def _leaf_reason(version: Version, type: ColumnType, hive: bool) -> str | None:
     if type.name == "map":
         return _MAP if version == "spark" else None
     if not type.primitive and type.name != "void":
@@ -69,19 +69,19 @@ def _leaves(type: ColumnType) -> Iterator[ColumnType]:
     if not type.name.startswith("{"):
         yield type
         return
-    yield from _leaves_of_json(json.loads(type.name))
+    yield from _json_leaves(json.loads(type.name))
 
 
-def _leaves_of_json(type: Any) -> Iterator[ColumnType]:
+def _json_leaves(type: Any) -> Iterator[ColumnType]:
     match type:
         case {"type": "struct", "fields": fields}:
             for field in fields:
-                yield from _leaves_of_json(field["type"])
+                yield from _json_leaves(field["type"])
         case {"type": "array", "elementType": element}:
-            yield from _leaves_of_json(element)
+            yield from _json_leaves(element)
         case {"type": "map", "keyType": key, "valueType": value}:
             yield ColumnType("map")
-            yield from _leaves_of_json(key)
-            yield from _leaves_of_json(value)
+            yield from _json_leaves(key)
+            yield from _json_leaves(value)
         case _:
             yield type_from_json(type)

@@ -22,7 +22,7 @@ from parquetry.hashing.hive_v2 import shortest
 from parquetry.hashing.murmur3 import Hashes
 
 SEED = 42
-_DIGITS_OF_64_BITS = 18
+_MAX_DIGITS_IN_64_BITS = 18
 
 
 def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
@@ -37,13 +37,13 @@ def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
     return hashes if gone is None else np.where(gone, seeds, hashes)
 
 
-def _words_of_4(values: NDArray[Any], seeds: Hashes) -> Hashes:
+def _hash_4_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:
     hashes = seeds.copy()
     murmur3.take_word(hashes, values.astype(np.int32).view(np.uint32))
     return murmur3.finish(hashes, 4)
 
 
-def _words_of_8(values: NDArray[Any], seeds: Hashes) -> Hashes:
+def _hash_8_bytes(values: NDArray[Any], seeds: Hashes) -> Hashes:
     hashes = seeds.copy()
     low_high = values.view(np.uint32).reshape(-1, 2)
     murmur3.take_word(hashes, low_high[:, 0].copy())
@@ -52,31 +52,31 @@ def _words_of_8(values: NDArray[Any], seeds: Hashes) -> Hashes:
 
 
 def _number(dtype: str) -> Callable[[pa.Array, HashType, Hashes], Hashes]:
-    return lambda array, _type, seeds: _words_of_4(read.numbers(array, dtype), seeds)
+    return lambda array, _type, seeds: _hash_4_bytes(read.numbers(array, dtype), seeds)
 
 
 def _float(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
     bits = read.numbers(array, "<i4")
     bits = np.where(np.isnan(bits.view(np.float32)), np.int32(0x7FC00000), bits)
-    return _words_of_4(np.where(bits << 1 == 0, np.int32(0), bits), seeds)
+    return _hash_4_bytes(np.where(bits << 1 == 0, np.int32(0), bits), seeds)
 
 
 def _double(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
     bits = read.numbers(array, "<i8")
     bits = np.where(np.isnan(bits.view(np.float64)), np.int64(0x7FF8 << 48), bits)
-    return _words_of_8(np.where(bits << 1 == 0, np.int64(0), bits), seeds)
+    return _hash_8_bytes(np.where(bits << 1 == 0, np.int64(0), bits), seeds)
 
 
 def _timestamp(array: pa.Array, _type: HashType, seeds: Hashes) -> Hashes:
     seconds, nanos = read.seconds_and_nanos(array)
-    return _words_of_8(seconds * 1_000_000 + nanos // 1_000, seeds)
+    return _hash_8_bytes(seconds * 1_000_000 + nanos // 1_000, seeds)
 
 
 def _decimal(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
     values = read.decimals(array)
-    if type.arrow.precision <= _DIGITS_OF_64_BITS:
-        return _words_of_8(values.small, seeds)
-    return murmur3.of_bytes_as_spark(shortest(values), seeds)
+    if type.arrow.precision <= _MAX_DIGITS_IN_64_BITS:
+        return _hash_8_bytes(values.small, seeds)
+    return murmur3.hash_bytes_as_spark(shortest(values), seeds)
 
 
 def _struct(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
@@ -102,17 +102,17 @@ def _map(_array: pa.Array, _type: HashType, _seeds: Hashes) -> Hashes:
 
 
 _TAKE: dict[str, Callable[[pa.Array, HashType, Hashes], Hashes]] = {
-    "boolean": lambda array, _type, seeds: _words_of_4(read.booleans(array), seeds),
+    "boolean": lambda array, _type, seeds: _hash_4_bytes(read.booleans(array), seeds),
     "tinyint": _number("<i1"),
     "smallint": _number("<i2"),
     "int": _number("<i4"),
     "date": _number("<i4"),
-    "bigint": lambda array, _type, seeds: _words_of_8(read.numbers(array, "<i8"), seeds),
+    "bigint": lambda array, _type, seeds: _hash_8_bytes(read.numbers(array, "<i8"), seeds),
     "float": _float,
     "double": _double,
     **dict.fromkeys(
         ("string", "varchar", "char", "binary"),
-        lambda array, _type, seeds: murmur3.of_bytes_as_spark(read.bytes_of(array), seeds),
+        lambda array, _type, seeds: murmur3.hash_bytes_as_spark(read.binary_rows(array), seeds),
     ),
     "decimal": _decimal,
     **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),

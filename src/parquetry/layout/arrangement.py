@@ -2,7 +2,7 @@
 
 Plain immutable records, checked when they are made. A table has one, for the partitions made from now on; each
 partition has its own, which stays when the table's is changed; a file says in which cell and bucket its rows are
-(`data_files.records.DataFile`). Who lays rows out so, and what a query may skip, is decided elsewhere.
+(`data_files.records.FileRecord`). Who lays rows out so, and what a query may skip, is decided elsewhere.
 
 Columns go by their physical names (`data_files.records.Column.physical`): a column that is renamed keeps that one, so that no
 partition's record has to be rewritten, were there a million.
@@ -10,7 +10,7 @@ partition's record has to be rewritten, were there a million.
 Example: `x` is 10 in half of the rows, and 20 in a third of them; the rest has 1,000 other values. Each of the two
 gets a directory, the rest shares one, in 8 buckets by `id`:
 
->>> arrangement = Arrangement(
+>>> arrangement = ArrangementSpec(
 ...     skew=SkewMap(("x",), ((10,), (20,)), directories=True), buckets=BucketSpec(("id",), 8)
 ... )
 >>> arrangement.columns
@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import ArrangementError
 from parquetry.locations.uri import is_absolute
 from parquetry.types import ColumnType, Value
@@ -77,7 +77,7 @@ def _check_distinct(what: str, columns: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-MOST_CELLS = 1000
+MAX_CELLS = 1000
 """More cells than this a map has neither by hand nor measured: each costs a comparison for every row that is written."""
 
 
@@ -103,9 +103,9 @@ class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ArrangementError(
                 f"A heavy value has a share of {self.share} of the rows: give one above 0 and at most 1."
             )
-        if not 1 <= self.most <= MOST_CELLS:
+        if not 1 <= self.most <= MAX_CELLS:
             raise ArrangementError(
-                f"At most {self.most} values are to be heavy: give a number from 1 to {MOST_CELLS}."
+                f"At most {self.most} values are to be heavy: give a number from 1 to {MAX_CELLS}."
             )
 
 
@@ -194,7 +194,7 @@ class SortColumn(msgspec.Struct, frozen=True, omit_defaults=True):
     descending: bool = False
 
 
-MOST_BUCKETS = 100_000
+MAX_BUCKETS = 100_000
 """More buckets than this a partition does not have, as in Spark's own tables."""
 
 
@@ -222,15 +222,15 @@ class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         _check_columns("A bucket spec", self.columns)
         _check_distinct("The sort order of a bucket spec", [each.column for each in self.sort])
-        if not 1 <= self.count <= MOST_BUCKETS:
+        if not 1 <= self.count <= MAX_BUCKETS:
             raise ArrangementError(
-                f"A bucket spec has a count of {self.count}: give a number from 1 to {MOST_BUCKETS}."
+                f"A bucket spec has a count of {self.count}: give a number from 1 to {MAX_BUCKETS}."
             )
         if self.version not in (1, 2, "spark"):
             raise ArrangementError(f"A bucket spec has the version {self.version!r}: give 1, 2 or 'spark'.")
 
 
-class Arrangement(msgspec.Struct, frozen=True, omit_defaults=True):
+class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """How the rows of a partition are arranged; nothing of it for a plain one, which is `PLAIN`.
 
     Attributes:
@@ -261,7 +261,7 @@ class Arrangement(msgspec.Struct, frozen=True, omit_defaults=True):
         names += (each.column for each in self.sort)
         return tuple(dict.fromkeys(names))
 
-    def require(self, file: DataFile) -> None:
+    def require(self, file: FileRecord) -> None:
         """Make sure that a file lies in a cell and a bucket that there are.
 
         Raises:
@@ -286,5 +286,5 @@ class Arrangement(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ArrangementError(f"File {file.path} is sorted, and no sort order is known.")
 
 
-PLAIN = Arrangement()
+PLAIN = ArrangementSpec()
 """Rows lie as they come."""

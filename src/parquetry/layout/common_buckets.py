@@ -35,10 +35,10 @@ def common(specs: Sequence[BucketSpec]) -> BucketSpec | None:
     count = math.gcd(*(spec.count for spec in specs))
     if count == 1 and any(spec.count > 1 for spec in specs):
         return None
-    return BucketSpec(first.columns, count, first.version, _shared([spec.sort for spec in specs]))
+    return BucketSpec(first.columns, count, first.version, _common_order([spec.sort for spec in specs]))
 
 
-def _shared(orders: Sequence[tuple[SortColumn, ...]]) -> tuple[SortColumn, ...]:
+def _common_order(orders: Sequence[tuple[SortColumn, ...]]) -> tuple[SortColumn, ...]:
     """Return what all sort orders begin with."""
     shared: list[SortColumn] = []
     for columns in zip(*orders, strict=False):

@@ -1,7 +1,7 @@
 """How the map of a partition grows: heavy values are added to it, and its files keep what is known of their cells.
 
 New cells stand behind the old ones, so that a file's cell keeps its number. Rows with a new heavy value that were
-written before stay in the default directory: its files are an earlier rest (`DataFile.rest_of`) from then on, unless
+written before stay in the default directory: its files are an earlier rest (`FileRecord.rest_of`) from then on, unless
 their statistics exclude the value. Example: rows with 20 and 7 are added to a partition with a directory for 10:
 
     file        x            before: map (10)    after: map (10) (20)
@@ -23,9 +23,9 @@ from itertools import takewhile
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.data_files.tuple_statistics import StatedTuples
-from parquetry.layout.arrangement import REST, Arrangement, SkewMap, cell_key
+from parquetry.layout.arrangement import REST, ArrangementSpec, SkewMap, cell_key
 from parquetry.types import ColumnType
 
 
@@ -40,11 +40,11 @@ class Grown:
     """
 
     skew: SkewMap
-    before: tuple[DataFile, ...] | None
-    files: tuple[DataFile, ...]
+    before: tuple[FileRecord, ...] | None
+    files: tuple[FileRecord, ...]
 
 
-def can_grow(own: Arrangement, other: Arrangement) -> bool:
+def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
     """Return whether files that were written for one arrangement can be added to a partition of another one, whose map grows.
 
     Both have directories for values of the same columns, and are otherwise alike.
@@ -64,9 +64,9 @@ def can_grow(own: Arrangement, other: Arrangement) -> bool:
 
 def grown(
     own: SkewMap,
-    before: Callable[[], Sequence[DataFile]],
+    before: Callable[[], Sequence[FileRecord]],
     written: SkewMap,
-    files: Sequence[DataFile],
+    files: Sequence[FileRecord],
     types: Sequence[ColumnType],
     stated: StatedTuples,
     most: int,
@@ -104,7 +104,7 @@ def grown(
     first = len(list(takewhile(bool, known)))
     others = [row for row, is_known in zip(skew.values(types), known, strict=True) if not is_known]
 
-    def of_skew(file: DataFile) -> DataFile:
+    def in_new_map(file: FileRecord) -> FileRecord:
         match file.cell:
             case None:
                 return file
@@ -114,9 +114,9 @@ def grown(
                 number = numbers.get(cell_key(written.cells[cell]), REST)
                 return msgspec.structs.replace(file, cell=number)
 
-    return Grown(skew, there, tuple(map(of_skew, files)))
+    return Grown(skew, there, tuple(map(in_new_map, files)))
 
 
-def earlier_rest(file: DataFile, cells: int) -> DataFile:
+def earlier_rest(file: FileRecord, cells: int) -> FileRecord:
     """Return a file whose rows are of none of a map's first cells, and may be of others."""
     return msgspec.structs.replace(file, cell=None, rest_of=cells or None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap, cell_key
-from parquetry.locations.partition_path import LONGEST_NAME, partition_path
+from parquetry.locations.partition_path import MAX_NAME_BYTES, partition_path
 from parquetry.types import ColumnType, Value, order_key
 
 Heavy = tuple[Value, ...]
@@ -71,22 +71,24 @@ def choose(
     """
     least = least_count(rows, auto.share)
     heavy = [
-        values for values, count in counts.items() if count >= least and _has_place(columns, types, values)
+        values
+        for values, count in counts.items()
+        if count >= least and _fits_directory_name(columns, types, values)
     ]
     heavy.sort(key=lambda values: (-counts[values], tuple(map(order_key, values))))
     return tuple(heavy[: auto.most])
 
 
-def found(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
+def measured_map(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
     """Return the map of a partition in which some tuples were found heavy, where its table has them measured.
 
-    >>> found(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
+    >>> measured_map(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
     ((10,),)
     """
     return SkewMap(skew.columns, tuple(cells), skew.directories)
 
 
-def also_found(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
+def extended_map(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
     """Return the map of a partition with the tuples that are heavy by now, as far as it has room for them.
 
     Args:
@@ -97,7 +99,7 @@ def also_found(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[
 
     >>> from parquetry.types import parse_type
     >>> skew, int_ = SkewMap(("x",), ((10,),), directories=True), parse_type("int")
-    >>> also_found(skew, Counted((), 100, {(10,): 50, (20,): 30, (30,): 5}), AutoSkew(0.05, 2), [int_]).cells
+    >>> extended_map(skew, Counted((), 100, {(10,): 50, (20,): 30, (30,): 5}), AutoSkew(0.05, 2), [int_]).cells
     ((10,), (20,))
     """
     there = skew.numbers()
@@ -106,6 +108,6 @@ def also_found(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[
     return skew.with_cells(cells[: max(0, auto.most - len(skew.cells))])
 
 
-def _has_place(columns: Sequence[str], types: Sequence[ColumnType], values: Heavy) -> bool:
+def _fits_directory_name(columns: Sequence[str], types: Sequence[ColumnType], values: Heavy) -> bool:
     names = partition_path(columns, types, values).split("/")
-    return all(len(name.encode()) <= LONGEST_NAME for name in names)
+    return all(len(name.encode()) <= MAX_NAME_BYTES for name in names)

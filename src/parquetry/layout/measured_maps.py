@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from parquetry.data_files.bounds import LARGEST_DAY
-from parquetry.data_files.records import Column
-from parquetry.layout.arrangement import Arrangement, SkewMap
-from parquetry.types import HELD_BITS, ColumnType
+from parquetry.data_files.bounds import MAX_DAY
+from parquetry.data_files.records import TableColumn
+from parquetry.layout.arrangement import ArrangementSpec, SkewMap
+from parquetry.types import STORED_BITS, ColumnType
 
 
-def skewed_columns(columns: Iterable[Column], skew: SkewMap) -> list[Column]:
+def skewed_columns(columns: Iterable[TableColumn], skew: SkewMap) -> list[TableColumn]:
     """Return the columns of a map, in its order, given all columns of the table."""
     by_name = {column.physical: column for column in columns}
     return [by_name[name] for name in skew.columns]
 
 
-def is_measured_by(arrangement: Arrangement, table: SkewMap, columns: Sequence[Column]) -> bool:
+def is_measured_by(arrangement: ArrangementSpec, table: SkewMap, columns: Sequence[TableColumn]) -> bool:
     """Return whether a partition's map takes in and lets go of values as its rows have them.
 
     It does if it has directories for values of the same columns, of the types that they have today. If a column was given
@@ -52,9 +52,9 @@ def _is_recorded(type: ColumnType, value: Any) -> bool:
         case bool():
             return type.name == "boolean"
         case int() if type.name == "timestamp_ntz":
-            return abs(value) > LARGEST_DAY  # else it may be a number of days
+            return abs(value) > MAX_DAY  # else it may be a number of days
         case int():
-            return type.name in HELD_BITS
+            return type.name in STORED_BITS
         case float():
             return type.floating
         case str():

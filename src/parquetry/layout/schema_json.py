@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.errors import ColumnExistsError, UnsupportedError
 
 Field = dict[str, Any]
@@ -21,7 +21,7 @@ _COLLATED = "column {} has a collation, and values are found by their bytes: lea
 _NOT_IN_ORC = ("void", "variant", "geometry", "geography")
 
 
-def fields_of(columns: Iterable[Column]) -> list[Field]:
+def fields_from_columns(columns: Iterable[TableColumn]) -> list[Field]:
     """Return columns as fields of Spark's JSON of a struct."""
     return [
         {"name": c.name, "type": copy.deepcopy(c.type), "nullable": c.nullable, "metadata": dict(c.metadata)}
@@ -29,21 +29,25 @@ def fields_of(columns: Iterable[Column]) -> list[Field]:
     ]
 
 
-def columns_of(fields: Iterable[Field]) -> tuple[Column, ...]:
+def columns_from_fields(fields: Iterable[Field]) -> tuple[TableColumn, ...]:
     """Return the fields of Spark's JSON of a struct as columns."""
-    return tuple(Column(f["name"], f["type"], f.get("nullable", True), f.get("metadata", {})) for f in fields)
+    return tuple(
+        TableColumn(f["name"], f["type"], f.get("nullable", True), f.get("metadata", {})) for f in fields
+    )
 
 
-def logical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+def logical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
     """Return the schema that queries see: our own marks are taken out."""
-    return struct_of(_walk(fields_of(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])}))
+    return struct_type(
+        _walk(fields_from_columns(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])})
+    )
 
 
-def physical_schema(columns: Iterable[Column]) -> dict[str, Any]:
+def physical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
     """Return the same schema under the names that the files use."""
-    return struct_of(
+    return struct_type(
         _walk(
-            fields_of(columns),
+            fields_from_columns(columns),
             lambda f: {
                 **f,
                 "name": f["metadata"].get(PHYSICAL_NAME, f["name"]),
@@ -53,7 +57,7 @@ def physical_schema(columns: Iterable[Column]) -> dict[str, Any]:
     )
 
 
-def declared(fields: Iterable[Field], file_format: str) -> tuple[Column, ...]:
+def declared(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ...]:
     """Return the columns of a table to be created: marks that came along from another table's schema are dropped.
 
     Raises:
@@ -64,7 +68,7 @@ def declared(fields: Iterable[Field], file_format: str) -> tuple[Column, ...]:
         list(fields), lambda f: {**f, "metadata": _unmarked(f.get("metadata", {}))}, without_collation
     )
     check_fields(unmarked, file_format)
-    return columns_of(unmarked)
+    return columns_from_fields(unmarked)
 
 
 def check_fields(fields: Sequence[Field], file_format: str, path: tuple[str, ...] = ()) -> None:
@@ -108,7 +112,7 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
             _check_type(type_[part], file_format, (*path, part.removesuffix("Type")))
 
 
-def struct_of(fields: list[Field]) -> dict[str, Any]:
+def struct_type(fields: list[Field]) -> dict[str, Any]:
     """Return the struct of some fields; they are not copied."""
     return {"type": "struct", "fields": fields}
 

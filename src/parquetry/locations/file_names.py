@@ -63,15 +63,15 @@ def is_own(path: str, table: bytes) -> bool:
     return found is not None and found[1] == own_prefix(table)
 
 
-def bucket_of(path: str) -> int | None:
+def bucket_from_name(path: str) -> int | None:
     """Return the bucket that a file of a bucketed partition holds; None: its name does not say.
 
     That the partition is bucketed, and into more buckets than the one returned, is the caller's knowledge: a file
     `240131_1.csv` of another partition has a name of Hive's form by accident.
 
-    >>> bucket_of("ds=1/000003_0_copy_1"), bucket_of("part-00000-f3ae_00012.c000.snappy.parquet")
+    >>> bucket_from_name("ds=1/000003_0_copy_1"), bucket_from_name("part-00000-f3ae_00012.c000.snappy.parquet")
     (3, 12)
-    >>> bucket_of("part-00000-f3ae-c000.snappy.parquet") is None
+    >>> bucket_from_name("part-00000-f3ae-c000.snappy.parquet") is None
     True
     """
     name = base_name(path)
@@ -88,20 +88,20 @@ def is_hidden(path: str) -> bool:
     return base_name(path).startswith(("_", "."))
 
 
-def checksum_of(path: str) -> str:
+def checksum_path(path: str) -> str:
     """Return the file in which Hadoop's local file system keeps the checksum of another.
 
-    >>> checksum_of("/t/a.parquet")
+    >>> checksum_path("/t/a.parquet")
     '/t/.a.parquet.crc'
     """
     name = base_name(path)
     return f"{path.removesuffix(name)}.{name}.crc"
 
 
-def checked_by(path: str) -> str | None:
+def checksummed_path(path: str) -> str | None:
     """Return the file whose checksum a file of Hadoop's local file system holds; None: it is no such file.
 
-    >>> checked_by("/t/.a.parquet.crc"), checked_by("/t/a.crc")
+    >>> checksummed_path("/t/.a.parquet.crc"), checksummed_path("/t/a.crc")
     ('/t/a.parquet', None)
     """
     name = base_name(path)

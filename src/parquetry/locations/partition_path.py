@@ -16,7 +16,7 @@ from parquetry.types import INTEGER_BITS, ColumnType, Value, text_from_value, va
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
 
-LONGEST_NAME = 255
+MAX_NAME_BYTES = 255
 """Bytes of a directory's name that most file systems take, escapes included."""
 
 _HEX_PAIR = re.compile("%([0-9a-fA-F]{2})")

@@ -49,10 +49,10 @@ class Parts(NamedTuple):
         return not self.scheme or self.scheme.lower() == "file"
 
 
-class Place(NamedTuple):
+class StoragePath(NamedTuple):
     """A file or directory: its file system's scheme and authority (empty: local), and its path there.
 
-    Two texts may name one (`/a/b`, `file:/a/b`, `file:///a//b`); the `Place` is the same.
+    Two texts may name one (`/a/b`, `file:/a/b`, `file:///a//b`); the `StoragePath` is the same.
     """
 
     root: str
@@ -193,34 +193,34 @@ def warehouse_location(warehouse: str) -> str:
     return os.path.abspath(urllib.parse.unquote(uri.path))
 
 
-def place_of(location: str) -> Place:
+def storage_path(location: str) -> StoragePath:
     """Return where a location is.
 
-    >>> place_of("file:///lake//t/p=1%2F2/") == place_of("/lake/t/p=1%2F2")
+    >>> storage_path("file:///lake//t/p=1%2F2/") == storage_path("/lake/t/p=1%2F2")
     True
-    >>> place_of("s3a://bucket/t/") == place_of("s3://bucket/t")
+    >>> storage_path("s3a://bucket/t/") == storage_path("s3://bucket/t")
     True
-    >>> place_of("hdfs://namenode:8020/t") == place_of("hdfs://namenode/t")
+    >>> storage_path("hdfs://namenode:8020/t") == storage_path("hdfs://namenode/t")
     True
     """
     parts = take_apart(location)
     path = parts.path
     path = (re.sub("/{2,}", "/", path) if "//" in path else path).rstrip("/") or "/"
     if parts.is_local:
-        return Place("", path)
+        return StoragePath("", path)
     scheme, authority = parts.scheme.lower(), parts.authority
     if scheme == "hdfs":
         authority = authority.removesuffix(_HDFS_PORT)
-    return Place(f"{'s3' if scheme in _S3 else scheme}:{authority}", path)
+    return StoragePath(f"{'s3' if scheme in _S3 else scheme}:{authority}", path)
 
 
-def folder_of(place: Place) -> Place:
+def parent_folder(entry: StoragePath) -> StoragePath:
     """Return the directory that holds a file or directory."""
-    return Place(place.root, place.path.rpartition("/")[0] or "/")
+    return StoragePath(entry.root, entry.path.rpartition("/")[0] or "/")
 
 
-def is_below(place: Place, folder: Place) -> bool:
+def is_below(entry: StoragePath, folder: StoragePath) -> bool:
     """Return whether a place is inside a directory, at any depth."""
     return (
-        place.root == folder.root and place != folder and place.path.startswith(f"{folder.path.rstrip('/')}/")
+        entry.root == folder.root and entry != folder and entry.path.startswith(f"{folder.path.rstrip('/')}/")
     )

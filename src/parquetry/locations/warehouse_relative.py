@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import os
 
-from parquetry.locations.uri import Place, is_below, place_of, take_apart, warehouse_location
+from parquetry.locations.uri import StoragePath, is_below, storage_path, take_apart, warehouse_location
 
-BELOW = "warehouse:"
-BELOW_PATH = "warehouse-path:"
+RELATIVE_PREFIX = "warehouse:"
+RELATIVE_PATH_PREFIX = "warehouse-path:"
 """Of a location that was a plain path, without a scheme."""
-KEPT = b"warehouse"
+RELATIVE_MARK = b"warehouse"
 """What the bytes of a record hold that has such a location."""
 
 
@@ -40,11 +40,11 @@ class BelowWarehouse:
     def __init__(self, warehouse: str) -> None:
         self._location = warehouse_location(warehouse)
         parts = take_apart(self._location)
-        place = place_of(self._location)
+        place = storage_path(self._location)
         self._roots = [place]
         self._uri = f"file:{place.path}" if parts.is_local else self._location
         if parts.is_local:
-            real = Place("", os.path.realpath(place.path))
+            real = StoragePath("", os.path.realpath(place.path))
             self._roots += [real] if real != place else []
         self.hints = [
             (root.path.rpartition("/")[2] or root.root.rpartition("/")[2] or "/").encode()
@@ -57,15 +57,15 @@ class BelowWarehouse:
         rest = self._below(location)
         if rest is None:
             return location
-        form = BELOW if take_apart(location).scheme else BELOW_PATH
+        form = RELATIVE_PREFIX if take_apart(location).scheme else RELATIVE_PATH_PREFIX
         return f"{form}/{rest}"
 
     def absolute(self, location: str) -> str:
         """Return the location that is kept as a text."""
-        if location.startswith(BELOW):
-            return _joined(self._uri, location[len(BELOW) :])
-        if location.startswith(BELOW_PATH):
-            return _joined(self._location, location[len(BELOW_PATH) :])
+        if location.startswith(RELATIVE_PREFIX):
+            return _joined(self._uri, location[len(RELATIVE_PREFIX) :])
+        if location.startswith(RELATIVE_PATH_PREFIX):
+            return _joined(self._location, location[len(RELATIVE_PATH_PREFIX) :])
         return location
 
     def named(self, location: str) -> str:
@@ -80,7 +80,7 @@ class BelowWarehouse:
 
     def _below(self, location: str) -> str | None:
         """Return what comes behind the warehouse in a location; None: it does not lie there, or steps out by `..`."""
-        place = place_of(location)
+        place = storage_path(location)
         for root in self._roots:
             if place == root:
                 return ""

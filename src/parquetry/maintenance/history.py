@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquetry.metastore.storage.head import read_head
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
-def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Commit]:
+def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[CommitRecord]:
     """Yield the commits up to a version, newest first, as far as their versions can be read.
 
     Args:

@@ -21,10 +21,10 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap
+from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
 from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
 from parquetry.locations.partition_path import DEFAULT_PARTITION
 from parquetry.locations.uri import base_name, join_location
@@ -112,19 +112,19 @@ class HivePartition(msgspec.Struct, frozen=True):
     storage: HiveStorage
 
 
-def hive_columns(label: str, columns: Iterable[Column]) -> tuple[HiveColumn, ...]:
+def hive_columns(label: str, columns: Iterable[TableColumn]) -> tuple[HiveColumn, ...]:
     """Return columns in Hive's words.
 
     Raises:
         UnsupportedError: Hive has no such type.
 
-    >>> hive_columns("db.t", [Column("a", {"type": "array", "elementType": "long", "containsNull": True})])
+    >>> hive_columns("db.t", [TableColumn("a", {"type": "array", "elementType": "long", "containsNull": True})])
     (HiveColumn(name='a', type='array<bigint>', comment=None),)
     """
     return tuple(HiveColumn(each.physical, _type(label, each), each.comment) for each in columns)
 
 
-def _type(label: str, column: Column) -> str:
+def _type(label: str, column: TableColumn) -> str:
     text = type_text(column.type)
     if any(unknown in text for unknown in _UNKNOWN_TO_HIVE):
         raise UnsupportedError(
@@ -151,8 +151,8 @@ def hive_storage(
     file_format: str,
     location: str,
     columns: dict[str, ColumnType],
-    arrangement: Arrangement,
-    files: Sequence[DataFile] | None,
+    arrangement: ArrangementSpec,
+    files: Sequence[FileRecord] | None,
     tables: BucketSpec | None = None,
 ) -> HiveStorage:
     """Return how a partition, or a table, is stored.
@@ -175,13 +175,13 @@ def hive_storage(
 
 
 def hive_skew(
-    skew: SkewMap, columns: dict[str, ColumnType], location: str, files: Sequence[DataFile] | None
+    skew: SkewMap, columns: dict[str, ColumnType], location: str, files: Sequence[FileRecord] | None
 ) -> HiveSkew:
     """Return heavy values with the directories that Hive may go by, or without, if it would miss rows by them.
 
     >>> from parquetry.types import parse_type
     >>> skew = SkewMap(("x",), ((6,), (20,)), directories=True)
-    >>> files = [DataFile("x=6/a", 1, cell=0), DataFile("HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/b", 1, cell=-1)]
+    >>> files = [FileRecord("x=6/a", 1, cell=0), FileRecord("HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/b", 1, cell=-1)]
     >>> hive_skew(skew, {"x": parse_type("int")}, "/t/ds=1", files).locations
     ((('6',), '/t/ds=1/x=6'),)
     """
@@ -196,7 +196,7 @@ def hive_skew(
             for type, value in zip(types, cell, strict=True)
         )
     )
-    places = _places(skew, location, files or ()) if told else None
+    places = _directory_locations(skew, location, files or ()) if told else None
     located = () if places is None else tuple((values[cell], place) for cell, place in sorted(places.items()))
     return HiveSkew(skew.columns, values, located, places is not None)
 
@@ -211,7 +211,7 @@ def _compared(type: ColumnType, value: Value) -> bool:
     return type.integral or type.name in ("boolean", "date")
 
 
-def _places(skew: SkewMap, location: str, files: Iterable[DataFile]) -> dict[int, str] | None:
+def _directory_locations(skew: SkewMap, location: str, files: Iterable[FileRecord]) -> dict[int, str] | None:
     """Return the directory of each cell that has files; None if Hive would not find all rows by them."""
     rest = join_location(location, "/".join([DEFAULT_DIRECTORY] * len(skew.columns)))
     found: dict[int | None, set[str]] = defaultdict(set)
@@ -227,7 +227,7 @@ def _places(skew: SkewMap, location: str, files: Iterable[DataFile]) -> dict[int
 def hive_buckets(
     buckets: BucketSpec,
     columns: dict[str, ColumnType],
-    files: Sequence[DataFile] | None,
+    files: Sequence[FileRecord] | None,
     tables: BucketSpec | None,
 ) -> HiveBuckets | None:
     """Return buckets as Hive may go by them; None: it would miss rows.
@@ -236,7 +236,7 @@ def hive_buckets(
 
     >>> from parquetry.types import parse_type
     >>> spec = BucketSpec(("id",), 4)
-    >>> hive_buckets(spec, {"id": parse_type("int")}, [DataFile("000003_0", 1, bucket=3)], spec)
+    >>> hive_buckets(spec, {"id": parse_type("int")}, [FileRecord("000003_0", 1, bucket=3)], spec)
     HiveBuckets(columns=('id',), count=4, sort=())
     """
     if buckets.version == "spark" or buckets.unsettled:
@@ -257,10 +257,10 @@ def _named(path: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def statistics(files: Sequence[DataFile]) -> dict[str, Any]:
+def statistics(files: Sequence[FileRecord]) -> dict[str, Any]:
     """Return what Hive keeps of a partition's size, as parameters.
 
-    >>> statistics([DataFile("a", 10, 3), DataFile("b", 5, 2)])
+    >>> statistics([FileRecord("a", 10, 3), FileRecord("b", 5, 2)])
     {'numFiles': '2', 'totalSize': '15', 'numRows': '5'}
     """
     known = {"numFiles": str(len(files)), "totalSize": str(sum(file.bytes for file in files))}

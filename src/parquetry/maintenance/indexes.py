@@ -22,9 +22,9 @@ from parquetry.metastore.versions.indexes import entry_rows, find_index, index_c
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress, silent
 
-ATTEMPTS = 20
+MAX_COMMIT_ATTEMPTS = 20
 """How often a commit is tried while others keep changing the table's metadata."""
-_BATCH = 5000
+_ROWS_PER_BATCH = 5000
 
 Indexes = tuple[PartitionIndex, ...]
 
@@ -154,7 +154,7 @@ def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> No
     """Write the entries of all partitions of the version that announced the index."""
     rows = ((partition.key, complement(partition.ticket), b"") for partition in table.partitions())
     done = 0
-    for batch in batches(rows, _BATCH):
+    for batch in batches(rows, _ROWS_PER_BATCH):
         table.store.put_many(entry_rows(table.id, [index], batch), fields_of)
         done += len(batch)
         progress("Indexing partitions", done, table.totals.partitions)
@@ -164,7 +164,7 @@ def _commit(
     table: TableSnapshot, operation: str, change: Callable[[TableMetadata], Indexes]
 ) -> TableSnapshot:
     """Change the indexes in a table's metadata, as often as it takes."""
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(MAX_COMMIT_ATTEMPTS - 1):
         with contextlib.suppress(CommitConflictError):
             return _try_commit(table, operation, change)
     return _try_commit(table, operation, change)

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from parquetry.errors import UnsupportedError
 from parquetry.locations.file_names import is_hidden
-from parquetry.locations.uri import Place, join_location, place_of
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.locations.uri import StoragePath, join_location, storage_path
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.hive_record import (
     HivePartition,
     HiveTable,
@@ -23,14 +23,14 @@ from parquetry.maintenance.hive_record import (
     hive_values,
     statistics,
 )
-from parquetry.metastore.storage.model import DataFile
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.storage.model import FileRecord
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.progress import Progress, silent, track
 from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
 """Hive's parameter that says which of our tables a table of Hive's was published from: its id."""
-_SHOWN = 3
+_MAX_SHOWN_PARTITIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def publish(
 
 
 def _hive_partition(
-    snapshot: TableSnapshot, types: dict[str, ColumnType], partition: Partition
+    snapshot: TableSnapshot, types: dict[str, ColumnType], partition: PartitionSnapshot
 ) -> HivePartition:
     """Return a partition as Hive is told of it."""
     metadata, files, arrangement = snapshot.metadata, partition.files, partition.arrangement
@@ -125,7 +125,7 @@ def _hive_partition(
 
 
 def _less_told(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], told: Sequence[HivePartition]
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], told: Sequence[HivePartition]
 ) -> list[Published]:
     """Return the partitions of whose directories for heavy values, or buckets, Hive is not told."""
     plain, unbucketed = [], []
@@ -145,7 +145,7 @@ def _hive_table(
     snapshot: TableSnapshot,
     types: dict[str, ColumnType],
     names: tuple[str | None, str | None],
-    partitions: Sequence[Partition],
+    partitions: Sequence[PartitionSnapshot],
     told: Sequence[HivePartition],
 ) -> HiveTable:
     """Return a table as Hive is told of it; without partitions, Hive reads its files by what the table says."""
@@ -172,15 +172,17 @@ def _hive_table(
     )
 
 
-def _require_readable(snapshot: TableSnapshot, partition: Partition, files: Iterable[DataFile]) -> None:
+def _require_readable(
+    snapshot: TableSnapshot, partition: PartitionSnapshot, files: Iterable[FileRecord]
+) -> None:
     """Make sure that what lies in a partition's directory is what the table lists of it.
 
     Raises:
         UnsupportedError: it is not.
     """
-    system = Files()
-    folder = place_of(partition.location)
-    live = {place_of(join_location(partition.location, file.path)) for file in files}
+    system = FileAccess()
+    folder = storage_path(partition.location)
+    live = {storage_path(join_location(partition.location, file.path)) for file in files}
     lying = set(_data_files(system, partition))
     left = sorted(system.name(place) for place in lying - live)
     away = sorted(system.name(place) for place in live - lying)
@@ -197,15 +199,15 @@ def _require_readable(snapshot: TableSnapshot, partition: Partition, files: Iter
         )
 
 
-def _data_files(system: Files, partition: Partition) -> Iterator[Place]:
+def _data_files(system: FileAccess, partition: PartitionSnapshot) -> Iterator[StoragePath]:
     """Yield the files below a partition's directory that Hive reads; hidden ones and empty ones it does not."""
-    base = place_of(partition.location).path.rstrip("/")
-    for place, info in system.below(place_of(partition.location)):
+    base = storage_path(partition.location).path.rstrip("/")
+    for place, info in system.below(storage_path(partition.location)):
         below = place.path.removeprefix(f"{base}/")
         if info.bytes and not any(map(is_hidden, below.split("/"))):
             yield place
 
 
 def _some(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_SHOWN_PARTITIONS
+    return ", ".join(names[:_MAX_SHOWN_PARTITIONS]) + (f" and {more} more" if more > 0 else "")

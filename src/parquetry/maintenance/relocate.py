@@ -21,11 +21,11 @@ from dataclasses import replace
 import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
-from parquetry.locations.uri import absolute_location, is_below, place_of, take_apart
+from parquetry.locations.uri import absolute_location, is_below, storage_path, take_apart
 from parquetry.maintenance.results import Relocated
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.location_rewrite import change_places
+from parquetry.metastore.location_rewrite import rewrite_locations
 from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import (
@@ -39,13 +39,13 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.versions.snapshot import forget_metadata
 from parquetry.progress import Progress, silent
 
-_PASSES = 10
-_ATTEMPTS = 10
-_STEP = 1000
+_MAX_PASSES = 10
+_MAX_COMMIT_ATTEMPTS = 10
+_ROWS_PER_PROGRESS = 1000
 """Rows after which the progress is told."""
 _KINDS = {DATABASES: "database", METADATA: "table", PARTITIONS: "partition", CHUNKS: "file list"}
 """Rows that hold locations, by the first bytes of their keys."""
-_Found = dict[tuple[str, str], Relocated]
+_RelocatedByKind = dict[tuple[str, str], Relocated]
 
 
 def relocate(
@@ -77,7 +77,7 @@ class _Relocation:
         self._below = metastore.store.below
         self._old, self._new = absolute_location(old), absolute_location(new)
         self._progress = progress
-        from_, to = place_of(self._old), place_of(self._new)
+        from_, to = storage_path(self._old), storage_path(self._new)
         if is_below(from_, to) or is_below(to, from_):
             raise WarehouseError(
                 f"{old} and {new} lie within one another, so that a call cut short could not be repeated: relocate {old} to a "
@@ -96,10 +96,10 @@ class _Relocation:
         if dry_run or not found:
             return list(found.values())
         self._announce()
-        for _ in range(_PASSES):
-            left = self._look(write=True)
+        for _ in range(_MAX_PASSES):
+            remaining = self._look(write=True)
             forget_metadata(self._metastore.store)
-            if not left:
+            if not remaining:
                 return list(found.values())
         raise CommitConflictError(
             f"Others keep writing locations at {self._old} or below it: end the sessions that do, and run it again."
@@ -113,7 +113,7 @@ class _Relocation:
                     self._announce_one(database, name)
 
     def _announce_one(self, database: str, name: str) -> None:
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, _MAX_COMMIT_ATTEMPTS + 1):
             table = self._metastore.table(database, name)
             location = self._moved(table.metadata.location)
             if location == table.metadata.location:
@@ -123,12 +123,12 @@ class _Relocation:
             try:
                 commit(transaction, {"from": self._old, "to": self._new})
             except CommitConflictError:
-                if attempt == _ATTEMPTS:
+                if attempt == _MAX_COMMIT_ATTEMPTS:
                     raise
             else:
                 return
 
-    def _look(self, write: bool) -> _Found:
+    def _look(self, write: bool) -> _RelocatedByKind:
         """Go through all rows once.
 
         Args:
@@ -138,15 +138,15 @@ class _Relocation:
             what names it.
         """
         store = self._metastore.store
-        found: _Found = {}
+        found: _RelocatedByKind = {}
         names: dict[bytes, str] = {}
         self._matched = 0
         for done, (key, value) in enumerate(self._all_rows()):
-            if done % _STEP == 0:
+            if done % _ROWS_PER_PROGRESS == 0:
                 self._progress("rows of the metastore", done, None)
             moved: list[tuple[str, str]] = []
             try:
-                changed = change_places(key, value, functools.partial(self._kept_moved, moved))
+                changed = rewrite_locations(key, value, functools.partial(self._kept_moved, moved))
             except MetastoreDamagedError:
                 continue  # fsck tells of it
             if changed == value:
@@ -181,7 +181,7 @@ class _Relocation:
     def _kept_moved(self, moved: list[tuple[str, str]], kept: str) -> str:
         """Return a location as it is to be kept, and add it to `moved` if it is another then."""
         before = self._below.absolute(kept)
-        if not self._lies_there(before):
+        if not self._is_at_old_location(before):
             return kept
         self._matched += 1
         after = self._moved(before)
@@ -190,14 +190,14 @@ class _Relocation:
             moved.append((before, after))
         return new
 
-    def _lies_there(self, location: str) -> bool:
-        place = place_of(location)
+    def _is_at_old_location(self, location: str) -> bool:
+        place = storage_path(location)
         return place == self._from or is_below(place, self._from)
 
     def _moved(self, location: str) -> str:
         """Return where a location is now."""
-        if not self._lies_there(location):
+        if not self._is_at_old_location(location):
             return location
-        rest = place_of(location).path[len(self._from.path.rstrip("/")) :].rstrip("/")
+        rest = storage_path(location).path[len(self._from.path.rstrip("/")) :].rstrip("/")
         plain = not take_apart(location).scheme and take_apart(self._new).is_local
         return f"{(take_apart(self._new).path if plain else self._new).rstrip('/')}{rest}"

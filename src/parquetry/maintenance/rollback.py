@@ -6,13 +6,13 @@ import msgspec
 
 from parquetry.errors import FileMissingError
 from parquetry.locations.uri import join_location
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import PartitionIndex, TakenOut
+from parquetry.metastore.storage.model import PartitionIndex, RemovedFileRecord
 from parquetry.metastore.versions.indexes import renewed
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
@@ -36,9 +36,9 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
     """
     transaction = Transaction(current, "rollback")
     transaction.leave_records()
-    transaction.record_taken_out(_differing(current, target))
+    transaction.record_removed_files(_differing(current, target))
     tickets = {partition.key: partition.ticket for partition in current.partitions()}
-    restored: list[Partition] = []
+    restored: list[PartitionSnapshot] = []
     for partition in target.partitions():
         if tickets.pop(partition.key, None) != partition.ticket:
             restored.append(partition)
@@ -65,15 +65,15 @@ def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIn
     return renewed(index for index in target.metadata.indexes if index.ready)
 
 
-def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, TakenOut | None]:
+def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
     """Return what the target records otherwise of files that were taken out."""
-    now = {file.path: file.record for file in taken_out(current)}
-    then = {file.path: file.record for file in taken_out(target)}
+    now = {file.path: file.record for file in files_removed(current)}
+    then = {file.path: file.record for file in files_removed(target)}
     return {path: then.get(path) for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
 
 
-def _require_files(target: TableSnapshot, restored: list[Partition]) -> None:
-    missing = Files().missing(join_location(p.location, file.path) for p in restored for file in p.files)
+def _require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> None:
+    missing = FileAccess().missing(join_location(p.location, file.path) for p in restored for file in p.files)
     if missing:
         raise FileMissingError(
             f"Version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "

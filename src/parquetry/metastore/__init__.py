@@ -5,39 +5,39 @@ removes what no version needs, `access` and `versions` read one, `manifest` code
 Which files a query needs is decided above, in `parquetry.prune`.
 """
 
-from parquetry.layout.arrangement import PLAIN, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec, AutoSkew, BucketSpec, SkewMap, SortColumn
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.metastore import Metastore, open_metastore
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.storage.model import (
-    Column,
     ColumnStatistics,
-    Commit,
+    CommitRecord,
     Database,
-    DataFile,
+    FileRecord,
+    TableColumn,
     TableMetadata,
     Totals,
 )
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import Examined
 
 __all__ = [
     "PLAIN",
-    "Arrangement",
+    "ArrangementSpec",
     "AutoSkew",
     "BucketSpec",
-    "Column",
     "ColumnStatistics",
-    "Commit",
-    "DataFile",
+    "CommitRecord",
     "Database",
     "Examined",
+    "FileRecord",
     "Metastore",
-    "Partition",
+    "PartitionSnapshot",
     "SkewMap",
     "SortColumn",
     "StagedTable",
+    "TableColumn",
     "TableMetadata",
     "TableSnapshot",
     "Totals",

@@ -19,7 +19,7 @@ import msgspec
 
 from parquetry.locations.uri import is_absolute
 from parquetry.metastore.manifest.columns import is_in_columns, with_paths
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS
 from parquetry.metastore.storage.wire import decoder, encode
 
@@ -30,7 +30,7 @@ _LOCATION, _ARRANGEMENT, _INLINE = 0, 4, 6
 """Where these are in the record of a partition."""
 
 
-def change_places(key: bytes, value: bytes, change: Change) -> bytes:
+def rewrite_locations(key: bytes, value: bytes, change: Change) -> bytes:
     """Return the value of a row with its locations changed; the same bytes where none is.
 
     Raises:
@@ -38,36 +38,36 @@ def change_places(key: bytes, value: bytes, change: Change) -> bytes:
     """
     tag = key[:1]
     if tag == PARTITIONS:
-        return value if is_gone(value) else value[:1] + _of_partition(value[1:], change)
+        return value if is_tombstone(value) else value[:1] + _rewrite_partition(value[1:], change)
     if tag == METADATA:
-        return _of_metadata(value, change)
+        return _rewrite_metadata(value, change)
     if tag == CHUNKS:
-        return _of_chunk(value, change)
-    return _of_database(value, change) if tag == DATABASES else value
+        return _rewrite_chunk(value, change)
+    return _rewrite_database(value, change) if tag == DATABASES else value
 
 
-def _of_metadata(value: bytes, change: Change) -> bytes:
+def _rewrite_metadata(value: bytes, change: Change) -> bytes:
     fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
-    changes = {"location": _text, "arrangement": _of_arrangement}
+    changes = {"location": _text, "arrangement": _rewrite_arrangement}
     new = {name: how(fields[name], change) for name, how in changes.items() if name in fields}
     made = {name: field for name, field in new.items() if field is not None}
     return encode({**fields, **made}) if made else value
 
 
-def _of_partition(value: bytes, change: Change) -> bytes:
+def _rewrite_partition(value: bytes, change: Change) -> bytes:
     fields: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(value)
-    changes = {_LOCATION: _text, _ARRANGEMENT: _of_arrangement, _INLINE: _of_files}
+    changes = {_LOCATION: _text, _ARRANGEMENT: _rewrite_arrangement, _INLINE: _rewrite_files}
     new = {place: made for place, how in changes.items() if (made := how(fields[place], change)) is not None}
     return encode([new.get(place, field) for place, field in enumerate(fields)]) if new else value
 
 
-def _of_chunk(value: bytes, change: Change) -> bytes:
+def _rewrite_chunk(value: bytes, change: Change) -> bytes:
     if is_in_columns(value):
         return with_paths(value, lambda paths: _paths(paths, change))
-    return bytes(_of_files(msgspec.Raw(value), change) or value)
+    return bytes(_rewrite_files(msgspec.Raw(value), change) or value)
 
 
-def _of_files(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+def _rewrite_files(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
     files: list[list[msgspec.Raw]] = decoder(list[list[msgspec.Raw]]).decode(value)
     paths = [decoder(str).decode(file[0]) for file in files]
     changed = _paths(paths, change)
@@ -76,7 +76,7 @@ def _of_files(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
     return msgspec.Raw(encode([[path, *file[1:]] for path, file in zip(changed, files, strict=True)]))
 
 
-def _of_arrangement(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
+def _rewrite_arrangement(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
     fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
     if "skew" not in fields:
         return None
@@ -92,7 +92,7 @@ def _of_arrangement(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
     return msgspec.Raw(encode(fields))
 
 
-def _of_database(value: bytes, change: Change) -> bytes:
+def _rewrite_database(value: bytes, change: Change) -> bytes:
     fields: dict[str, msgspec.Raw] = decoder(dict[str, msgspec.Raw]).decode(value)
     properties: dict[str, str] = decoder(dict[str, str]).decode(fields["properties"])
     if "location" not in properties or change(properties["location"]) == properties["location"]:

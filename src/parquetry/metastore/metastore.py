@@ -25,7 +25,7 @@ from parquetry.locations.uri import warehouse_location
 from parquetry.metastore.cleanup.recovery import delete_table
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.namespace.names import Named, Names, new_token
+from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.storage.format import check_format
 from parquetry.metastore.storage.head import Head, Kind, edit_head
@@ -39,7 +39,7 @@ from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
 
-DROP_ATTEMPTS = 10
+MAX_DROP_ATTEMPTS = 10
 
 
 class Metastore:
@@ -64,7 +64,7 @@ class Metastore:
         self.warehouse = warehouse_location(warehouse)
         self.store = WarehouseStore(store, self.warehouse, version)
         self._databases = Databases(self.store)
-        self._names = Names(self.store, self._databases)
+        self._names = TableNames(self.store, self._databases)
 
     def close(self) -> None:
         """Close the store."""
@@ -114,7 +114,7 @@ class Metastore:
         name = self.database(name).name
         if name == DEFAULT_DATABASE:
             raise UnsupportedError(f"Database {DEFAULT_DATABASE!r} is always there and cannot be dropped.")
-        for _ in range(DROP_ATTEMPTS):
+        for _ in range(MAX_DROP_ATTEMPTS):
             mark = self._databases.mark(name)
             self._names.settle(name)
             tables = self._names.list(name)
@@ -179,16 +179,16 @@ class Metastore:
             TableNotFoundError: there is no such table or view.
             VersionNotFoundError: there is no such version of it, or no longer.
         """
-        found = self._find(database, name, kind)
+        named = self._find(database, name, kind)
         while True:
             try:
-                return self._load(found, version, as_of)
+                return self._load(named, version, as_of)
             except TableNotFoundError:
                 # Another table may have taken its place, and its rows be gone, since the head was read.
                 again = self._find(database, name, kind)
-                if again.id == found.id:
+                if again.id == named.id:
                     raise
-                found = again
+                named = again
 
     def ids(self) -> set[bytes]:
         """Return the ids of all tables and views; one that is there all the time is among them, whatever it is called meanwhile."""
@@ -196,47 +196,47 @@ class Metastore:
 
     def table_of(self, id: bytes) -> TableSnapshot | None:
         """Return a table, or a view, as it is now; None if it is gone."""
-        while (found := self._names.of(id)) is not None:
+        while (named := self._names.find_by_id(id)) is not None:
             with contextlib.suppress(TableNotFoundError):  # dropped since
-                return load(self.store, found.id, found.head)
+                return load(self.store, named.id, named.head)
         return None
 
-    def _load(self, found: Named, version: int | None, as_of: int | None) -> TableSnapshot:
-        head = found.head
+    def _load(self, named: NamedTable, version: int | None, as_of: int | None) -> TableSnapshot:
+        head = named.head
         if version is None and as_of is None:
-            return load(self.store, found.id, head)
+            return load(self.store, named.id, head)
         if version is not None:
-            commit = load_commit(self.store, found.id, head, version)
+            commit = load_commit(self.store, named.id, head, version)
             wanted = f"version {version}"
         else:
             assert as_of is not None
-            commit = commit_as_of(self.store, found.id, head, as_of)
+            commit = commit_as_of(self.store, named.id, head, as_of)
             wanted = f"version as of {_time(as_of)}"
         if commit is None:
-            first = load_commit(self.store, found.id, head, head.oldest)
+            first = load_commit(self.store, named.id, head, head.oldest)
             since = "" if first is None else f", the first of {_time(first.committed_at)}"
             raise VersionNotFoundError(
                 f"Table {head.database}.{head.name} has no {wanted}; "
                 f"it has versions {head.oldest} to {head.commit.version}{since}."
             )
-        return load(self.store, found.id, head, commit)
+        return load(self.store, named.id, head, commit)
 
-    def _find(self, database: str, name: str, kind: Kind | None) -> Named:
+    def _find(self, database: str, name: str, kind: Kind | None) -> NamedTable:
         database, name = normalise_name("database", database), normalise_name("table", name)
-        found = self._names.find(database, name)
-        if found is None:
+        named = self._names.find(database, name)
+        if named is None:
             self.database(database)
             wanted = kind or "table"
             raise TableNotFoundError(
                 f"{wanted.capitalize()} {database}.{name} does not exist; SHOW {wanted.upper()}S IN {database} lists those "
                 "that do."
             )
-        if kind not in (None, found.head.kind):
+        if kind not in (None, named.head.kind):
             raise OtherKindError(
-                f"{database}.{name} is a {found.head.kind}, not a {kind}: name a {kind}, or say what is to become of the "
-                f"{found.head.kind} by a statement for {found.head.kind}s."
+                f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or say what is to become of the "
+                f"{named.head.kind} by a statement for {named.head.kind}s."
             )
-        return found
+        return named
 
     def create_table(self, database: str, name: str, metadata: TableMetadata) -> TableSnapshot:
         """Make an empty table, or a view.
@@ -297,31 +297,31 @@ class Metastore:
             NamespaceNotFoundError: there is no such database.
             TableNotFoundError: there is no such table; someone else may have dropped it just now.
         """
-        found = self._find(database, name, kind)
+        named = self._find(database, name, kind)
         while True:
             try:
-                last = load(self.store, found.id, found.head)
+                last = load(self.store, named.id, named.head)
                 exactly = before is not None and before(last)
-                head = self._mark_dropped(found, last.version if exactly else None)
+                head = self._mark_dropped(named, last.version if exactly else None)
             except TableNotFoundError:
-                earlier, found = found, self._find(database, name, kind)
-                if _is_as_it_was(found, earlier):
+                earlier, named = named, self._find(database, name, kind)
+                if _is_as_it_was(named, earlier):
                     raise
                 continue
             if head is not None:
                 break
-            found = self._find(database, name, kind)
+            named = self._find(database, name, kind)
         last = load_again(last, head)
-        self._names.release(found.head.database, found.head.name, found.row)
-        delete_table(self.store, found.id)
+        self._names.release(named.head.database, named.head.name, named.row)
+        delete_table(self.store, named.id)
         return last
 
-    def _mark_dropped(self, found: Named, version: int | None) -> Head | None:
+    def _mark_dropped(self, named: NamedTable, version: int | None) -> Head | None:
         """Have a table's head say that it was dropped; None if it is not as it was found, and nothing was done."""
         mine = new_token()  # of two who drop it, one has
 
         def change(head: Head) -> Head:
-            if head.state != "live" or head.token != found.token:
+            if head.state != "live" or head.token != named.token:
                 return head
             if version not in (None, head.commit.version):
                 return head
@@ -330,7 +330,7 @@ class Metastore:
         def done(head: Head) -> bool:
             return head.token == mine
 
-        head = edit_head(self.store, found.id, change, done)
+        head = edit_head(self.store, named.id, change, done)
         return head if done(head) else None
 
     def rename_table(
@@ -345,21 +345,21 @@ class Metastore:
             CommitConflictError: someone else was renaming or dropping it, too.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
-        found = self._find(database, name, kind)
+        named = self._find(database, name, kind)
         while True:
             try:
-                before = load(self.store, found.id, found.head)
-                if (found.head.database, found.head.name) == (new_database, new_name):
+                before = load(self.store, named.id, named.head)
+                if (named.head.database, named.head.name) == (new_database, new_name):
                     return before
-                renamed = self._names.rename(found, new_database, new_name)
+                renamed = self._names.rename(named, new_database, new_name)
             except TableNotFoundError:
-                earlier, found = found, self._find(database, name, kind)
-                if _is_as_it_was(found, earlier):
+                earlier, named = named, self._find(database, name, kind)
+                if _is_as_it_was(named, earlier):
                     raise
                 continue
             if renamed is not None:
                 return load_again(before, renamed)
-            found = self._find(database, name, kind)
+            named = self._find(database, name, kind)
 
 
 def open_metastore(warehouse: str, store: str | None = None, *, create: bool = False) -> Metastore:
@@ -384,9 +384,9 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
         raise
 
 
-def _is_as_it_was(found: Named, earlier: Named) -> bool:
+def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:
     """Return whether a name leads to the same version of the same table as earlier."""
-    return (found.id, found.head.commit.version) == (earlier.id, earlier.head.commit.version)
+    return (named.id, named.head.commit.version) == (earlier.id, earlier.head.commit.version)
 
 
 def _time(milliseconds: int) -> str:

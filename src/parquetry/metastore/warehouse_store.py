@@ -16,20 +16,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.locations.warehouse_relative import KEPT, BelowWarehouse
-from parquetry.metastore.location_rewrite import change_places
-from parquetry.metastore.storage.checksums import WITHIN, are_right, with_checksum, without_checksum
+from parquetry.locations.warehouse_relative import RELATIVE_MARK, BelowWarehouse
+from parquetry.metastore.location_rewrite import rewrite_locations
+from parquetry.metastore.storage.checksums import (
+    TAGS_WITH_CHECKSUMS,
+    are_right,
+    with_checksum,
+    without_checksum,
+)
 from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
 from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS
 from parquetry.store.base import Fields, Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
 
-_PLACED = (DATABASES, METADATA, PARTITIONS, CHUNKS)
+_TAGS_WITH_LOCATIONS = (DATABASES, METADATA, PARTITIONS, CHUNKS)
 """The first bytes of the keys of rows that hold locations."""
-_AT_ONCE = 1024
+_MAX_ROWS_PER_BATCH = 1024
 """Rows that are looked at together; a store reads more than that at once."""
-_SINGLY = 64
+_ROWS_READ_SINGLY = 64
 """Rows, after which they are looked at together."""
 Row = tuple[bytes, bytes]
 
@@ -76,13 +81,13 @@ class WarehouseStore:
         """Return the values of keys, in the order of the keys."""
         values = self.rows.get_many(keys)
         rows = [row for row in zip(keys, values, strict=True) if row[1] is not None]
-        found = {} if len(rows) == len(keys) else dict.fromkeys(keys)
+        by_key = {} if len(rows) == len(keys) else dict.fromkeys(keys)
         alike = len({key[:1] for key in keys}) == 1
         read = self._read_some(rows) if alike else [(key, self._read(key, value)) for key, value in rows]  # type: ignore[arg-type]
-        if not found:
+        if not by_key:
             return [value for _, value in read]
-        found.update(read)
-        return [found[key] for key in keys]
+        by_key.update(read)
+        return [by_key[key] for key in keys]
 
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
@@ -150,16 +155,22 @@ class WarehouseStore:
         while some := list(islice(remaining, size)):
             yield from self._read_some(some)
             seen += len(some)
-            size = 1 if some[0][0][:1] == CHUNKS or seen < _SINGLY else min(2 * size, _AT_ONCE)
+            size = (
+                1
+                if some[0][0][:1] == CHUNKS or seen < _ROWS_READ_SINGLY
+                else min(2 * size, _MAX_ROWS_PER_BATCH)
+            )
 
     def _read_some(self, rows: list[Row]) -> list[Row]:
         """Return rows as they are read; those of partitions and of indexes are looked at together."""
         if not rows:
             return rows
         tag = rows[0][0][:1]
-        if tag in WITHIN and tag == rows[-1][0][:1]:  # and so do all between, for they are in order
+        if (
+            tag in TAGS_WITH_CHECKSUMS and tag == rows[-1][0][:1]
+        ):  # and so do all between, for they are in order
             joined = are_right(rows) if self._checked else b"\0".join([value for _, value in rows])
-            if joined is not None and (tag not in _PLACED or KEPT not in joined):
+            if joined is not None and (tag not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in joined):
                 return rows
         return [(key, self._read(key, value)) for key, value in rows]
 
@@ -167,10 +178,10 @@ class WarehouseStore:
         return self._placed(key, without_checksum(key, value))
 
     def _placed(self, key: bytes, value: bytes) -> bytes:
-        if key[:1] not in _PLACED or KEPT not in value:
+        if key[:1] not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in value:
             return value
         try:
-            return change_places(key, value, self.below.absolute)
+            return rewrite_locations(key, value, self.below.absolute)
         except MetastoreDamagedError:  # whoever decodes the row tells of it, and of what
             return value
 
@@ -181,13 +192,13 @@ class WarehouseStore:
             key: of the row, or its first byte.
             value: as it is read.
         """
-        if key[:1] not in _PLACED or not any(hint in value for hint in self._hints):
+        if key[:1] not in _TAGS_WITH_LOCATIONS or not any(hint in value for hint in self._hints):
             return value
-        return change_places(key, value, self.below.kept)
+        return rewrite_locations(key, value, self.below.kept)
 
     def _written(self, key: bytes, value: bytes) -> bytes:
         kept = self.kept(key, value)
-        if not self._raised and KEPT in kept and self._placed(key, kept) != kept:
+        if not self._raised and RELATIVE_MARK in kept and self._placed(key, kept) != kept:
             require_format(self, RELATIVE)
             self._raised = True
         return with_checksum(key, kept) if self._checked else kept

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from parquetry.config.precedence import settle
 from parquetry.data_files.footer_reader import ArrowFooters, FooterReader
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout.heavy_values import Counted
 from parquetry.maintenance.compaction.compact import Rewrite
@@ -82,7 +82,7 @@ class Engine(FooterReader, Protocol):
         table: str,
         snapshot: TableSnapshot,
         where: str | None,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         share: float,
         files: Sequence[str] | None = None,
         /,
@@ -153,7 +153,7 @@ class NoEngine(ArrowFooters):
         table: str,
         _snapshot: TableSnapshot,
         _where: str | None,
-        _columns: Sequence[Column],
+        _columns: Sequence[TableColumn],
         _share: float,
         _files: Sequence[str] | None = None,
         /,

@@ -8,14 +8,14 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_KEPT = 1024
+_MAX_CACHED_ESTIMATES = 1024
 
 
 class Estimates:
     """The estimates used last, by what they are of; may be used by several threads.
 
     >>> estimates = Estimates()
-    >>> estimates.of(("rows", "t", 7), lambda: 30), estimates.of(("rows", "t", 7), lambda: 31)
+    >>> estimates.get_or_make(("rows", "t", 7), lambda: 30), estimates.get_or_make(("rows", "t", 7), lambda: 31)
     (30, 30)
     """
 
@@ -23,7 +23,7 @@ class Estimates:
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
+    def get_or_make(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
         """Return an estimate, made unless it is known.
 
         Args:
@@ -38,6 +38,6 @@ class Estimates:
         made = estimate()
         with self._lock:
             self._known[what] = made
-            while len(self._known) > _KEPT:
+            while len(self._known) > _MAX_CACHED_ESTIMATES:
                 self._known.popitem(last=False)
         return made

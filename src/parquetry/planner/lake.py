@@ -23,7 +23,7 @@ from parquetry.definition.skew import skew_properties
 from parquetry.definition.skew_text import described_skew
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.layout.schema_json import logical_schema, physical_schema
 from parquetry.locations.uri import warehouse_location
 from parquetry.metastore.commits.replacement import Replacement
@@ -35,15 +35,15 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
-from parquetry.planner.protocol.answers import Bucketing, Table
+from parquetry.planner.protocol.answers import Bucketing, LoadedTable
 from parquetry.planner.protocol.questions import TableRef
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.rules.arrangements import may_have_directories
 from parquetry.store.opening import open_store, others_nearby
 from parquetry.store.sqlite import SQLiteStore
 
 _LOG = logging.getLogger("parquetry")
-_KEPT = 256
+_MAX_CACHED_SNAPSHOTS = 256
 
 
 class Staged(NamedTuple):
@@ -74,11 +74,11 @@ class Lake:
         self._snapshots: OrderedDict[tuple[str, int], TableSnapshot] = OrderedDict()
         self._pinned: dict[tuple[str, int], TableSnapshot] = {}
         self._lock = threading.Lock()
-        self.recent = RecentPartitions()
+        self.recent = PartitionCache()
         self.touched = TouchedPartitions()
         self.estimates = Estimates()
         self.staged: dict[str, Staged] = {}
-        self._file = _file_of(metastore)
+        self._file = _metastore_file(metastore)
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:
@@ -100,9 +100,9 @@ class Lake:
         return cls(name, Metastore(store, warehouse), engine)
 
     @property
-    def lost(self) -> bool:
+    def is_removed(self) -> bool:
         """Return whether the metastore's file is no longer the one that was opened: someone removed the warehouse."""
-        return _file_of(self.metastore) != self._file
+        return _metastore_file(self.metastore) != self._file
 
     def database(self, namespace: list[str]) -> str:
         """Return the database that a namespace names.
@@ -121,11 +121,11 @@ class Lake:
         """Return a table's name as Spark's users write it."""
         return joined_name((self.name, snapshot.database, snapshot.name))
 
-    def hold(self, snapshot: TableSnapshot) -> TableSnapshot:
+    def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Keep a version at hand for the questions that will follow about it."""
         with self._lock:
             self._snapshots[snapshot.id.hex(), snapshot.version] = snapshot
-            while len(self._snapshots) > _KEPT:
+            while len(self._snapshots) > _MAX_CACHED_SNAPSHOTS:
                 self._snapshots.popitem(last=False)
         return snapshot
 
@@ -139,7 +139,7 @@ class Lake:
             return staged.table.snapshot
         held = self._snapshots.get((ref.id, ref.version)) or self._pinned.get((ref.id, ref.version))
         if held is None:
-            held = self.hold(self.metastore.table(ref.database, ref.table, version=ref.version))
+            held = self.cache(self.metastore.table(ref.database, ref.table, version=ref.version))
             if held.id.hex() != ref.id:
                 raise TableNotFoundError(
                     f"Table {self.name}.{ref.database}.{ref.table} was replaced since this query was planned: run it again."
@@ -156,7 +156,7 @@ class Lake:
         pinned = self._pinned.get(key) or self.snapshot(ref)
         with self._lock:
             self._pinned.pop(key, None)
-            while len(self._pinned) >= _KEPT:
+            while len(self._pinned) >= _MAX_CACHED_SNAPSHOTS:
                 del self._pinned[next(iter(self._pinned))]
             self._pinned[key] = pinned  # behind those that nobody has asked for since
         return pinned
@@ -211,14 +211,14 @@ class Lake:
             )
         return joined_name(parts)
 
-    def described(self, snapshot: TableSnapshot) -> Table:
+    def described(self, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, and keep it at hand."""
-        self.hold(snapshot)
+        self.cache(snapshot)
         return self.described_as(
             TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name), snapshot
         )
 
-    def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> Table:
+    def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> LoadedTable:
         """Return a table as the bridge reads it, by which questions name it with a reference."""
         metadata = snapshot.metadata
         reserved = {"provider": metadata.format, "location": metadata.location, "owner": metadata.owner or ""}
@@ -226,7 +226,7 @@ class Lake:
             reserved["comment"] = metadata.comment
         reserved["external" if metadata.external else "is_managed_location"] = "true"
         logical, physical = logical_schema(metadata.columns), physical_schema(metadata.columns)
-        return Table(
+        return LoadedTable(
             name=self.full_name(snapshot),
             table=ref,
             schema=logical,
@@ -294,7 +294,7 @@ def _details(metadata: TableMetadata) -> list[list[str]]:
 
 
 def described_arrangement(
-    metadata: TableMetadata, arrangement: Arrangement, location: str | None = None
+    metadata: TableMetadata, arrangement: ArrangementSpec, location: str | None = None
 ) -> list[tuple[str, str]]:
     """Return what DESCRIBE EXTENDED tells of how rows are arranged.
 
@@ -310,7 +310,7 @@ def described_arrangement(
     ]
 
 
-def _file_of(metastore: Metastore) -> tuple[int, int] | None:
+def _metastore_file(metastore: Metastore) -> tuple[int, int] | None:
     """Return what tells the file of an embedded metastore from any that takes its path later."""
     rows = metastore.store.rows
     if not isinstance(rows, SQLiteStore):

@@ -2,7 +2,7 @@
 
 Columns are those of the partition first, by name and type, then what is known; a name that is a partition
 column's already gets an underscore before it. `VERSION AS OF` holds here, too. A million rows are read page by page. Conditions
-on partition columns, and on the version of `.history`, are read by keys (`_Wanted`); Spark evaluates all of them on the rows.
+on partition columns, and on the version of `.history`, are read by keys (`_MetadataScan`); Spark evaluates all of them on the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.layout.schema_json import logical_schema
 from parquetry.locations.uri import join_location
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.history import HISTORY, history_rows
 from parquetry.planner.procedures.procedure import Row, wire_rows
@@ -36,18 +36,18 @@ from parquetry.prune.partition_plans import on_partitions, partition_plan
 from parquetry.scan.plan import EVERYTHING, ScanPlan
 from parquetry.types import Value, parse_type
 
-_PARTITIONS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
-_FILES = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
+_PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
+_FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
-_ELSEWHERE = dict.fromkeys(("snapshots", "refs", "metadata_log_entries"), "history") | dict.fromkeys(
+_ICEBERG_NAMES = dict.fromkeys(("snapshots", "refs", "metadata_log_entries"), "history") | dict.fromkeys(
     ("data_files", "all_data_files", "entries", "manifests"), "files"
 )
 """Names of Iceberg's, and what tells the same."""
 
-PAGE = 5_000
+ROWS_PER_PAGE = 5_000
 """Rows of an answer, which are about a megabyte of JSON; fewer say that there are no more."""
 _VERSION, _LONG = "version", parse_type("long")
-_FIRST = questions.Cursor("", 0)
+_FIRST_PAGE = questions.PageCursor("", 0)
 _Placed: TypeAlias = tuple[bytes, int, Row]
 """A row, and the cursor behind it: the key of its partition, and how many rows have been given of that."""
 
@@ -60,9 +60,9 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         UnsupportedError: the name is one that Iceberg has for what another tells here.
     """
     name = q.name.lower()
-    if len(q.namespace) != 2 or name not in _ROWS.keys() | _ELSEWHERE.keys():
+    if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys():
         full = ".".join([lake.name, *q.namespace, q.name])
-        known = ", ".join(f"{lake.name}.db.t.{known}" for known in _ROWS)
+        known = ", ".join(f"{lake.name}.db.t.{known}" for known in _READERS)
         raise TableNotFoundError(f"{full} is not a table; about a table there are {known}.")
     database, table = q.namespace
     asked = questions.LoadTable(
@@ -78,9 +78,9 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         found = load_table(lake, asked)
     except NamespaceNotFoundError as error:
         raise TableNotFoundError(error.message) from None
-    if name in _ELSEWHERE:
+    if name in _ICEBERG_NAMES:
         raise UnsupportedError(
-            f"{found.name}.{q.name} is no table here: {found.name}.{_ELSEWHERE[name]} tells what there is to know."
+            f"{found.name}.{q.name} is no table here: {found.name}.{_ICEBERG_NAMES[name]} tells what there is to know."
         )
     snapshot = lake.snapshot(found.table)
     fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]
@@ -94,32 +94,32 @@ def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     if name == "history":
         return list(HISTORY.columns)
     taken = {column.lower() for column in snapshot.metadata.partition_by}
-    columns: tuple[tuple[str, str], ...] = _PARTITIONS if name == "partitions" else _FILES
+    columns: tuple[tuple[str, str], ...] = _PARTITION_COLUMNS if name == "partitions" else _FILE_COLUMNS
     while any(column in taken for column, _ in columns):
         columns = tuple((f"_{column}" if column in taken else column, type_) for column, type_ in columns)
     return list(columns)
 
 
-def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.Page:
+def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
     """Return some rows of a metadata table, and where the next ones begin.
 
     Raises:
         TableNotFoundError: the table was dropped, or its version vacuumed away; rows may have been missing.
     """
     snapshot = lake.snapshot(q.table)
-    wanted = _Wanted(snapshot, q.kind, q.predicates)
-    with closing(_ROWS[q.kind](wanted, q.after or _FIRST)) as found:
-        placed = list(islice(found, PAGE))
+    wanted = _MetadataScan(snapshot, q.kind, q.predicates)
+    with closing(_READERS[q.kind](wanted, q.after or _FIRST_PAGE)) as found:
+        placed = list(islice(found, ROWS_PER_PAGE))
     snapshot.check_kept()
     rows = wire_rows(row for _, _, row in placed)
     after = None
-    if len(rows) == PAGE:
+    if len(rows) == ROWS_PER_PAGE:
         key, passed, _ = placed[-1]
-        after = questions.Cursor(key.hex(), passed)
-    return answers.Page(rows, after, wanted.pushed or msgspec.UNSET)
+        after = questions.PageCursor(key.hex(), passed)
+    return answers.MetadataPage(rows, after, wanted.pushed or msgspec.UNSET)
 
 
-class _Wanted:
+class _MetadataScan:
     """What is to be read of a table for a metadata table.
 
     Attributes:
@@ -136,7 +136,7 @@ class _Wanted:
         self._filters = [part for _, part in said if part is not None]
         self.pushed = [str(filter) for filter, part in said if part is not None]
 
-    def partitions(self, after: questions.Cursor) -> Iterator[Partition]:
+    def partitions(self, after: questions.PageCursor) -> Iterator[PartitionSnapshot]:
         """Yield the partitions that conditions leave, from that of a cursor on."""
         start = bytes.fromhex(after.partition)
         plan = partition_plan(self.snapshot, self._filters) or EVERYTHING
@@ -144,8 +144,8 @@ class _Wanted:
             plan = _from(plan, start)
         if not plan.indexes:
             return self.snapshot.partitions(plan)
-        if plan.found is not None:
-            plan = replace(plan, found=plan.found[bisect_left(plan.found, start) :])
+        if plan.row_keys is not None:
+            plan = replace(plan, row_keys=plan.row_keys[bisect_left(plan.row_keys, start) :])
         return (each for each in self.snapshot.partitions(plan) if each.key >= start)
 
     def versions(self) -> tuple[int, int]:
@@ -166,13 +166,13 @@ def _from(plan: ScanPlan, start: bytes) -> ScanPlan:
     )
 
 
-def _partitions(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
+def _partitions(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
     for found in islice(wanted.partitions(after), after.passed, None):
         values = _values(wanted.snapshot, found.values)
         yield found.key, 1, (*values, found.location, found.file_count, found.rows, found.bytes)
 
 
-def _files(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
+def _files(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
     passed = after.passed
     for found in wanted.partitions(after):
         values, location = _values(wanted.snapshot, found.values), found.location
@@ -183,7 +183,7 @@ def _files(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
         passed = 0
 
 
-def _history(wanted: _Wanted, after: questions.Cursor) -> Generator[_Placed]:
+def _history(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
     rows = islice(history_rows(wanted.snapshot, *wanted.versions()), after.passed, None)
     for number, row in enumerate(rows, after.passed + 1):
         yield b"", number, row
@@ -194,7 +194,7 @@ def _values(snapshot: TableSnapshot, values: tuple[Value, ...]) -> list[str | No
     return [to_wire(type_, value) for type_, value in zip(types, values, strict=True)]
 
 
-_ROWS: dict[str, Callable[[_Wanted, questions.Cursor], Generator[_Placed]]] = {
+_READERS: dict[str, Callable[[_MetadataScan, questions.PageCursor], Generator[_Placed]]] = {
     "partitions": _partitions,
     "files": _files,
     "history": _history,

@@ -112,9 +112,9 @@ class Planner:
     def _lake(self, question: questions.CatalogQuestion) -> Lake:
         key = (question.catalog, tuple(sorted(question.options.items())))
         lake = self._lakes.get(key)
-        if lake is None or lake.lost:
+        if lake is None or lake.is_removed:
             with self._opening:
                 lake = self._lakes.get(key)
-                if lake is None or lake.lost:
+                if lake is None or lake.is_removed:
                     lake = self._lakes[key] = Lake.open(question.catalog, question.options, self._engine)
         return lake

@@ -7,7 +7,7 @@ from typing import Any
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol.values import from_wire
 from parquetry.predicate.filter import EVERY_ROW, Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Opaque, Or, Predicate, TupleIn, columns_of
@@ -24,7 +24,7 @@ EVALUATED = "PARTITION_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
 
 
-BY_DIRECTORIES = "DIRECTORY_PREDICATE"
+DIRECTORY_EVALUATED = "DIRECTORY_PREDICATE"
 """The function of trees that stand for conditions which Spark evaluated over the values of directories for heavy values."""
 
 
@@ -66,9 +66,9 @@ def _condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Or
     function = tree.get("fn")
     if function == EVALUATED:
         return _evaluated(tree, types, origin)
-    if function == BY_DIRECTORIES:
-        return _by_directories(tree, types, origin)
-    return Condition.of(filter_from_json(tree, types), origin)
+    if function == DIRECTORY_EVALUATED:
+        return _directory_condition(tree, types, origin)
+    return Condition.from_filter(filter_from_json(tree, types), origin)
 
 
 def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
@@ -78,7 +78,7 @@ def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Or
     return Condition(Filter.all_of((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
 
 
-def _by_directories(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
+def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
     """Return a condition that is not TRUE for some rows of values; of others it says what it says by itself."""
     names = tuple(tree["columns"])
     itself = None if tree["tree"] is None else filter_from_json(tree["tree"], types)
@@ -92,14 +92,14 @@ def _no_row(
     types: Mapping[str, ColumnType], columns: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> Predicate:
     """Return the condition that columns have none of several rows of values, NULL being a value like any other; never NULL."""
-    known = [types[name] for name in columns]
-    values = [tuple(map(from_wire, known, row)) for row in rows]
-    whole = TupleIn(tuple(columns), tuple(row for row in values if None not in row), tuple(known))
+    column_types = [types[name] for name in columns]
+    values = [tuple(map(from_wire, column_types, row)) for row in rows]
+    whole = TupleIn(tuple(columns), tuple(row for row in values if None not in row), tuple(column_types))
     parts = [
         Or(
             tuple(
                 Not(IsNull(name)) if value is None else Not(Compare("<=>", name, value, type))
-                for name, type, value in zip(columns, known, row, strict=True)
+                for name, type, value in zip(columns, column_types, row, strict=True)
             )
         )
         for row in values
@@ -122,24 +122,26 @@ def _any_row(
     names: Sequence[str], types: Mapping[str, ColumnType], rows: Sequence[Sequence[str | None]]
 ) -> Filter:
     """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
-    known = [types[name] for name in names]
-    return any_row(names, known, [tuple(map(from_wire, known, row)) for row in rows])
+    column_types = [types[name] for name in names]
+    return any_row(names, column_types, [tuple(map(from_wire, column_types, row)) for row in rows])
 
 
-def any_row(names: Sequence[str], known: Sequence[ColumnType], values: Sequence[tuple[Value, ...]]) -> Filter:
+def any_row(
+    names: Sequence[str], column_types: Sequence[ColumnType], values: Sequence[tuple[Value, ...]]
+) -> Filter:
     """Return the same of values that are not texts.
 
     Args:
         names: of the columns.
-        known: their types.
+        column_types: their types.
         values: the rows.
     """
-    full = TupleIn(tuple(names), tuple(row for row in values if None not in row), tuple(known))
+    full = TupleIn(tuple(names), tuple(row for row in values if None not in row), tuple(column_types))
     parts = [
         And(
             tuple(
                 IsNull(name) if value is None else Compare("=", name, value, type)
-                for name, type, value in zip(names, known, row, strict=True)
+                for name, type, value in zip(names, column_types, row, strict=True)
             )
         )
         for row in values
@@ -165,7 +167,7 @@ def without_implied(predicates: Sequence[Predicate]) -> list[int]:
     return kept
 
 
-def whole(snapshot: TableSnapshot, predicates: Sequence[Filter], statement: str) -> list[Partition]:
+def whole(snapshot: TableSnapshot, predicates: Sequence[Filter], statement: str) -> list[PartitionSnapshot]:
     """Return the partitions that the predicates select, which must be whole ones.
 
     Args:

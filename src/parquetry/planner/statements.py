@@ -1,6 +1,6 @@
 """Statements that Spark's parser does not know, said in others that it knows.
 
-The bridge's parser shows a statement to the planner if one of `WORDS` occurs in it, in any case: as a keyword, or within
+The bridge's parser shows a statement to the planner if one of `STATEMENT_WORDS` occurs in it, in any case: as a keyword, or within
 a name, a text or a comment, which only the answer tells apart. What becomes of which statement, `parquetry.ddl` says.
 """
 
@@ -13,7 +13,7 @@ from parquetry.ddl import rewrite
 from parquetry.ddl.session import Session
 from parquetry.planner.protocol import answers, questions
 
-WORDS: tuple[str, ...] = rewrite.WORDS
+STATEMENT_WORDS: tuple[str, ...] = rewrite.WORDS
 """The words that the bridge is told to look for when it is given the planner."""
 
 

@@ -17,12 +17,12 @@ from typing import assert_never
 from parquetry import temporal
 from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
 from parquetry.predicate.nodes import (
-    DEEPEST,
     FALSE,
+    MAX_CONDITION_DEPTH,
     NULL,
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -36,12 +36,12 @@ from parquetry.predicate.nodes import (
     operands,
     without_nots,
 )
-from parquetry.types import HELD_BITS, INTEGER_BITS, ColumnType, Value, to_float32, value_from_text
+from parquetry.types import INTEGER_BITS, STORED_BITS, ColumnType, Value, to_float32, value_from_text
 
-NUMBER = ColumnType("decimal", precision=38)
+NUMBER_TYPE = ColumnType("decimal", precision=38)
 """The type of a number that was written without quotes; its value is a Decimal of any size."""
 
-_WIDE = Context(prec=400, rounding=ROUND_FLOOR)
+_WIDE_ARITHMETIC = Context(prec=400, rounding=ROUND_FLOOR)
 
 
 def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Predicate:
@@ -57,12 +57,12 @@ def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") 
         ValueTypeError: a literal cannot be compared with its column at all.
         UnsupportedError: AND and OR lie within each other too deep.
 
-    >>> str(bind(Compare('<', 'P', Decimal('2.5'), NUMBER), {'p': ColumnType('int')}))
+    >>> str(bind(Compare('<', 'P', Decimal('2.5'), NUMBER_TYPE), {'p': ColumnType('int')}))
     'p <= 2'
     """
-    if depth(node) > DEEPEST:
+    if depth(node) > MAX_CONDITION_DEPTH:
         raise UnsupportedError(
-            f"A condition in which AND and OR lie within each other more than {DEEPEST} deep cannot be planned: "
+            f"A condition in which AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep cannot be planned: "
             "ask for its parts one by one."
         )
     return _bound(node, columns, zone)
@@ -78,7 +78,7 @@ def _bound(node: Predicate, columns: Mapping[str, ColumnType], zone: str) -> Pre
             child, odd = without_nots(node)
             bound = _bound(child, columns, zone)
             return Not(bound) if odd else bound
-        case Constant() | Opaque():
+        case BooleanConstant() | Opaque():
             return node
         case TupleIn(names, rows, types):
             found = [resolve(name, columns) for name in names]
@@ -134,7 +134,7 @@ def comparison(
         return Compare(op, name, value, type)
     if type.name == "char":
         return _char_comparison(op, name, type, value, literal)
-    floor, exact = _place(name, type, value, literal, zone)
+    floor, exact = _floor_literal(name, type, value, literal, zone)
     if exact:
         return Compare(op, name, floor, type)
     if op in ("=", "!=", "<=>"):
@@ -225,7 +225,9 @@ def _require_keyed(name: str, type: ColumnType) -> None:
         raise ValueTypeError(f"Column {name} of type {type} cannot be compared with a literal.")
 
 
-def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone: str) -> tuple[Value, bool]:
+def _floor_literal(
+    name: str, type: ColumnType, value: Value, literal: ColumnType, zone: str
+) -> tuple[Value, bool]:
     """Give the greatest value of a type that is not greater than a literal, and whether it is the literal.
 
     None is no value: the literal is less than all of them.
@@ -239,21 +241,21 @@ def _place(name: str, type: ColumnType, value: Value, literal: ColumnType, zone:
             return value, True
     elif isinstance(value, str) and literal.textual:
         if type.integral or type.name == "decimal":
-            return _place(name, type, _number(type, value), NUMBER, zone)
+            return _floor_literal(name, type, _number(type, value), NUMBER_TYPE, zone)
         return value_from_text(type, value, zone), True
     elif type.name in ("date", "timestamp", "timestamp_ntz"):
         if isinstance(value, int) and not isinstance(value, bool):
-            placed = _place_in_time(type, value, literal, zone)
+            placed = _floor_time(type, value, literal, zone)
             if placed is not None:
                 return placed
     elif type.interval:
         alike = (
-            literal.interval and HELD_BITS[literal.name] == HELD_BITS[type.name]
+            literal.interval and STORED_BITS[literal.name] == STORED_BITS[type.name]
         )  # months, or microseconds
         if alike:
             return value, True
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _numeric(literal):
-        return _place_number(type, value)
+        return _floor_number(type, value)
     hint = "quote it" if type.textual else "write one of the column's type"
     raise ValueTypeError(f"Column {name} of type {type} cannot be compared with {value!r}: {hint}.")
 
@@ -272,7 +274,7 @@ def _number(type: ColumnType, text: str) -> Decimal:
     return number
 
 
-def _place_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value, bool]:
+def _floor_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value, bool]:
     if type.floating:
         # A number beyond all doubles is infinite; float(int) would raise instead.
         nearest = float(Decimal(value)) if not isinstance(value, float) else value
@@ -296,7 +298,7 @@ def _place_number(type: ColumnType, value: int | float | Decimal) -> tuple[Value
         if whole < -limit:
             return None, False
         return (whole, whole == number) if whole < limit else (limit - 1, False)
-    floor = number.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
+    floor = number.quantize(Decimal((0, (1,), -scale)), context=_WIDE_ARITHMETIC)
     if floor.adjusted() >= digits:
         return None, False  # rounded down to -10.0, which a decimal(2,1) does not hold
     return (abs(floor) if floor.is_zero() else floor), floor == number
@@ -317,7 +319,7 @@ def _float32_floor(value: float) -> tuple[Value, bool]:
     return below, False
 
 
-def _place_in_time(type: ColumnType, value: int, literal: ColumnType, zone: str) -> tuple[Value, bool] | None:
+def _floor_time(type: ColumnType, value: int, literal: ColumnType, zone: str) -> tuple[Value, bool] | None:
     if literal.name == type.name:
         return value, True
     if type.name == "date" and literal.name in ("timestamp", "timestamp_ntz"):

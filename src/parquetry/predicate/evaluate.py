@@ -10,8 +10,8 @@ from parquetry.errors import UnsupportedError
 from parquetry.predicate.like import matcher
 from parquetry.predicate.nodes import (
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -66,7 +66,7 @@ def evaluate(node: Predicate, row: Mapping[str, Value]) -> bool | None:
             if value is None:
                 return None
             return matcher(pattern, escape)(value if isinstance(value, str) else text_from_value(type, value))
-        case Constant(truth):
+        case BooleanConstant(truth):
             return truth
         case Opaque(text, _, reason):
             raise UnsupportedError(f"Condition {text} cannot be evaluated ({reason}): leave it to Spark.")

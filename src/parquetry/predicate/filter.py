@@ -1,6 +1,6 @@
 """A condition that is ready for use, and whose type says so: bound to its columns, and in normal form.
 
-There are three doors: `reading.parse.parse_filter` for text, `reading.spark_json.filter_from_json` for Spark's trees, `Filter.of`
+There are three doors: `reading.parse.parse_filter` for text, `reading.spark_json.filter_from_json` for Spark's trees, `Filter.bind`
 for nodes that others built. Behind them nothing is bound or normalised again: whatever plans, prunes or tests keys
 takes a `Filter` and may rely on it.
 
@@ -37,7 +37,7 @@ class Filter:
     node: Predicate
 
     @classmethod
-    def of(cls, node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Filter:
+    def bind(cls, node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Filter:
         """Make a filter of any condition.
 
         Args:
@@ -52,7 +52,7 @@ class Filter:
 
         >>> from parquetry.predicate.nodes import IsNull, Not, Or, equal
         >>> int_ = ColumnType('int')
-        >>> print(Filter.of(Not(Or((IsNull('A'), equal('a', 5, int_)))), {'a': int_}))
+        >>> print(Filter.bind(Not(Or((IsNull('A'), equal('a', 5, int_)))), {'a': int_}))
         a IS NOT NULL AND a != 5
         """
         return cls(normalise(bind(node, columns, zone)))

@@ -26,10 +26,10 @@ from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_l
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
 """The comparisons; `<=>` is `=` that takes NULL for a value like any other."""
 
-FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
+FLIPPED_OPERATORS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 """The operator that says the same with its sides exchanged."""
 
-DEEPEST = 100
+MAX_CONDITION_DEPTH = 100
 """How deep conditions may lie within each other: what reads them goes down by recursion."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -197,7 +197,7 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class BooleanConstant:
     """TRUE, FALSE or, as None, NULL for every row."""
 
     value: bool | None
@@ -227,11 +227,11 @@ class Opaque:
         return self.text
 
 
-Predicate: TypeAlias = Compare | In | TupleIn | IsNull | Like | And | Or | Not | Constant | Opaque
+Predicate: TypeAlias = Compare | In | TupleIn | IsNull | Like | And | Or | Not | BooleanConstant | Opaque
 
-TRUE = Constant(True)
-FALSE = Constant(False)
-NULL = Constant(None)
+TRUE = BooleanConstant(True)
+FALSE = BooleanConstant(False)
+NULL = BooleanConstant(None)
 
 
 def columns_of(node: Predicate) -> set[str]:
@@ -247,7 +247,7 @@ def columns_of(node: Predicate) -> set[str]:
             return columns_of(child)
         case TupleIn(columns=names) | Opaque(columns=names):
             return set(names)
-        case Constant():
+        case BooleanConstant():
             return set()
     return {node.column}
 

@@ -17,8 +17,8 @@ from parquetry.predicate.nodes import (
     NULL,
     TRUE,
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -31,7 +31,7 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.types import ColumnType, Value
 
-_CONTRARY = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_NEGATED_OPERATORS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def normalise(node: Predicate) -> Predicate:
@@ -65,7 +65,7 @@ def _positive(node: Predicate) -> Predicate:
             return tuple_membership(node)
         case Opaque(implied=implied):
             return node if implied is None else replace(node, implied=_positive(implied))
-        case Compare() | IsNull() | Like() | Constant():
+        case Compare() | IsNull() | Like() | BooleanConstant():
             return node
     assert_never(node)
 
@@ -78,14 +78,14 @@ def _negative(node: Predicate) -> Predicate:
             return conjoin(_negative(child) for child in operands(node))
         case Not(child):
             return _positive(child)
-        case Constant(truth):
-            return NULL if truth is None else Constant(not truth)
+        case BooleanConstant(truth):
+            return NULL if truth is None else BooleanConstant(not truth)
         case Compare(op, column, None):
             return Not(IsNull(column)) if op == "<=>" else NULL
         case Compare("<=>", column, value, type):
             return disjoin((IsNull(column), Compare("!=", column, value, type)))
         case Compare(op, column, value, type):
-            return Compare(_CONTRARY[op], column, value, type)
+            return Compare(_NEGATED_OPERATORS[op], column, value, type)
         case In(column, values, type, True) if values:
             return conjoin((_negative(In(column, values, type)), NULL))
         case In() | TupleIn():

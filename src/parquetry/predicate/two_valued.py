@@ -9,8 +9,8 @@ from typing import assert_never
 
 from parquetry.predicate.nodes import (
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -30,7 +30,7 @@ def is_true(node: Predicate) -> Predicate:
     """Return the condition that is TRUE where another is TRUE, and FALSE everywhere else.
 
     Args:
-        node: bound, and no deeper than `DEEPEST`.
+        node: bound, and no deeper than `MAX_CONDITION_DEPTH`.
 
     >>> from parquetry.types import ColumnType
     >>> a = Compare("<", "a", 5, ColumnType("int"))
@@ -47,8 +47,8 @@ def _true(node: Predicate) -> Predicate:
             return all_of(map(_true, children))
         case Or(children):
             return any_of(map(_true, children))
-        case Constant(truth):
-            return Constant(truth is True)
+        case BooleanConstant(truth):
+            return BooleanConstant(truth is True)
         case IsNull() | Not(IsNull()) | Compare("<=>"):
             return node
         case Compare("=", column, value, type):

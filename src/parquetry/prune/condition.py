@@ -9,7 +9,7 @@ from typing import Literal
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate, columns_of, opaque_parts
 
-_LONGEST_TEXT = 300
+_MAX_TEXT_CHARACTERS = 300
 
 Origin = Literal["query", "join", "known", "table"]
 """Where a condition comes from: the query's text, values that a join found at run time, those that were known in planning, or the
@@ -36,7 +36,7 @@ class Condition:
     origin: Origin = "query"
 
     @classmethod
-    def of(cls, filter: Filter, origin: Origin = "query") -> Condition:
+    def from_filter(cls, filter: Filter, origin: Origin = "query") -> Condition:
         """Return the condition that says what a filter says."""
         return cls(filter, frozenset(columns_of(filter.node)), origin=origin)
 
@@ -49,7 +49,7 @@ class Condition:
     def text(self) -> str:
         """Return how the report names it: its SQL, cut where it is too long for a line."""
         text = str(self.predicate) if self.written is None else self.written
-        return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+        return text if len(text) <= _MAX_TEXT_CHARACTERS else f"{text[: _MAX_TEXT_CHARACTERS - 1]}…"
 
     @cached_property
     def not_understood(self) -> str | None:

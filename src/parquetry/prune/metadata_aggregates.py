@@ -17,7 +17,7 @@ import numpy as np
 from parquetry.data_files.bounds import FileBounds
 from parquetry.data_files.bounds_vectorized import each_in_files
 from parquetry.data_files.file_batch import UNKNOWN
-from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.metastore.storage.model import TableColumn, TableMetadata
 from parquetry.metastore.versions.file_blocks import FileBlock
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
@@ -25,10 +25,10 @@ from parquetry.types import ColumnType, Value, identity
 AggregateCall = tuple[Literal["count", "min", "max"], str | None]
 """A function and its column; `("count", None)` is COUNT(*)."""
 
-_EXACT = Context(prec=76, traps=[InvalidOperation, Inexact])
-_UNANSWERED = frozenset(("float", "double", "char"))
+_EXACT_ARITHMETIC = Context(prec=76, traps=[InvalidOperation, Inexact])
+_TYPES_WITHOUT_EXTREMES = frozenset(("float", "double", "char"))
 
-_Answer = Callable[["_Files"], Sequence[Value]]
+_Answer = Callable[["_GroupedFiles"], Sequence[Value]]
 
 
 class _NotExactError(Exception):
@@ -37,7 +37,7 @@ class _NotExactError(Exception):
 
 def has_extremes(kind: ColumnType) -> bool:
     """Return whether the metastore may tell the least and the greatest value of a type."""
-    return kind.primitive and kind.name not in _UNANSWERED
+    return kind.primitive and kind.name not in _TYPES_WITHOUT_EXTREMES
 
 
 def answer_aggregate(
@@ -61,9 +61,9 @@ def answer_aggregate(
     Raises:
         ColumnNotFoundError: the table has no such column.
     """
-    places = {name.lower(): place for place, name in enumerate(metadata.partition_by)}
+    positions = {name.lower(): position for position, name in enumerate(metadata.partition_by)}
     keys = [metadata.column(name) for name in group_by]
-    if any(key.name.lower() not in places or key.column_type.floating for key in keys):
+    if any(key.name.lower() not in positions or key.column_type.floating for key in keys):
         return None
     block = selection.block
     if not selection.certain or (block.files.rows == UNKNOWN).any():
@@ -72,19 +72,21 @@ def answer_aggregate(
     values = {part: selection.partitions[part].values for part in dict.fromkeys(filled.parts.tolist())}
     groups: dict[tuple[Value, ...], int] = {} if keys else {(): 0}
     of_part = {
-        part: groups.setdefault(identity(tuple(each[places[key.name.lower()]] for key in keys)), len(groups))
+        part: groups.setdefault(
+            identity(tuple(each[positions[key.name.lower()]] for key in keys)), len(groups)
+        )
         for part, each in values.items()
     }
-    files = _Files(filled, [of_part[part] for part in filled.parts.tolist()], len(groups), values)
+    files = _GroupedFiles(filled, [of_part[part] for part in filled.parts.tolist()], len(groups), values)
     try:
-        answers = [_answer(metadata, places, function, name)(files) for function, name in aggregates]
+        answers = [_answer(metadata, positions, function, name)(files) for function, name in aggregates]
     except _NotExactError:
         return None
     return [(*key, *answer) for key, *answer in zip(groups, *answers, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
+class _GroupedFiles:
     """The files that have rows: of each the number of its group, of how many, and its partition's values."""
 
     block: FileBlock
@@ -92,9 +94,9 @@ class _Files:
     count: int
     values: Mapping[int, tuple[Value, ...]]
 
-    def shared(self, place: int) -> list[Value]:
+    def partition_values(self, position: int) -> list[Value]:
         """Return for each file the value that all its rows have of a partition column."""
-        return [self.values[part][place] for part in self.block.parts.tolist()]
+        return [self.values[part][position] for part in self.block.parts.tolist()]
 
     def sums(self, numbers: Iterable[int]) -> list[int]:
         """Return the sum of each group."""
@@ -103,7 +105,7 @@ class _Files:
             sums[group] += number
         return sums
 
-    def best(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
+    def extreme(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
         """Return the least or the greatest value of each group; None where there is none but NULL."""
         found: list[Value] = [None] * self.count
         for group, value in zip(self.groups, values, strict=True):
@@ -112,33 +114,33 @@ class _Files:
         return found
 
 
-def _answer(metadata: TableMetadata, places: dict[str, int], function: str, name: str | None) -> _Answer:
+def _answer(metadata: TableMetadata, positions: dict[str, int], function: str, name: str | None) -> _Answer:
     if name is None:
         if function != "count":
             raise _NotExactError
         return lambda files: files.sums(files.block.files.rows.tolist())
     column = metadata.column(name)
-    place = places.get(column.name.lower())
+    position = positions.get(column.name.lower())
     if function == "count":
-        return functools.partial(_count, column, place)
+        return functools.partial(_count, column, position)
     kind = column.column_type
     if function not in ("min", "max") or not has_extremes(kind):
         raise _NotExactError
     choose: Callable[..., Value] = min if function == "min" else max
-    if place is not None:
-        return lambda files: files.best(files.shared(place), choose)
+    if position is not None:
+        return lambda files: files.extreme(files.partition_values(position), choose)
 
-    def extremes(files: _Files) -> list[Value]:
+    def extremes(files: _GroupedFiles) -> list[Value]:
         found = each_in_files(column, files.block.files)
-        return files.best([_extreme(kind, each, function) for each in found], choose)
+        return files.extreme([_extreme(kind, each, function) for each in found], choose)
 
     return extremes
 
 
-def _count(column: Column, place: int | None, files: _Files) -> list[int]:
+def _count(column: TableColumn, position: int | None, files: _GroupedFiles) -> list[int]:
     rows = files.block.files.rows.tolist()
-    if place is not None:
-        pairs = zip(rows, files.shared(place), strict=True)
+    if position is not None:
+        pairs = zip(rows, files.partition_values(position), strict=True)
         return files.sums([0 if value is None else number for number, value in pairs])
     known = zip(rows, each_in_files(column, files.block.files), strict=True)
     return files.sums([_not_null(number, found) for number, found in known])
@@ -164,7 +166,7 @@ def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value
         raise _NotExactError
     # The file may have fewer digits than the column has now.
     return (
-        value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT)
+        value.quantize(Decimal((0, (1,), -kind.scale)), context=_EXACT_ARITHMETIC)
         if isinstance(value, Decimal)
         else value
     )

@@ -11,13 +11,13 @@ from itertools import compress
 
 from parquetry.metastore.access import access_paths
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
 from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
 from parquetry.predicate.pruning.knowledge import Knowledge, KnownValues
 from parquetry.predicate.pruning.match import match
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.scan.coarse import coarse
 from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import ScanPlan
@@ -82,14 +82,14 @@ def partition_plan(
     return plan_scan(condition, snapshot.key_schema)
 
 
-def partition_knowledge(metadata: TableMetadata, partitions: Sequence[Partition]) -> Knowledge:
+def partition_knowledge(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> Knowledge:
     """Return what is known of partitions without their files: the values of the partition columns."""
-    return KnownValues(metadata.partition_by, Partition.all_values(partitions))
+    return KnownValues(metadata.partition_by, PartitionSnapshot.all_values(partitions))
 
 
 def find_partitions(
-    snapshot: TableSnapshot, filters: Sequence[Filter], recent: RecentPartitions | None = None
-) -> tuple[Sequence[Partition], bool]:
+    snapshot: TableSnapshot, filters: Sequence[Filter], recent: PartitionCache | None = None
+) -> tuple[Sequence[PartitionSnapshot], bool]:
     """Return the partitions that can satisfy conditions by what these say of partition columns alone, in key order.
 
     Args:
@@ -120,8 +120,8 @@ def find_partitions(
 
 
 def candidates(
-    snapshot: TableSnapshot, predicates: Sequence[Filter], recent: RecentPartitions | None = None
-) -> list[Partition]:
+    snapshot: TableSnapshot, predicates: Sequence[Filter], recent: PartitionCache | None = None
+) -> list[PartitionSnapshot]:
     """Return the partitions of which the values may satisfy all conditions, in key order.
 
     Args:

@@ -18,38 +18,38 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import TRUE, And, IsNull, Not, Predicate
 from parquetry.predicate.pruning.knowledge import KnownValues
 from parquetry.predicate.pruning.match import Match, match
-from parquetry.prune.query_cache_files import RecentFiles
+from parquetry.prune.query_cache_files import FileCache
 
-_KEPT = 16
-_BYTES = 32 << 20
+_MAX_CACHED_SELECTIONS = 16
+_MAX_CACHED_BYTES = 32 << 20
 """Of the partitions' records, all together."""
-NARROWED_PARTITIONS = 1000
+MAX_NARROWED_PARTITIONS = 1000
 """Partitions whose values are tested in less time than their keys are sought."""
 
 
-class Known(NamedTuple):
+class CachedPartitions(NamedTuple):
     """Partitions in key order, and whether they are `same` as those in question or have others among them."""
 
-    partitions: Sequence[Partition]
+    partitions: Sequence[PartitionSnapshot]
     same: bool
 
 
-class _Found(NamedTuple):
+class _CacheEntry(NamedTuple):
     """Partitions in key order, and how many bytes their records have."""
 
-    partitions: tuple[Partition, ...]
+    partitions: tuple[PartitionSnapshot, ...]
     bytes: int
 
 
 _Key = tuple[bytes, int, frozenset[Predicate]]
 
 
-class RecentPartitions:
+class PartitionCache:
     """Partitions by table, version and the conditions that they were found by; may be used by several threads.
 
     Attributes:
@@ -57,12 +57,12 @@ class RecentPartitions:
     """
 
     def __init__(self) -> None:
-        self.files = RecentFiles()
-        self._found: OrderedDict[_Key, _Found] = OrderedDict()
+        self.files = FileCache()
+        self._entries: OrderedDict[_Key, _CacheEntry] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def find(self, snapshot: TableSnapshot, filters: Iterable[Filter]) -> Known | None:
+    def find(self, snapshot: TableSnapshot, filters: Iterable[Filter]) -> CachedPartitions | None:
         """Return partitions among which are all that can satisfy conditions; None: not at hand.
 
         Args:
@@ -72,41 +72,43 @@ class RecentPartitions:
         Raises:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
         """
-        asked = _conjuncts(filters)
+        wanted = _conjuncts(filters)
         with self._lock:
             best = None
-            for key, found in self._found.items():
+            for key, entry in self._entries.items():
                 if key[:2] != (snapshot.id, snapshot.version):
                     continue
-                same = key[2] == asked
-                if not same and (len(found.partitions) > NARROWED_PARTITIONS or not _implied(key[2], asked)):
+                same = key[2] == wanted
+                if not same and (
+                    len(entry.partitions) > MAX_NARROWED_PARTITIONS or not _implied(key[2], wanted)
+                ):
                     continue
-                if best is None or len(found.partitions) < len(best[1].partitions):
-                    best = key, found
+                if best is None or len(entry.partitions) < len(best[1].partitions):
+                    best = key, entry
             if best is None:
                 return None
-            self._found.move_to_end(best[0])
+            self._entries.move_to_end(best[0])
         snapshot.check_kept()
-        return Known(best[1].partitions, best[0][2] == asked)
+        return CachedPartitions(best[1].partitions, best[0][2] == wanted)
 
     def keep(
-        self, snapshot: TableSnapshot, filters: Iterable[Filter], partitions: Sequence[Partition]
+        self, snapshot: TableSnapshot, filters: Iterable[Filter], partitions: Sequence[PartitionSnapshot]
     ) -> None:
         """Keep the partitions that were found by conditions, unless they are too many."""
         size = sum([partition.record_bytes for partition in partitions])
-        if size > _BYTES:
+        if size > _MAX_CACHED_BYTES:
             return
         key = (snapshot.id, snapshot.version, _conjuncts(filters))
         with self._lock:
             self._drop(key)
-            self._found[key] = _Found(tuple(partitions), size)
+            self._entries[key] = _CacheEntry(tuple(partitions), size)
             self._bytes += size
-            while self._bytes > _BYTES or len(self._found) > _KEPT:
-                self._drop(next(iter(self._found)))
+            while self._bytes > _MAX_CACHED_BYTES or len(self._entries) > _MAX_CACHED_SELECTIONS:
+                self._drop(next(iter(self._entries)))
 
     def _drop(self, key: _Key) -> None:
-        found = self._found.pop(key, None)
-        self._bytes -= 0 if found is None else found.bytes
+        entry = self._entries.pop(key, None)
+        self._bytes -= 0 if entry is None else entry.bytes
 
 
 def rejects_null(predicates: Iterable[Predicate], column: str) -> bool:
@@ -127,11 +129,11 @@ def _parts(node: Predicate) -> Iterator[Predicate]:
         yield node
 
 
-def _implied(known: frozenset[Predicate], asked: frozenset[Predicate]) -> bool:
+def _implied(cached: frozenset[Predicate], wanted: frozenset[Predicate]) -> bool:
     """Return whether all that is asked satisfies what is known; Spark adds `c IS NOT NULL` to `c = 1` at times."""
-    for node in known - asked:
+    for node in cached - wanted:
         match node:
-            case Not(IsNull(column)) if rejects_null(asked, column):
+            case Not(IsNull(column)) if rejects_null(wanted, column):
                 continue
         return False
     return True

@@ -19,14 +19,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.temporal import MICROS_PER_DAY
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")
 _NULL_TESTS = ("IS_NULL", "IS_NOT_NULL")
-_ON_FLOATS = ("=", "<", "<=", "IN", *_NULL_TESTS)
-_FLOATS = {"float", "double"}
-_GREGORIAN = {
+_FLOAT_FUNCTIONS = ("=", "<", "<=", "IN", *_NULL_TESTS)
+_FLOAT_TYPES = {"float", "double"}
+_FIRST_GREGORIAN = {
     "date": -141_426,
     "timestamp": -141_426 * MICROS_PER_DAY,
     "timestamp_ntz": -141_426 * MICROS_PER_DAY,
@@ -49,7 +49,7 @@ class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def usable(
-    tree: Mapping[str, Any], columns: Sequence[Column], partition_by: Collection[str], file_format: str
+    tree: Mapping[str, Any], columns: Sequence[TableColumn], partition_by: Collection[str], file_format: str
 ) -> Usable | None:
     """Return what of a condition the readers may use on row groups; None if nothing.
 
@@ -59,7 +59,7 @@ def usable(
         partition_by: names of the partition columns.
         file_format: ``parquet`` or ``orc``.
 
-    >>> columns = [Column("a", "integer"), Column("f", "double")]
+    >>> columns = [TableColumn("a", "integer"), TableColumn("f", "double")]
     >>> a = {"fn": ">", "args": [{"col": ["a"]}, {"lit": "1", "type": "int"}]}
     >>> f = {"fn": ">", "args": [{"col": ["f"]}, {"lit": "1.0", "type": "double"}]}
     >>> usable({"fn": "AND", "args": [f, a]}, columns, (), "parquet")
@@ -68,13 +68,15 @@ def usable(
     True
     """
     try:
-        return _Choice(columns, partition_by, file_format).part(tree, whole=False)
+        return _ReaderFilterChoice(columns, partition_by, file_format).part(tree, whole=False)
     except RecursionError:  # deeper than readers would go
         return None
 
 
-class _Choice:
-    def __init__(self, columns: Sequence[Column], partition_by: Collection[str], file_format: str) -> None:
+class _ReaderFilterChoice:
+    def __init__(
+        self, columns: Sequence[TableColumn], partition_by: Collection[str], file_format: str
+    ) -> None:
         self._fields = [{"name": column.name, "type": column.type} for column in columns]
         self._partition_by = {name.lower() for name in partition_by}
         self._orc = file_format == "orc"
@@ -114,7 +116,9 @@ class _Choice:
         return not self._touches_float(leaf) or (
             # Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal
             # and NaN the greatest. (Spark 4.3.0 loses rows on `f = 0.0`.)
-            function in _ON_FLOATS and literals[1] <= _FLOATS and all(map(_is_ordinary, literals[0]))
+            function in _FLOAT_FUNCTIONS
+            and literals[1] <= _FLOAT_TYPES
+            and all(map(_is_ordinary, literals[0]))
         )
 
     def _on_partitions(self, leaf: Mapping[str, Any]) -> bool:
@@ -127,7 +131,7 @@ class _Choice:
 
     def _touches_float(self, tree: Mapping[str, Any]) -> bool:
         return any(
-            each["type"] in _FLOATS for each in _nodes(tree) if "lit" in each or "values" in each
+            each["type"] in _FLOAT_TYPES for each in _nodes(tree) if "lit" in each or "values" in each
         ) or any(self._may_be_float(path) for path in _paths(tree))
 
     def _may_be_float(self, path: Sequence[str]) -> bool:
@@ -136,7 +140,7 @@ class _Choice:
         for name in path:
             fields = type_.get("fields", ()) if isinstance(type_, Mapping) else ()
             type_ = next((field["type"] for field in fields if field["name"].lower() == name.lower()), None)
-        return type_ is None or (isinstance(type_, str) and type_ in _FLOATS)
+        return type_ is None or (isinstance(type_, str) and type_ in _FLOAT_TYPES)
 
 
 def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] | None:
@@ -167,11 +171,13 @@ def before_gregorian(type_name: str, value: int) -> bool:
     Spark 4.3.0 loses such rows of ORC: its readers look for dates in Bloom filters by the other calendar, and of timestamps the
     statistics of the first years leave out that they are BC in the old one.
     """
-    return type_name in _GREGORIAN and value < _GREGORIAN[type_name]
+    return type_name in _FIRST_GREGORIAN and value < _FIRST_GREGORIAN[type_name]
 
 
 def _has_old_time(texts: Sequence[str | None], types: set[str]) -> bool:
-    return any(before_gregorian(name, int(text or 0)) for name in types & _GREGORIAN.keys() for text in texts)
+    return any(
+        before_gregorian(name, int(text or 0)) for name in types & _FIRST_GREGORIAN.keys() for text in texts
+    )
 
 
 def _is_ordinary(text: str | None) -> bool:

@@ -14,10 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_blocks
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.condition import Condition
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import Step
 
 
@@ -30,7 +30,7 @@ class Scan:
         conditions: joined by AND.
         read: the columns to be read, partition columns too; None for all.
         partition_by: the partition columns.
-        held: the data columns, as the files spell them, of which statistics are held of files that are left: those that
+        projected: the data columns, as the files spell them, of which statistics are held of files that are left: those that
             the rules to come ask for, and the caller; None: all.
         recent: partitions that were found for questions before this one; None: all are read.
     """
@@ -39,12 +39,12 @@ class Scan:
     conditions: tuple[Condition, ...]
     read: Sequence[str] | None
     partition_by: frozenset[str]
-    held: frozenset[str] | None
-    recent: RecentPartitions | None = None
+    projected: frozenset[str] | None
+    recent: PartitionCache | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """What the rules so far have left of a table.
 
     Attributes:
@@ -55,7 +55,7 @@ class Left:
         decided: conditions that every row of these files is known to satisfy, so that nothing more need be asked.
     """
 
-    partitions: Sequence[Partition] = ()
+    partitions: Sequence[PartitionSnapshot] = ()
     blocks: Sequence[FileBlock] | None = None
     certain: bool = True
     bytes: int = 0
@@ -65,7 +65,7 @@ class Left:
     def count(self) -> int:
         """Return the number of files."""
         if self.blocks is None:
-            return sum([entry.file_count for entry in Partition.entries(self.partitions)])
+            return sum([entry.file_count for entry in PartitionSnapshot.entries(self.partitions)])
         return sum(block.count for block in self.blocks)
 
     def files(
@@ -85,19 +85,19 @@ class Left:
         snapshot = scan.snapshot
         return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
 
-    def held(self, scan: Scan) -> Sequence[FileBlock]:
+    def projected(self, scan: Scan) -> Sequence[FileBlock]:
         """Return the files with what is held of them, read if no rule has looked at them yet."""
         if self.blocks is not None:
             return self.blocks
-        return [block.hold(None, scan.held) for block in self.files(scan, scan.held)]
+        return [block.project(None, scan.projected) for block in self.files(scan, scan.projected)]
 
-    def only(self, places: Sequence[int]) -> Left:
+    def only(self, positions: Sequence[int]) -> Remaining:
         """Return what is left when some partitions are, by their places, in order."""
-        partitions = [self.partitions[place] for place in places]
+        partitions = [self.partitions[position] for position in positions]
         if self.blocks is None:
             return replace(self, partitions=partitions)
         now = np.full(len(self.partitions), -1, np.int32)
-        now[list(places)] = np.arange(len(places))
+        now[list(positions)] = np.arange(len(positions))
         kept = [block.take(np.flatnonzero(now[block.parts] >= 0)) for block in self.blocks]
         return replace(
             self, partitions=partitions, blocks=[FileBlock(now[block.parts], block.files) for block in kept]
@@ -124,12 +124,12 @@ class Rule(ABC):
         return ()
 
     @abstractmethod
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Leave less of a scan.
 
         Args:
             scan: what is asked.
-            left: what the rules before this one left; of the first rule, nothing yet.
+            remaining: what the rules before this one left; of the first rule, nothing yet.
 
         Returns:
             What is left now, and the step of the report; None: the table has nothing of the kind.

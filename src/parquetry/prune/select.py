@@ -12,21 +12,21 @@ from itertools import chain
 from typing import NamedTuple
 
 from parquetry.locations.uri import join_location
-from parquetry.metastore.storage.model import DataFile, TableMetadata
+from parquetry.metastore.storage.model import FileRecord, TableMetadata
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report.scan import ScanReport, Step
-from parquetry.prune.rule import Left, Scan
+from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.directories import decided_by_directories
 from parquetry.prune.rules.file_knowledge import spelled
 from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.types import Value
 
-_FILES = 4096
+_FILES_PER_BATCH = 4096
 """That are looked at together where files are given one after the other."""
 
 
@@ -34,7 +34,7 @@ class SelectedFile(NamedTuple):
     """A file to read: its partition's values, its record, and its absolute path."""
 
     values: tuple[Value, ...]
-    file: DataFile
+    file: FileRecord
     path: str
 
 
@@ -53,7 +53,7 @@ class Selection:
         report: what was kept of what, and why.
     """
 
-    partitions: tuple[Partition, ...]
+    partitions: tuple[PartitionSnapshot, ...]
     block: FileBlock
     bytes: int
     exact: tuple[int, ...]
@@ -73,7 +73,7 @@ def select_files(
     *,
     table: str | None = None,
     about: Collection[str] | None = None,
-    recent: RecentPartitions | None = None,
+    recent: PartitionCache | None = None,
 ) -> Selection:
     """Select what must be read to find the rows that satisfy all conditions.
 
@@ -93,23 +93,23 @@ def select_files(
     names = frozenset(snapshot.metadata.partition_by)
     conditions = _conditions(predicates)
     scan = Scan(snapshot, conditions, read, names, None, recent)
-    left = Left()
-    told: list[Step] = []
+    remaining = Remaining()
+    report_steps: list[Step] = []
     wanted = None if about is None else [list(rule.statistics(scan)) for rule in steps.STEPS]
-    for place, rule in enumerate(steps.STEPS, 1):
+    for position, rule in enumerate(steps.STEPS, 1):
         if wanted is not None:
-            held = spelled(snapshot.metadata, chain(*wanted[place:], about or ()))
-            scan = scan if held == scan.held else replace(scan, held=held)
-        left, step = rule.narrow(scan, left)
+            projected = spelled(snapshot.metadata, chain(*wanted[position:], about or ()))
+            scan = scan if projected == scan.projected else replace(scan, projected=projected)
+        remaining, step = rule.narrow(scan, remaining)
         if step is not None:
-            told.append(step)
+            report_steps.append(step)
     return Selection(
-        partitions=tuple(left.partitions),
-        block=FileBlock.joined(left.held(scan), scan.held),
-        bytes=left.bytes,
+        partitions=tuple(remaining.partitions),
+        block=FileBlock.joined(remaining.projected(scan), scan.projected),
+        bytes=remaining.bytes,
         exact=_exact(names, conditions),
-        certain=left.certain,
-        report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(told)),
+        certain=remaining.certain,
+        report=ScanReport(table or f"{snapshot.database}.{snapshot.name}", tuple(report_steps)),
     )
 
 
@@ -124,29 +124,29 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
     """
     scan = Scan(snapshot, _conditions([predicate]), None, frozenset(snapshot.metadata.partition_by), None)
     first, *others = steps.STEPS
-    found, _ = first.narrow(scan, Left())
-    for some in _by_files(found.partitions):
-        left = replace(found, partitions=some)
+    found, _ = first.narrow(scan, Remaining())
+    for some in _partition_batches(found.partitions):
+        remaining = replace(found, partitions=some)
         for rule in others:
-            left, _ = rule.narrow(scan, left)
-        yield from _selected(left.partitions, FileBlock.joined(left.held(scan), None))
+            remaining, _ = rule.narrow(scan, remaining)
+        yield from _selected(remaining.partitions, FileBlock.joined(remaining.projected(scan), None))
 
 
-def _by_files(partitions: Iterable[Partition]) -> Iterator[list[Partition]]:
+def _partition_batches(partitions: Iterable[PartitionSnapshot]) -> Iterator[list[PartitionSnapshot]]:
     """Yield partitions, as many together as have some thousand files."""
-    some: list[Partition] = []
+    some: list[PartitionSnapshot] = []
     count = 0
     for partition in partitions:
         some.append(partition)
         count += partition.file_count
-        if count >= _FILES:
+        if count >= _FILES_PER_BATCH:
             yield some
             some, count = [], 0
     if some:
         yield some
 
 
-def _selected(partitions: Sequence[Partition], block: FileBlock) -> Iterator[SelectedFile]:
+def _selected(partitions: Sequence[PartitionSnapshot], block: FileBlock) -> Iterator[SelectedFile]:
     """Yield an object for each file of a block."""
     parts = block.parts.tolist()
     chosen = {part: partitions[part] for part in dict.fromkeys(parts)}
@@ -167,7 +167,7 @@ def exact_conditions(metadata: TableMetadata, predicates: Sequence[Filter | Cond
 def decided_conditions(
     snapshot: TableSnapshot,
     predicates: Sequence[Filter | Condition],
-    recent: RecentPartitions | None = None,
+    recent: PartitionCache | None = None,
 ) -> frozenset[int]:
     """Return the positions of the conditions on data columns that all rows of the directories left are known to satisfy.
 
@@ -183,14 +183,14 @@ def decided_conditions(
     if not snapshot.totals.arrangements or all(each.within(names) for each in conditions):
         return frozenset()
     scan = Scan(snapshot, conditions, (), names, frozenset(), recent)
-    left, _ = PartitionRule().narrow(scan, Left())
-    decided = decided_by_directories(scan, left)
-    return frozenset(place for place, condition in enumerate(conditions) if condition in decided)
+    remaining, _ = PartitionRule().narrow(scan, Remaining())
+    decided = decided_by_directories(scan, remaining)
+    return frozenset(position for position, condition in enumerate(conditions) if condition in decided)
 
 
-def _conditions(given: Sequence[Filter | Condition]) -> tuple[Condition, ...]:
-    return tuple(each if isinstance(each, Condition) else Condition.of(each) for each in given)
+def _conditions(predicates: Sequence[Filter | Condition]) -> tuple[Condition, ...]:
+    return tuple(each if isinstance(each, Condition) else Condition.from_filter(each) for each in predicates)
 
 
 def _exact(names: frozenset[str], conditions: Sequence[Condition]) -> tuple[int, ...]:
-    return tuple(place for place, condition in enumerate(conditions) if condition.decided_by(names))
+    return tuple(position for position, condition in enumerate(conditions) if condition.decided_by(names))

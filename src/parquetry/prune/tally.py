@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.prune.condition import Condition
-from parquetry.prune.report.scan import NotBy, Step
+from parquetry.prune.report.scan import IneffectiveCondition, Step
 from parquetry.prune.rule import Rule
 
 
@@ -28,7 +28,7 @@ class Tally:
         """Note that a condition took part in choosing."""
         self._served.add(condition)
 
-    def judge(
+    def combine(
         self, conditions: Sequence[Condition], answers: Sequence[NDArray[np.uint8]]
     ) -> NDArray[np.uint8]:
         """Return for each thing the answer of all conditions, joined by AND. Those that cut some thing are noted.
@@ -65,7 +65,7 @@ class Tally:
             if condition in self and kept < of:
                 by.append(condition)
             elif (why := reason(condition)) is not None:
-                not_by.append(NotBy(condition.text, why, condition.origin))
+                not_by.append(IneffectiveCondition(condition.text, why, condition.origin))
         origins = tuple(condition.origin for condition in by)
         return Step(
             rule.name,

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.versions.file_blocks import file_blocks
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, columns_of, opaque_parts
 from parquetry.predicate.pruning.match import Match, match
 from parquetry.prune.partition_plans import partition_knowledge, partition_plan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 
-_BATCH = 100
+_PARTITIONS_PER_BATCH = 100
 """Partitions that are judged in one go: the first that is undecided ends the search."""
 
 
-def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[Partition] | str:
+def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[PartitionSnapshot] | str:
     """Return the partitions all rows of which satisfy all conditions, if no other partition has such rows.
 
     Partition values decide, and where they do not, the files' statistics. A partition without files is among
@@ -40,9 +40,9 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     """
     condition = Filter.all_of(predicates)
     plan = partition_plan(snapshot, predicates)
-    whole: list[Partition] = []
-    for batch in batches(snapshot.partitions(plan), _BATCH):
-        answers = _judged(snapshot, condition, batch)
+    whole: list[PartitionSnapshot] = []
+    for batch in batches(snapshot.partitions(plan), _PARTITIONS_PER_BATCH):
+        answers = _match_partitions(snapshot, condition, batch)
         undecided = next(compress(batch, answers == Match.MIGHT), None)
         if undecided is not None:
             written = And(tuple(predicate.node for predicate in predicates))
@@ -56,7 +56,9 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
     return whole
 
 
-def _judged(snapshot: TableSnapshot, condition: Filter, partitions: Sequence[Partition]) -> NDArray[np.uint8]:
+def _match_partitions(
+    snapshot: TableSnapshot, condition: Filter, partitions: Sequence[PartitionSnapshot]
+) -> NDArray[np.uint8]:
     """Judge partitions by their values, and those that these leave open by their files."""
     metadata = snapshot.metadata
     answers = match(condition, partition_knowledge(metadata, partitions))

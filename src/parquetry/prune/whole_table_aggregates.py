@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull, Not, Predicate
@@ -29,12 +29,12 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import KeyScan
 from parquetry.types import Value
 
-MOST_KEYS = 1000
+MAX_SKIPPED_KEYS = 1000
 """Keys that are passed over at an end of a table, before all partitions are looked at instead: some milliseconds' worth."""
 
 
 class _TooFarError(Exception):
-    """An end of the keys tells nothing within `MOST_KEYS`."""
+    """An end of the keys tells nothing within `MAX_SKIPPED_KEYS`."""
 
 
 class _Budget(Examined):
@@ -44,7 +44,7 @@ class _Budget(Examined):
         """Yield rows, and count them.
 
         Raises:
-            _TooFarError: there are more than `MOST_KEYS`.
+            _TooFarError: there are more than `MAX_SKIPPED_KEYS`.
         """
         for row in super().counting(rows):
             self.check()
@@ -54,9 +54,9 @@ class _Budget(Examined):
         """Make sure that there were not too many keys.
 
         Raises:
-            _TooFarError: there were more than `MOST_KEYS`.
+            _TooFarError: there were more than `MAX_SKIPPED_KEYS`.
         """
-        if self.keys > MOST_KEYS:
+        if self.keys > MAX_SKIPPED_KEYS:
             raise _TooFarError
 
 
@@ -79,7 +79,7 @@ def answer_whole_table(
         TableNotFoundError: the table was dropped meanwhile.
     """
     totals = snapshot.totals
-    if totals.rows is None or not aggregates or not all(_is_told(snapshot, *each) for each in aggregates):
+    if totals.rows is None or not aggregates or not all(_is_recorded(snapshot, *each) for each in aggregates):
         return None
     found: dict[str, Value] = {"count": totals.rows}
     try:
@@ -94,7 +94,7 @@ def answer_whole_table(
     return [tuple(found[function] for function, _ in aggregates)], report
 
 
-def _is_told(snapshot: TableSnapshot, function: str, name: str | None) -> bool:
+def _is_recorded(snapshot: TableSnapshot, function: str, name: str | None) -> bool:
     if name is None:
         return function == "count"
     column, first = snapshot.metadata.column(name), snapshot.metadata.partition_by[:1]
@@ -118,13 +118,17 @@ def _extreme(snapshot: TableSnapshot, function: str) -> Value:
     return None if found is None else found.values[0]
 
 
-def _first_with_rows(snapshot: TableSnapshot, condition: Predicate, examined: _Budget) -> Partition | None:
+def _first_with_rows(
+    snapshot: TableSnapshot, condition: Predicate, examined: _Budget
+) -> PartitionSnapshot | None:
     plan = plan_scan(Filter(condition), snapshot.key_schema)
     partitions = snapshot.partitions(plan, examined=examined)
     return next((partition for partition in partitions if partition.rows), None)
 
 
-def _last_with_rows(snapshot: TableSnapshot, condition: Predicate, examined: _Budget) -> Partition | None:
+def _last_with_rows(
+    snapshot: TableSnapshot, condition: Predicate, examined: _Budget
+) -> PartitionSnapshot | None:
     """Return a partition of those that have the last value of which there are rows."""
     field = snapshot.key_schema.fields[0]
     whole = _one_range(snapshot, condition)

@@ -29,7 +29,7 @@ class Edge(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ValueBound:
     """A bound that parts the values of a column, NULL aside, in lower and higher ones.
 
     Attributes:
@@ -60,7 +60,7 @@ class Cut:
         return any_of((beyond, begins)) if has_value else all_of((beyond, Not(begins)))
 
 
-Bound: TypeAlias = Cut | Edge
+Bound: TypeAlias = ValueBound | Edge
 
 
 def between(field: KeyField, start: bytes, stop: bytes | None) -> list[Predicate]:
@@ -81,9 +81,9 @@ def between(field: KeyField, start: bytes, stop: bytes | None) -> list[Predicate
     null = IsNull(field.name)
     if high is Edge.NULLS:
         return [null]
-    within = [low.higher()] if isinstance(low, Cut) else []
-    within += [high.lower()] if isinstance(high, Cut) else []
-    if isinstance(low, Cut) or low is Edge.NULLS:
+    within = [low.higher()] if isinstance(low, ValueBound) else []
+    within += [high.lower()] if isinstance(high, ValueBound) else []
+    if isinstance(low, ValueBound) or low is Edge.NULLS:
         return within or [Not(null)]
     return [any_of((null, *within))] if within else []
 
@@ -122,16 +122,16 @@ def _bound(field: KeyField, data: bytes) -> Bound:
     before = [value for each in _preceding(field, data) for value in _value(field, each)]
     at = _value(field, data)
     if at and not (before and _better(field, before[0], at[0])):
-        return Cut(field, at[0], low=field.descending)
+        return ValueBound(field, at[0], low=field.descending)
     if before:
-        return Cut(field, before[0], low=not field.descending)
+        return ValueBound(field, before[0], low=not field.descending)
     padded = field.type.name == "char"  # so the text of a prefix is no value
     text = text_prefix(field, data)
     if text is not None:
-        return Cut(field, text, low=field.descending, prefix=field.descending or padded)
+        return ValueBound(field, text, low=field.descending, prefix=field.descending or padded)
     text = text_prefix(field, _less_one(data))
     if text is not None:
-        return Cut(field, text, low=not field.descending, prefix=padded or not field.descending)
+        return ValueBound(field, text, low=not field.descending, prefix=padded or not field.descending)
     raise ValueError(f"The bytes {data.hex()} are no bound of column {field.name!r} of type {field.type}.")
 
 

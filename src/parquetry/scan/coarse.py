@@ -17,9 +17,9 @@ from parquetry.predicate.nodes import And, Compare, In, Or, Predicate
 from parquetry.predicate.normalise import conjoin, disjoin
 from parquetry.types import Value
 
-MANY_VALUES = 5_000
+MAX_IN_VALUES = 5_000
 """Values in one IN, from which on ranges are planned in their place."""
-_RANGES = 300
+_RANGES_PER_IN = 300
 
 
 def coarse(filter: Filter) -> Filter:
@@ -31,12 +31,12 @@ def coarse(filter: Filter) -> Filter:
 def _coarse(node: Predicate) -> Predicate:
     match node:
         case And(children) | Or(children):
-            found = [_coarse(child) for child in children]
-            if all(new is old for new, old in zip(found, children, strict=True)):
+            coarser = [_coarse(child) for child in children]
+            if all(new is old for new, old in zip(coarser, children, strict=True)):
                 return node
-            return conjoin(found) if isinstance(node, And) else disjoin(found)
-        case In(values=values) if len(values) > MANY_VALUES:
-            return disjoin(_between(node, low, high) for low, high in ranges(values, _RANGES))
+            return conjoin(coarser) if isinstance(node, And) else disjoin(coarser)
+        case In(values=values) if len(values) > MAX_IN_VALUES:
+            return disjoin(_between(node, low, high) for low, high in ranges(values, _RANGES_PER_IN))
     return node  # a NOT is left as it is: under it, fewer rows would be wanted
 
 

@@ -24,7 +24,7 @@ from parquetry.predicate.nodes import (
     NULL,
     TRUE,
     And,
-    Constant,
+    BooleanConstant,
     Not,
     Opaque,
     Or,
@@ -85,7 +85,7 @@ class Cutter:
                 pieces = intersection([self.pieces(child, depth) for child in children])
             case Or(children):
                 pieces = union([self.pieces(child, depth) for child in children])
-            case Constant(truth):
+            case BooleanConstant(truth):
                 return [(self.spaces[depth].low, END, TRUE)] if truth else []
             case _:
                 pieces = self._spans_of(node, depth)
@@ -139,13 +139,13 @@ class Cutter:
             if self.exhausted:
                 return True
             column = self.spaces[depth].field.name
-            left = {id(rest): rest for _, _, rest in self.pieces(node, depth)}
-            if not left:
+            rests = {id(rest): rest for _, _, rest in self.pieces(node, depth)}
+            if not rests:
                 return False
             # What still names the column could not be cut, and would not be by another look.
-            if any(column in self.columns(rest) for rest in left.values()):
+            if any(column in self.columns(rest) for rest in rests.values()):
                 continue
-            return any(map(self.satisfiable, left.values()))
+            return any(map(self.satisfiable, rests.values()))
         return True
 
     def _spans_of(self, leaf: Predicate, depth: int) -> list[Span]:

@@ -17,8 +17,8 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import matcher
 from parquetry.predicate.nodes import (
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -56,7 +56,7 @@ def compile_residual(
 
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
-    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> schema = KeySchema.from_columns([('p', int_), ('q', int_)])
     >>> test = compile_residual(Filter(Compare('<', 'q', 5, int_)), schema)
     >>> [test(schema.encode((1, q))) for q in (4, 5, None)]
     [True, False, False]
@@ -89,7 +89,7 @@ class _Tests:
                 return _all(tuple(map(self.test, children)))
             case Or(children):
                 return _any(tuple(map(self.test, equalities_as_in(children))))
-            case Constant(truth):
+            case BooleanConstant(truth):
                 return _always if truth else _never
             case Opaque() | Not(Opaque()):
                 return _always
@@ -113,19 +113,19 @@ class _Tests:
                 return self._no_tuple(node, within)
         return self._decoding(node)
 
-    def _cut(self, column: str) -> Callable[[bytes], bytes]:
-        """Make the function that cuts a column's field out of a key."""
+    def _field_reader(self, column: str) -> Callable[[bytes], bytes]:
+        """Make the function that reads a column's field from a key."""
         prefix, back = self._prefix, self._back(column)
         if self._schema.position(column) == 0:
             end_only = struct.Struct(">I").unpack_from
             return lambda key: key[prefix : prefix + end_only(key, -back)[0]]
         ends = struct.Struct(">II").unpack_from
 
-        def cut(key: bytes) -> bytes:
+        def read(key: bytes) -> bytes:
             start, end = ends(key, -back)
             return key[prefix + start : prefix + end]
 
-        return cut
+        return read
 
     def _back(self, column: str) -> int:
         """Return how far from a key's end the trailer's entries for a column begin.
@@ -152,40 +152,40 @@ class _Tests:
         return test
 
     def _comparison(self, op: str, column: str, value: Value) -> Test:
-        cut, field = self._cut(column), self._schema.field(column)
+        read, field = self._field_reader(column), self._schema.field(column)
         wanted, null = field.encode(value), field.null
         if op in ("=", "<=>"):
             return self._equal(column, value)
         if op == "!=":
-            return lambda key: cut(key) not in (wanted, null)
+            return lambda key: read(key) not in (wanted, null)
         # NULL is the first field in ascending order and the last in descending: beyond the range's open end.
         if field.descending:
             return {
-                "<": lambda key: wanted < cut(key) < null,
-                "<=": lambda key: wanted <= cut(key) < null,
-                ">": lambda key: cut(key) < wanted,
-                ">=": lambda key: cut(key) <= wanted,
+                "<": lambda key: wanted < read(key) < null,
+                "<=": lambda key: wanted <= read(key) < null,
+                ">": lambda key: read(key) < wanted,
+                ">=": lambda key: read(key) <= wanted,
             }[op]
         return {
-            "<": lambda key: null < cut(key) < wanted,
-            "<=": lambda key: null < cut(key) <= wanted,
-            ">": lambda key: cut(key) > wanted,
-            ">=": lambda key: cut(key) >= wanted,
+            "<": lambda key: null < read(key) < wanted,
+            "<=": lambda key: null < read(key) <= wanted,
+            ">": lambda key: read(key) > wanted,
+            ">=": lambda key: read(key) >= wanted,
         }[op]
 
     def _contained(self, column: str, values: Sequence[Value]) -> Test:
-        cut, wanted = self._cut(column), frozenset(map(self._schema.field(column).encode, values))
-        return lambda key: cut(key) in wanted
+        read, wanted = self._field_reader(column), frozenset(map(self._schema.field(column).encode, values))
+        return lambda key: read(key) in wanted
 
     def _like(self, column: str, pattern: str, escaping: str, expected: bool) -> Test:
-        cut, known = self._cut(column), self._schema.field(column)
-        null, down, matches = known.null, known.descending, matcher(pattern, escaping)
+        read, key_field = self._field_reader(column), self._schema.field(column)
+        null, down, matches = key_field.null, key_field.descending, matcher(pattern, escaping)
 
         def test(key: bytes) -> bool:
-            field = cut(key)
+            field = read(key)
             if field == null:
                 return False
-            text = (known.turned(field) if down else field)[1:-1]
+            text = (key_field.turned(field) if down else field)[1:-1]
             if b"\x01" in text:
                 text = unescape(text)
             return matches(text.decode("utf-8", "surrogatepass")) is expected
@@ -193,34 +193,36 @@ class _Tests:
         return test
 
     def _tuple(self, node: TupleIn) -> Test:
-        cuts = [self._cut(column) for column in node.columns]
+        readers = [self._field_reader(column) for column in node.columns]
         fields = [self._schema.field(column) for column in node.columns]
         wanted = frozenset(
             tuple(field.encode(value) for field, value in zip(fields, row, strict=True))
             for row in node.rows
             if not any(value is None for value in row)
         )
-        return lambda key: tuple([cut(key) for cut in cuts]) in wanted
+        return lambda key: tuple([read(key) for read in readers]) in wanted
 
     def _no_tuple(self, node: Predicate, within: TupleIn) -> Test:
         """Make the test of NOT IN for rows without NULL: only keys with one ask for a closer look."""
-        cuts = [self._cut(column) for column in within.columns]
+        readers = [self._field_reader(column) for column in within.columns]
         nulls = [self._schema.field(column).null for column in within.columns]
-        found, closer = self._tuple(within), self._decoding(node)
+        is_listed, closer = self._tuple(within), self._decoding(node)
 
         def test(key: bytes) -> bool:
-            if any(cut(key) == null for cut, null in zip(cuts, nulls, strict=True)):
+            if any(read(key) == null for read, null in zip(readers, nulls, strict=True)):
                 return closer(key)
-            return not found(key)
+            return not is_listed(key)
 
         return test
 
     def _decoding(self, node: Predicate) -> Test:
         """Make the test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
-        cuts = [(self._schema.field(column), self._cut(column)) for column in sorted(columns_of(node))]
+        readers = [
+            (self._schema.field(column), self._field_reader(column)) for column in sorted(columns_of(node))
+        ]
 
         def test(key: bytes) -> bool:
-            row = {field.name: field.decode(cut(key))[0] for field, cut in cuts}
+            row = {field.name: field.decode(read(key))[0] for field, read in readers}
             return evaluate(node, row) is True
 
         return test

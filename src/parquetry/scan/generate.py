@@ -99,7 +99,7 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     >>> from parquetry.scan.plan_text import plan_text
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
-    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> schema = KeySchema.from_columns([('p', int_), ('q', int_)])
     >>> print(plan_text(plan_scan(Filter(Compare('>', 'p', 255, int_)), schema), schema))
     scan p >= 256
     >>> print(plan_text(plan_scan(Filter(And((equal('p', 1, int_), equal('q', 2, int_)))), schema), schema))
@@ -115,10 +115,10 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
         return EVERYTHING
     planner = _Planner(schema, node)
     node = planner.contradictions.without_contradictions(node)
-    return ScanPlan(_scans(planner.cut(node, 0, MAX_SCANS), filter))
+    return ScanPlan(_scans(planner.plan(node, 0, MAX_SCANS), filter))
 
 
-class Cut:
+class SplitCondition:
     """A condition cut along the first column of a key, so that its pieces can be planned in different ways.
 
     Attributes:
@@ -250,9 +250,9 @@ class _Planner:
         self.contradictions = self._cutter.with_own_budget()
         self._spaces = self._cutter.spaces
         # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
-        self._cuts: dict[tuple[int, int, int], tuple[Predicate, list[_Range]]] = {}
+        self._planned: dict[tuple[int, int, int], tuple[Predicate, list[_Range]]] = {}
 
-    def cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
+    def plan(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""
         if node in (FALSE, NULL):
             return []
@@ -265,11 +265,11 @@ class _Planner:
         ):
             return [_Range(b"", None, node, None)]
         key = (id(node), depth, budget)
-        if key not in self._cuts:
-            self._cuts[key] = (node, self._cut(node, depth, budget))
-        return self._cuts[key][1]
+        if key not in self._planned:
+            self._planned[key] = (node, self._plan(node, depth, budget))
+        return self._planned[key][1]
 
-    def _cut(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
+    def _plan(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
         space = self._spaces[depth]
         pieces = self.pieces(node, depth)
         if not pieces:
@@ -314,7 +314,7 @@ class _Planner:
             return None
         if node != TRUE and space.field.name in self._cutter.columns(node):
             node = _at(node, space.field.name, space.field.decode(low)[0])
-        return self.cut(node, depth + 1, max(budget, 1))
+        return self.plan(node, depth + 1, max(budget, 1))
 
     def _as_range(self, node: Predicate, depth: int, pieces: Sequence[Piece]) -> _Range:
         low, high = pieces[0][0], pieces[-1][1]

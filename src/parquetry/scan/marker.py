@@ -36,7 +36,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
     equal,
 )
-from parquetry.types import HELD_BITS, ColumnType, Value
+from parquetry.types import STORED_BITS, ColumnType, Value
 
 END = b"\xff\xff"
 """After every field of a column: no field begins with these bytes."""
@@ -202,7 +202,7 @@ def _extremes(field: KeyField) -> tuple[bytes | None, bytes | None]:
     type = field.type
     least: Value
     greatest: Value = None
-    bits = HELD_BITS.get(type.name)
+    bits = STORED_BITS.get(type.name)
     if bits is not None:
         least, greatest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     elif type.floating:

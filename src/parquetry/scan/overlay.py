@@ -97,19 +97,19 @@ def _united(left: list[_Laid], right: list[_Laid]) -> list[_Laid]:
 
 
 def _joined(laid: list[_Laid], kind: type[And] | type[Or]) -> list[Piece]:
-    known: dict[tuple[int, ...], Predicate] = {}
+    joined: dict[tuple[int, ...], Predicate] = {}
     result: list[Piece] = []
     for low, high, parts in laid:
         if not parts:
             result.append((low, high, TRUE))
             continue
         key = tuple(map(id, parts))
-        if key not in known:
+        if key not in joined:
             flat: dict[int, Predicate] = {}
             for part in parts:
                 for child in part.children if isinstance(part, kind) else (part,):
                     flat[id(child)] = child
             children = tuple(flat.values())
-            known[key] = children[0] if len(children) == 1 else kind(children)
-        result.append((low, high, known[key]))
+            joined[key] = children[0] if len(children) == 1 else kind(children)
+        result.append((low, high, joined[key]))
     return result

@@ -96,14 +96,14 @@ class ScanPlan:
         index: whose entries the ranges are about; None: the partitions' own keys.
         by_indexes: of a union, the plans by indexes, one for each index.
         estimates: by which the way was chosen, where there was a choice.
-        found: keys of the rows that the indexes lead to, in order, if choosing has found them all.
+        row_keys: keys of the rows that the indexes lead to, in order, if choosing has found them all.
     """
 
     scans: tuple[KeyScan, ...]
     index: IndexOrder | None = None
     by_indexes: tuple[ScanPlan, ...] = ()
     estimates: tuple[Estimate, ...] = field(default=(), compare=False)
-    found: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
+    row_keys: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -123,7 +123,7 @@ class ScanPlan:
         """Whether the plan reads every key of the table, with or without a test."""
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
 
-    def scan_of(self, key: bytes) -> KeyScan | None:
+    def scan_containing(self, key: bytes) -> KeyScan | None:
         """Return the range of `scans` in which a key lies, whatever its residual says of the key; None if in none."""
         place = bisect_right(self.scans, key, key=lambda scan: scan.start)
         scan = self.scans[place - 1] if place else None
@@ -131,7 +131,7 @@ class ScanPlan:
 
     def reads_key(self, key: bytes) -> bool:
         """Return whether a key lies in one of the ranges of `scans`."""
-        return self.scan_of(key) is not None
+        return self.scan_containing(key) is not None
 
 
 EVERYTHING = ScanPlan((KeyScan("range", b"", None, None),))

@@ -53,7 +53,7 @@ def scan_text(scan: KeyScan, schema: KeySchema) -> str:
         schema: of the keys in it: of a range of an index, that of its entries.
 
     >>> from parquetry.types import parse_type
-    >>> schema = KeySchema.of([('day', parse_type('date')), ('region', parse_type('string'))])
+    >>> schema = KeySchema.from_columns([('day', parse_type('date')), ('region', parse_type('string'))])
     >>> start = schema.fields[0].encode(20513) + schema.fields[1].prefix('e')
     >>> scan_text(KeyScan('range', start, successor(start), None), schema)
     "scan day = 2026-03-01, region LIKE 'e%'"
@@ -93,8 +93,8 @@ def _within(fields: Sequence[KeyField], start: bytes, stop: bytes | None) -> lis
     if not start and stop is None:
         return []
     field, behind = fields[0], fields[1:]
-    first, from_first = _cut(field, start)
-    last, to_last = _cut(field, stop or b"")
+    first, from_first = _split_field(field, start)
+    last, to_last = _split_field(field, stop or b"")
     if not start and last == field.null and not field.descending:
         first = last
     if first and first == last:
@@ -120,7 +120,7 @@ def _within(fields: Sequence[KeyField], start: bytes, stop: bytes | None) -> lis
     return [any_of(pieces)]
 
 
-def _cut(field: KeyField, bound: bytes) -> tuple[bytes, bytes]:
+def _split_field(field: KeyField, bound: bytes) -> tuple[bytes, bytes]:
     """Cut a bound behind the field of a column; all of it is behind where no field is whole."""
     width = whole_field(field, bound)
     return bound[:width], bound[width:] if width else b""

@@ -15,8 +15,8 @@ from parquetry.key_schema import KeySchema
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -48,7 +48,7 @@ MAX_VALUE_BYTES = 1 << 16
 """Bytes of these values together."""
 MAX_COMPARISONS = 80
 """Comparisons in a condition. Each takes HBase 0.2 to 0.4 µs a row, and it takes some 15 µs to bring one here."""
-VALUES_A_COMPARISON = 8
+VALUES_PER_COMPARISON = 8
 """Values of an IN that cost as much as a comparison."""
 
 _FIELD_TURNED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -70,12 +70,12 @@ def field_condition(residual: Filter, schema: KeySchema) -> Condition | None:
 
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
-    >>> schema = KeySchema.of([('p', int_), ('q', int_)])
+    >>> schema = KeySchema.from_columns([('p', int_), ('q', int_)])
     >>> print(field_condition(Filter(Compare('>=', 'q', 5, int_)), schema))
     FieldCompare(position=1, op='>=', value=b'\\x01\\x80\\x00\\x00\\x05')
     """
-    found = _affordable(_Translation(schema).of(residual.node))
-    return None if found in (TRUE, FALSE) else found
+    condition = _affordable(_Translation(schema).translate(residual.node))
+    return None if condition in (TRUE, FALSE) else condition
 
 
 def scans_condition(scans: Sequence[KeyScan], schema: KeySchema) -> Condition | None:
@@ -102,14 +102,14 @@ class _Translation:
     def __init__(self, schema: KeySchema) -> None:
         self._schema = schema
 
-    def of(self, node: Predicate) -> Condition:
+    def translate(self, node: Predicate) -> Condition:
         """Translate a part of a filter; what has no words here is true."""
         match node:
             case And(children):
-                return all_of(map(self.of, children))
+                return all_of(map(self.translate, children))
             case Or(children):
-                return any_of(map(self.of, equalities_as_in(children)))
-            case Constant(truth):
+                return any_of(map(self.translate, equalities_as_in(children)))
+            case BooleanConstant(truth):
                 return TRUE if truth else FALSE
             case Compare(op, column, value):
                 return self._comparison(op, column, value)
@@ -180,13 +180,13 @@ class _Translation:
 
 def _affordable(condition: Condition) -> Condition:
     """Leave out what would be too many comparisons: the longest of what all must hold, or else everything."""
-    left = MAX_COMPARISONS
-    if _comparisons(condition) <= left:
+    budget = MAX_COMPARISONS
+    if _comparisons(condition) <= budget:
         return condition
     kept = []
     for child in sorted(condition.children, key=_comparisons) if isinstance(condition, AllOf) else ():
-        left -= _comparisons(child)
-        if left < 0:
+        budget -= _comparisons(child)
+        if budget < 0:
             break
         kept.append(child)
     return all_of(kept)
@@ -197,5 +197,5 @@ def _comparisons(condition: Condition) -> int:
         case AllOf(children) | AnyOf(children):
             return sum(map(_comparisons, children))
         case FieldIn(_, values):
-            return 1 + len(values) // VALUES_A_COMPARISON
+            return 1 + len(values) // VALUES_PER_COMPARISON
     return 1

@@ -62,7 +62,7 @@ class TextField:
         plain = all("_" not in run if wild else min(run) > "\x02" for wild, run in runs)
         if not plain or _laborious(runs):
             return not_null
-        return all_of((not_null, FieldMatches(self.position, self._expression(runs), found=False)))
+        return all_of((not_null, FieldMatches(self.position, self._expression(runs), matches=False)))
 
     def _fits(self, text: str) -> bool:
         return self.field.type.name != "char" or len(text) == self.field.type.length  # LIKE sees the padding

@@ -1,6 +1,6 @@
 """Unions: the branches of an OR that the key's order serves are read by keys, the others by indexes.
 
-The condition is cut along the first column of the key (`generate.Cut`). Take the key (day, store, item) with indexes on
+The condition is cut along the first column of the key (`generate.SplitCondition`). Take the key (day, store, item) with indexes on
 `store` and on `item`, and
 
     day = 77 OR store = 'zz' OR day > 90 AND item = 5
@@ -28,7 +28,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import TRUE, And, Or, Predicate
 from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
 from parquetry.scan.cutter import Cutter
-from parquetry.scan.generate import Cut, plan_scan
+from parquetry.scan.generate import SplitCondition, plan_scan
 from parquetry.scan.marker import END
 from parquetry.scan.overlay import Piece, contiguous
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
@@ -63,7 +63,7 @@ def unions(filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> 
     if not indexes or not _has_or(filter.node):
         return
     pieces = _Pieces(filter, schema, indexes)
-    if len({id(rest) for _, _, rest in pieces.cut.pieces}) > MAX_CONDITIONS:
+    if len({id(rest) for _, _, rest in pieces.split.pieces}) > MAX_CONDITIONS:
         return
     eager = pieces.plan(careful=False)
     careful = pieces.plan(careful=True)
@@ -89,7 +89,7 @@ class _Pieces:
     """The pieces of a condition, and how indexes serve each."""
 
     def __init__(self, filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> None:
-        self.cut = Cut(filter, schema)
+        self.split = SplitCondition(filter, schema)
         self._schema = schema
         self._cutters = [(index, Cutter(schema.reordered(index.order), filter.node)) for index in indexes]
         self._covers: dict[int, _Cover | None] = {}
@@ -98,7 +98,7 @@ class _Pieces:
         """Return a union; None if keys alone, or one index alone, read all pieces."""
         by_keys: list[Piece] = []
         by_index: dict[IndexOrder, list[Predicate]] = {}
-        for piece in self.cut.pieces:
+        for piece in self.split.pieces:
             cover = self._cover_of(piece, careful)
             if cover is None:
                 by_keys.append(piece)
@@ -108,16 +108,16 @@ class _Pieces:
         if len(by_index) + bool(by_keys) < 2 or not by_index:
             return None
         parts = [
-            plan_by_index(Filter(_both(self.cut.node, disjoin(branches))), self._schema, index)
+            plan_by_index(Filter(_both(self.split.node, disjoin(branches))), self._schema, index)
             for index, branches in by_index.items()
         ]
         if any(part.whole for part in parts):
             return None
-        return ScanPlan(self.cut.scans(by_keys), by_indexes=tuple(part for part in parts if part.scans))
+        return ScanPlan(self.split.scans(by_keys), by_indexes=tuple(part for part in parts if part.scans))
 
     def _cover_of(self, piece: Piece, careful: bool) -> _Cover | None:
         rest = piece[2]
-        if rest == TRUE or (careful and self.cut.is_point(piece)):
+        if rest == TRUE or (careful and self.split.is_point(piece)):
             return None
         if id(rest) not in self._covers:
             self._covers[id(rest)] = self._cover(rest)
@@ -126,33 +126,33 @@ class _Pieces:
 
     def _cover(self, node: Predicate) -> _Cover | None:
         """Return how indexes serve a condition, if they do; as selective as can be."""
-        found: _Cover | None = None
+        best: _Cover | None = None
         for index, cutter in self._cutters:
-            cover = _by(index, cutter, node)
-            if cover is not None and (found is None or (cover.selective and not found.selective)):
-                found = cover
-        if found is not None and found.selective:
-            return found
+            cover = _cover_by_index(index, cutter, node)
+            if cover is not None and (best is None or (cover.selective and not best.selective)):
+                best = cover
+        if best is not None and best.selective:
+            return best
         match node:
             case Or(children):
                 covers = [self._cover(child) for child in children]
-                known = [cover for cover in covers if cover is not None]
-                if len(known) == len(covers):
+                served = [cover for cover in covers if cover is not None]
+                if len(served) == len(covers):
                     united = _Cover(
-                        tuple(branch for cover in known for branch in cover.branches),
-                        all(cover.selective for cover in known),
+                        tuple(branch for cover in served for branch in cover.branches),
+                        all(cover.selective for cover in served),
                     )
-                    if found is None or united.selective:
+                    if best is None or united.selective:
                         return united
             case And(children):
                 for child in children:
                     part = self._cover(child) if isinstance(child, Or) else None
-                    if part is not None and (found is None or part.selective):
+                    if part is not None and (best is None or part.selective):
                         return part
-        return found
+        return best
 
 
-def _by(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
+def _cover_by_index(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
     """Return how one index serves a condition; None if its first column is not bound by it."""
     space = cutter.spaces[0]
     if space.field.name not in cutter.columns(node) or cutter.exhausted:
@@ -166,12 +166,12 @@ def _by(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
 def _both(node: Predicate, branch: Predicate) -> Predicate:
     """Join a condition and a branch of it with AND, without the ORs of the condition that the branch implies."""
     alternatives = branch.children if isinstance(branch, Or) else (branch,)
-    asked = [
+    parts = [
         part
         for part in conjuncts(node)
         if not (isinstance(part, Or) and all(each in part.children for each in alternatives))
     ]
-    return conjoin((*asked, branch))
+    return conjoin((*parts, branch))
 
 
 def _has_or(node: Predicate) -> bool:

@@ -23,7 +23,7 @@ from parquetry.errors import BridgeError
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
-_SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def jar() -> Path:
@@ -107,7 +107,7 @@ def compile_to(target: Path) -> None:
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
         given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources().values(), info])]
-        command = [java(), *_SHORT_LIVED, "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
+        command = [java(), *_SHORT_LIVED_JVM, "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
         )

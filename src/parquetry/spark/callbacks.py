@@ -19,9 +19,9 @@ from pyspark.java_gateway import ensure_callback_server_started
 
 from parquetry.planner import statements
 from parquetry.planner.protocol.terms import terms
-from parquetry.spark.gateway import Door
+from parquetry.spark.gateway import PlannerGateway
 
-_BYTES = 32
+_TOKEN_BYTES = 32
 """Of a token, and of the planner's name: as many as PySpark's own token has."""
 
 
@@ -33,12 +33,14 @@ def install(gateway: Any, bridge: Any) -> None:
         bridge: the object `Bridge` in that JVM.
     """
     parameters = gateway.callback_server_parameters
-    token = parameters.auth_token or gateway.gateway_parameters.auth_token or secrets.token_urlsafe(_BYTES)
+    token = (
+        parameters.auth_token or gateway.gateway_parameters.auth_token or secrets.token_urlsafe(_TOKEN_BYTES)
+    )
     parameters.auth_token = token
     ensure_callback_server_started(gateway)
     server = gateway._callback_server
     server.callback_server_parameters.auth_token = token  # whoever has started it may have given it others
-    name = gateway.gateway_property.pool.put(Door(), force_id=secrets.token_urlsafe(_BYTES))
+    name = gateway.gateway_property.pool.put(PlannerGateway(), force_id=secrets.token_urlsafe(_TOKEN_BYTES))
     bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
     bridge.agree(terms())
-    bridge.install(name, list(statements.WORDS))
+    bridge.install(name, list(statements.STATEMENT_WORDS))

@@ -19,14 +19,14 @@ from parquetry.locations.uri import join_location
 from parquetry.maintenance.compaction.compact import Rewrite
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.scans.file_subset import OPTION, chosen_files
-from parquetry.planner.writes.destinations import own_of
+from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION, chosen_files
+from parquetry.planner.writes.destinations import own_destinations
 from parquetry.progress import Progress
 from parquetry.spark.write.committed_files import Uncommitted, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, write_files
 
-_ROOM = 1.3
+_FILE_SIZE_MARGIN = 1.3
 
 
 def compact(
@@ -51,22 +51,26 @@ def compact(
     """
     require_writable(snapshot.metadata.location, table)
     settings = settle(session=session, properties=snapshot.metadata.properties)
-    arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=True)
+    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
     together = max(rewrite.bytes for rewrite in rewrites)
     arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
     if any(each.arrangement.buckets is not None for each in rewrites):
         # that what is to be one file becomes one, although the writer can but guess how large it will be
-        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _ROOM))
+        arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     progress("Writing files", 0, None)
     with chosen_files(paths) as token:
-        reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version)).option(OPTION, token)
+        reader = (
+            SparkSession.active()
+            .read.option("versionAsOf", str(snapshot.version))
+            .option(CHOSEN_FILES_OPTION, token)
+        )
         files, slots = write_files(
             snapshot,
             reader.table(table),
             arrangement,
             file_options(snapshot, settings),
-            own_of({each.partition.key: each.arrangement for each in rewrites}),
+            own_destinations({each.partition.key: each.arrangement for each in rewrites}),
             lambda _keys: {each.partition.key: each.kept for each in rewrites},
         )
     uncommitted = Uncommitted(files, snapshot)

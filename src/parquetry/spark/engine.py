@@ -18,26 +18,26 @@ from parquetry.config.precedence import settle
 from parquetry.config.setting import SESSION_PREFIX
 from parquetry.data_files.footer_reader import ArrowFooters
 from parquetry.data_files.footer_statistics import Look, from_bridge
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.data_files.spark_readable import mixed_columns, unknown_columns
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout.heavy_values import Counted
-from parquetry.layout.schema_json import columns_of
+from parquetry.layout.schema_json import columns_from_fields
 from parquetry.locations.uri import join_location
 from parquetry.maintenance.compaction.compact import Rewrite
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.engine import Failure
-from parquetry.planner.scans.file_subset import OPTION, chosen_files
+from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
 from parquetry.spark.compaction import compact
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.write.heavy_hitters import counted
 
 _LOG = logging.getLogger("parquetry")
-_THREADS = 8
-_MOST_TOLD = 5
-_BATCH = 256
+_FOOTER_THREADS = 8
+_MAX_REPORTED_FILES = 5
+_FILES_PER_CALL = 256
 
 
 class SparkEngine:
@@ -56,17 +56,19 @@ class SparkEngine:
         paths: Sequence[str],
         broken: dict[str, str] | None = None,
         look: Look | None = None,
-    ) -> list[DataFile]:
+    ) -> list[FileRecord]:
         """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, broken, look)
         spark = SparkSession.active()
         door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
-        files: list[DataFile] = []
-        for start in range(0, len(paths), _BATCH):
-            batch = paths[start : start + _BATCH]
+        files: list[FileRecord] = []
+        for start in range(0, len(paths), _FILES_PER_CALL):
+            batch = paths[start : start + _FILES_PER_CALL]
             answers = json.loads(
-                door.read(spark._jsparkSession, [join_location(location, path) for path in batch], _THREADS)
+                door.read(
+                    spark._jsparkSession, [join_location(location, path) for path in batch], _FOOTER_THREADS
+                )
             )
             for path, answer in zip(batch, answers, strict=True):
                 if "error" in answer:
@@ -87,9 +89,9 @@ class SparkEngine:
         try:
             frame = SparkSession.active().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
-            if file_format == "parquet" and (told := unknown_columns(location)):
+            if file_format == "parquet" and (hint := unknown_columns(location)):
                 raise WarehouseError(
-                    f"The columns cannot be read from LOCATION {location}: {told}; or name the other columns."
+                    f"The columns cannot be read from LOCATION {location}: {hint}; or name the other columns."
                 ) from None
             raise WarehouseError(
                 f"The columns cannot be read from LOCATION {location}: {_reason(error)}; name the columns, or a "
@@ -97,10 +99,10 @@ class SparkEngine:
             ) from None
         relation = frame._jdf.queryExecution().analyzed().relation()
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
-        if file_format == "parquet" and (mixed := mixed_columns(location, columns_of(fields))):
+        if file_format == "parquet" and (mixed := mixed_columns(location, columns_from_fields(fields))):
             _LOG.warning(
                 "The columns of LOCATION %s were read from one of its files, and others differ: %s.",
-                location, "; ".join(mixed[:_MOST_TOLD]),
+                location, "; ".join(mixed[:_MAX_REPORTED_FILES]),
             )  # fmt: skip
         return fields, tuple(relation.partitionSchema().fieldNames())
 
@@ -125,7 +127,7 @@ class SparkEngine:
         table: str,
         snapshot: TableSnapshot,
         where: str | None,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         share: float,
         files: Sequence[str] | None = None,
     ) -> list[Counted]:
@@ -134,7 +136,7 @@ class SparkEngine:
         metadata = snapshot.metadata
         with ExitStack() as reads:
             if files is not None:
-                reader = reader.option(OPTION, reads.enter_context(chosen_files(iter(files))))
+                reader = reader.option(CHOSEN_FILES_OPTION, reads.enter_context(chosen_files(iter(files))))
             rows = reader.table(table)
             return counted(
                 rows if where is None else rows.where(where),

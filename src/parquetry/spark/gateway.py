@@ -11,7 +11,7 @@ from parquetry.spark.engine import SparkEngine
 from parquetry.spark.write import insert, rewrite_rows
 
 
-class Door:
+class PlannerGateway:
     """Answers for all catalogs of all sessions of one JVM; may be called by several threads."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Door:
 
     def write(self, question: str, data: Any) -> str:
         """Write the rows of a JVM DataFrame into a table."""
-        return self._planner.answered(question, lambda lake, asked: _written(lake, asked, data))
+        return self._planner.answered(question, lambda lake, asked: _write_answer(lake, asked, data))
 
     class Java:
         """What Py4J looks for."""
@@ -31,7 +31,7 @@ class Door:
         implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.protocol.Planner"]
 
 
-def _written(lake: Lake, question: questions.Question, data: Any) -> answers.Written:
+def _write_answer(lake: Lake, question: questions.Question, data: Any) -> answers.WriteSummary:
     if isinstance(question, questions.RewriteRows):
         return rewrite_rows.rewrite(lake, question, data)
     assert isinstance(question, questions.Write)

@@ -16,7 +16,7 @@ from parquetry.maintenance.hive_record import HivePartition, HiveTable
 from parquetry.maintenance.publish import OWNED_BY
 from parquetry.progress import Progress
 
-_BATCH = 500
+_PARTITIONS_PER_CALL = 500
 
 
 class SparkHive:
@@ -50,7 +50,7 @@ class SparkHive:
         done = 0
         for batch, known in ((new, False), (old, True)):
             rest = iter(batch)
-            while some := list(islice(rest, _BATCH)):
+            while some := list(islice(rest, _PARTITIONS_PER_CALL)):
                 self._call("putPartitions", _json(table), _json(some), known)
                 done += len(some)
                 progress("Telling Hive of partitions", done, len(given))

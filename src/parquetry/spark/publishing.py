@@ -14,7 +14,7 @@ from parquetry.errors import ConfigurationError
 from parquetry.spark.session import configure
 from parquetry.warehouse import Warehouse
 
-_NAMES_A_METASTORE = ("hive.metastore.uris", "javax.jdo.option.ConnectionURL")
+_METASTORE_SETTINGS = ("hive.metastore.uris", "javax.jdo.option.ConnectionURL")
 """Settings of Hive, one of which says where its metastore is; without any, Hive makes one in the working directory."""
 
 
@@ -58,7 +58,7 @@ def _require_metastore(spark: SparkSession) -> None:
         ConfigurationError: none is.
     """
     conf = spark._jsparkSession.sessionState().newHadoopConf()
-    if not any(conf.get(name) for name in _NAMES_A_METASTORE):
+    if not any(conf.get(name) for name in _METASTORE_SETTINGS):
         raise ConfigurationError(
             "No Hive metastore is named, and Hive would make a new one in the working directory: give "
             "--conf spark.hadoop.hive.metastore.uris=thrift://host:9083, or a hive-site.xml in SPARK_CONF_DIR."

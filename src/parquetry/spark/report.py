@@ -10,12 +10,12 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import NotBy, ScanReport
-from parquetry.prune.report.shuffle_reasons import SETTINGS, JoinFacts, judge
-from parquetry.prune.runtime.outcomes import Told, reports
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport
+from parquetry.prune.report.shuffle_reasons import SETTINGS, JoinFacts, explain_joins
+from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
 from parquetry.spark.session import attach
 
-_UNTRANSLATED = "Spark does not hand this condition to a data source"
+_UNTRANSLATED_REASON = "Spark does not hand this condition to a data source"
 
 
 def explain(query: DataFrame | str) -> Report:
@@ -64,12 +64,16 @@ def _report(answer: str) -> Report:
     scans = []
     for each in found["scans"]:
         scan = ScanReport.from_dict(each["report"])
-        notes = tuple(NotBy(_bare(text), _UNTRANSLATED) for text in each["untranslated"])
-        told = (s if s.of_bytes else msgspec.structs.replace(s, not_by=s.not_by + notes) for s in scan.steps)
-        scans.append(msgspec.structs.replace(scan, steps=tuple(told)))
+        notes = tuple(
+            IneffectiveCondition(_bare(text), _UNTRANSLATED_REASON) for text in each["untranslated"]
+        )
+        steps = (
+            s if s.counts_bytes else msgspec.structs.replace(s, not_by=s.not_by + notes) for s in scan.steps
+        )
+        scans.append(msgspec.structs.replace(scan, steps=tuple(steps)))
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
-    values = reports(msgspec.convert(found["values"], tuple[Told, ...]))
-    return Report(tuple(scans), judge(joins, found["settings"]), values)
+    values = reports(msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))
+    return Report(tuple(scans), explain_joins(joins, found["settings"]), values)
 
 
 def _bare(text: str) -> str:

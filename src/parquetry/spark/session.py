@@ -23,12 +23,14 @@ from parquetry.locations.uri import take_apart
 from parquetry.spark import bridge_jar
 from parquetry.spark.callbacks import install
 
-PACKAGE = "org.apache.spark.sql.parquetry"
-CATALOG_CLASS = f"{PACKAGE}.ParquetryCatalog"
-EXTENSIONS_CLASS = f"{PACKAGE}.ParquetryExtensions"
-_ATTACHING = threading.Lock()
-_OF_SPARK = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
-_CONNECT = "Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one."
+BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
+CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"
+EXTENSIONS_CLASS = f"{BRIDGE_PACKAGE}.ParquetryExtensions"
+_ATTACH_LOCK = threading.Lock()
+_SPARK_DEFAULTS = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
+_CONNECT_REFUSAL = (
+    "Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one."
+)
 
 
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
@@ -59,7 +61,7 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         prefix: CATALOG_CLASS,
         f"{prefix}.warehouse": location if take_apart(location).scheme else str(Path(location).absolute()),
         **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
-        **_OF_SPARK,
+        **_SPARK_DEFAULTS,
     }
 
 
@@ -89,12 +91,12 @@ def configure(
         BridgeError: there is no bridge for the installed PySpark.
     """
     if builder._options.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
-        raise BridgeError(_CONNECT)
+        raise BridgeError(_CONNECT_REFUSAL)
     for key, value in settings(catalog, warehouse, **options).items():
         if key in ("spark.jars", "spark.sql.extensions"):
-            held = [part for part in _held(builder, key).split(",") if part]
+            held = [part for part in _builder_setting(builder, key).split(",") if part]
             value = ",".join([*held, *([] if value in held else [value])])
-        elif key in _OF_SPARK and (_held(builder, key) or _is_set(key)):
+        elif key in _SPARK_DEFAULTS and (_builder_setting(builder, key) or _is_set(key)):
             continue
         builder.config(key, value)
     if not getattr(builder, "_parquetry", False):
@@ -124,9 +126,9 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     context = getattr(spark, "_sc", None)
     if context is None:
-        raise BridgeError(_CONNECT)
+        raise BridgeError(_CONNECT_REFUSAL)
     jvm = context._jvm
-    door = getattr(jvm, PACKAGE).protocol.Bridge
+    door = getattr(jvm, BRIDGE_PACKAGE).protocol.Bridge
     try:
         version = door.version()
     except TypeError:  # py4j holds an unknown class for a package
@@ -145,10 +147,10 @@ def attach(spark: SparkSession) -> SparkSession:
             "This session was made without Parquetry's extensions, and a running one cannot take them: stop it "
             f"(spark.stop()) and make it with parquetry.configure, or with spark.sql.extensions={EXTENSIONS_CLASS}."
         )
-    with _ATTACHING:
+    with _ATTACH_LOCK:
         if not door.installed():
             install(context._gateway, door)
-            getattr(jvm, PACKAGE).protocol.Settings.register(
+            getattr(jvm, BRIDGE_PACKAGE).protocol.Settings.register(
                 {
                     f"{SESSION_PREFIX}{each.name}": each.text
                     for each in TABLE_SETTINGS
@@ -174,7 +176,7 @@ def _check_settings(builder: SparkSession.Builder) -> None:
         raise ConfigurationError(f"{reason}; give the builder another value, or none.") from None
 
 
-def _held(builder: SparkSession.Builder, key: str) -> str:
+def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
     """Return what a setting holds already: in the builder, in a running JVM, or in Spark's defaults file."""
     in_builder = builder._options.get(key)
     if in_builder is not None:

@@ -11,7 +11,7 @@ from parquetry.errors import ClauseError, FilterError
 from parquetry.sqltext.tokens import END_OF_TEXT, Token, is_name, tokenise
 
 
-class Cursor:
+class TokenCursor:
     """A place in a text.
 
     Args:
@@ -25,7 +25,7 @@ class Cursor:
     Raises:
         ClauseError: a quote or a comment is not closed.
 
-    >>> cursor = Cursor("Stored /* how? */ AS `directories`")
+    >>> cursor = TokenCursor("Stored /* how? */ AS `directories`")
     >>> cursor.take("stored", "as"), cursor.take("directories"), cursor.next.text
     (True, False, 'directories')
     """

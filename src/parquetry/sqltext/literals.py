@@ -9,14 +9,14 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from parquetry.errors import SkewedValueError
-from parquetry.sqltext.cursor import Cursor
+from parquetry.sqltext.cursor import TokenCursor
 from parquetry.sqltext.tokens import TIME_TYPES
 
 Kind = Literal["null", "number", "text", "boolean", "date", "timestamp", "timestamp_ntz", "binary"]
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class LiteralConstant:
     """A constant.
 
     Attributes:
@@ -30,10 +30,10 @@ class Constant:
     start: int
 
 
-def read_constant(cursor: Cursor) -> Constant | None:
+def read_constant(cursor: TokenCursor) -> LiteralConstant | None:
     """Take the constant that is next; None, and nothing is taken, if something else is.
 
-    >>> [read_constant(Cursor(text)).text for text in ("-1.5e3", "'it''s' ' me'", "DATE '2026-01-01'", "x'00ff'")]
+    >>> [read_constant(TokenCursor(text)).text for text in ("-1.5e3", "'it''s' ' me'", "DATE '2026-01-01'", "x'00ff'")]
     ['-1.5e3', "it's me", '2026-01-01', '00ff']
     """
     token, start = cursor.next, cursor.next.start
@@ -41,26 +41,26 @@ def read_constant(cursor: Cursor) -> Constant | None:
         if cursor.tokens[cursor.at + 1].kind != "NUMBER":
             return None
         cursor.advance()
-        return Constant("number", ("-" if token.word == "-" else "") + cursor.advance().text, start)
+        return LiteralConstant("number", ("-" if token.word == "-" else "") + cursor.advance().text, start)
     if token.quoted:
-        return Constant("text", _text(cursor), start)
+        return LiteralConstant("text", _text(cursor), start)
     if token.kind == "NUMBER":
-        return Constant("number", cursor.advance().text, start)
+        return LiteralConstant("number", cursor.advance().text, start)
     if token.kind == "HEX_STRING" and cursor.text[start] in "xX":
-        return Constant("binary", cursor.advance().text, start)
+        return LiteralConstant("binary", cursor.advance().text, start)
     if token.word == "null":
         cursor.advance()
-        return Constant("null", "", start)
+        return LiteralConstant("null", "", start)
     if token.word in ("true", "false"):
         cursor.advance()
-        return Constant("boolean", token.word, start)
+        return LiteralConstant("boolean", token.word, start)
     if token.word in TIME_TYPES and cursor.tokens[cursor.at + 1].quoted:
         cursor.advance()
-        return Constant(TIME_TYPES[token.word], _text(cursor), start)
+        return LiteralConstant(TIME_TYPES[token.word], _text(cursor), start)
     return None
 
 
-def constants(value: Any) -> tuple[Constant, ...]:
+def constants(value: Any) -> tuple[LiteralConstant, ...]:
     """Return a value of Python's, or a tuple or list of several, as constants.
 
     Raises:
@@ -72,32 +72,32 @@ def constants(value: Any) -> tuple[Constant, ...]:
     return tuple(map(_constant, value if isinstance(value, tuple | list) else (value,)))
 
 
-def _constant(value: Any) -> Constant:
+def _constant(value: Any) -> LiteralConstant:
     match value:
         case None:
-            return Constant("null", "", 0)
+            return LiteralConstant("null", "", 0)
         case bool():
-            return Constant("boolean", str(value).lower(), 0)
+            return LiteralConstant("boolean", str(value).lower(), 0)
         case int() | Decimal():
-            return Constant("number", str(value), 0)
+            return LiteralConstant("number", str(value), 0)
         case float() if math.isfinite(value):
-            return Constant("number", repr(value), 0)
+            return LiteralConstant("number", repr(value), 0)
         case str() | float():
-            return Constant("text", str(value), 0)
+            return LiteralConstant("text", str(value), 0)
         case bytes():
-            return Constant("binary", value.hex(), 0)
+            return LiteralConstant("binary", value.hex(), 0)
         case datetime():
             kind: Kind = "timestamp_ntz" if value.tzinfo is None else "timestamp"
-            return Constant(kind, value.isoformat(sep=" "), 0)
+            return LiteralConstant(kind, value.isoformat(sep=" "), 0)
         case date():
-            return Constant("date", value.isoformat(), 0)
+            return LiteralConstant("date", value.isoformat(), 0)
     raise SkewedValueError(
         f"{value!r} of type {type(value).__name__} can be no skewed value: give a number, a text, None, a boolean, bytes, "
         "a date or a datetime."
     )
 
 
-def _text(cursor: Cursor) -> str:
+def _text(cursor: TokenCursor) -> str:
     """Take texts that follow one another, which are one to Spark."""
     parts = [cursor.advance().text]
     while cursor.next.quoted:

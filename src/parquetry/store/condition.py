@@ -52,12 +52,12 @@ class FieldMatches:
     Attributes:
         position: of the field, from 0.
         expression: on bytes; in words that Python and Java understand alike, and ASCII only.
-        found: otherwise the condition is that it is not.
+        matches: whether it has to be found; otherwise it must not be.
     """
 
     position: int
     expression: str
-    found: bool = True
+    matches: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def holds(condition: Condition, fields: Sequence[bytes]) -> bool:
             return position >= len(fields) or _COMPARISONS[op](fields[position], value)
         case FieldIn(position, values, within):
             return position >= len(fields) or (fields[position] in values) is within
-        case FieldMatches(position, expression, found):
+        case FieldMatches(position, expression, expected):
             if position >= len(fields):
                 return True
-            return (re.search(expression.encode("ascii"), fields[position]) is not None) is found
+            return (re.search(expression.encode("ascii"), fields[position]) is not None) is expected
     assert_never(condition)

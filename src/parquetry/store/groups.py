@@ -35,7 +35,7 @@ class Groups:
         without: marks of rows that are not wanted all the same.
         rows: of a group, as far as the caller can tell without reading: where there are many, a store to which
             seeks are dear begins with a small request.
-        known: keys of rows that are there and may be wanted, in order, of some groups one each: whatever is behind them
+        known_keys: keys of rows that are there and may be wanted, in order, of some groups one each: whatever is behind them
             in their groups is not. A store to which seeks are dear passes over that.
     """
 
@@ -43,7 +43,7 @@ class Groups:
     first: bytes
     without: frozenset[bytes] = frozenset()
     rows: int = 1
-    known: Sequence[bytes] = ()
+    known_keys: Sequence[bytes] = ()
 
     def wants(self, key: bytes) -> bool:
         """Return whether a row is wanted, unless one before it in its group is."""
@@ -65,7 +65,7 @@ class Groups:
         alone, and what lies behind the last `b`. So rows of groups that are not known are not missed, nor any that are
         wanted rather than those that are known.
 
-        >>> Groups(1, b"5", frozenset(b"6"), known=[b"b5"]).passing_over([(b"a", b"d")])
+        >>> Groups(1, b"5", frozenset(b"6"), known_keys=[b"b5"]).passing_over([(b"a", b"d")])
         [(b'a', b'b'), (b'b5', b'b5\\x00'), (b'b\\xff\\x00', b'd')]
 
         Args:
@@ -73,16 +73,16 @@ class Groups:
         """
         kept: list[Range] = []
         for start, stop in ranges:
-            place = max(0, bisect_left(self.known, start) - 1)  # the one before may reach into the range
-            while place < len(self.known) and (stop is None or self.known[place] < stop):
-                known = self.known[place]
+            place = max(0, bisect_left(self.known_keys, start) - 1)  # the one before may reach into the range
+            while place < len(self.known_keys) and (stop is None or self.known_keys[place] < stop):
+                key = self.known_keys[place]
                 place += 1
-                group = known[: -self.width]
+                group = key[: -self.width]
                 if start < group:
                     kept.append((start, group))
-                if start <= known:
-                    kept.append((max(start, group + self.first), known + b"\0"))
-                start = max(start, self.end(known))
+                if start <= key:
+                    kept.append((max(start, group + self.first), key + b"\0"))
+                start = max(start, self.end(key))
             if stop is None or start < stop:
                 kept.append((start, stop))
         return kept
@@ -102,7 +102,7 @@ class Groups:
         return max(last + b"\0", last[: -self.width] + self.first)
 
 
-class Page(NamedTuple):
+class RowPage(NamedTuple):
     """Some rows that were read together.
 
     Attributes:
@@ -114,15 +114,15 @@ class Page(NamedTuple):
     last: bytes | None
 
 
-ReadPage = Callable[[bytes, int], Page]
+ReadPage = Callable[[bytes, int], RowPage]
 """Reads so many rows from a key on."""
 
-SMALL_PAGE = 2
+MIN_PAGE_ROWS = 2
 """Rows: enough to see whether the first group has several."""
-_MOST = 512
+_MAX_GROUPS_PER_PAGE = 512
 """Groups to skip through, at most, before it is tried again whether skipping pays."""
-_GROWTH = 8
-_SAMPLES = 32
+_PAGE_GROWTH_FACTOR = 8
+_SAMPLED_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class PageReader:
     skipping: ReadPage
     page_size: Callable[[list[Row]], int]
     pays: Callable[[list[Row], int], bool] | None = None
-    size: int = SMALL_PAGE
+    size: int = MIN_PAGE_ROWS
     several: int = 16
 
 
@@ -165,27 +165,27 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
     """
     size, fewest = reader.size, reader.several
     skipped = 0
-    left = limit
-    while left is None or left > 0:
-        count = size if left is None else min(size, left)
+    remaining = limit
+    while remaining is None or remaining > 0:
+        count = size if remaining is None else min(size, remaining)
         rows, last = reader.plain(start, count)
         yield from rows
         if last is None:
             return
-        left = None if left is None else left - len(rows)
+        remaining = None if remaining is None else remaining - len(rows)
         start = groups.after(rows, last)
         if not (crowded(groups, rows) if reader.pays is None else reader.pays(rows, skipped)):
-            if size > SMALL_PAGE:
+            if size > MIN_PAGE_ROWS:
                 fewest = reader.several
-            size = max(SMALL_PAGE, min(size * _GROWTH, reader.page_size(rows)))
+            size = max(MIN_PAGE_ROWS, min(size * _PAGE_GROWTH_FACTOR, reader.page_size(rows)))
             continue
-        size = SMALL_PAGE
-        if left is not None and left <= 0:
+        size = MIN_PAGE_ROWS
+        if remaining is not None and remaining <= 0:
             return
-        rows, last = reader.skipping(start, fewest if left is None else min(fewest, left))
+        rows, last = reader.skipping(start, fewest if remaining is None else min(fewest, remaining))
         unwanted = next((place for place, row in enumerate(rows) if not groups.wants(row[0])), None)
         if unwanted is None:
-            fewest = min(fewest * 2, _MOST)
+            fewest = min(fewest * 2, _MAX_GROUPS_PER_PAGE)
         else:  # the row wanted may be behind it in its group
             rows, fewest = rows[: unwanted + 1], 1
             last = rows[-1][0]
@@ -193,7 +193,7 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
         if last is None:
             return
         skipped += len(rows)
-        left = None if left is None else left - len(rows)
+        remaining = None if remaining is None else remaining - len(rows)
         start = groups.after(rows, last)
 
 
@@ -212,28 +212,28 @@ def first_row(groups: Groups, start: bytes, plain: ReadPage) -> Iterator[Row]:
         if last is None or any(groups.wants(key) for key, _ in rows):
             return
         start = groups.after(rows, last)
-        size = min(size * _GROWTH, _MOST)
+        size = min(size * _PAGE_GROWTH_FACTOR, _MAX_GROUPS_PER_PAGE)
 
 
 def one_by_one(groups: Groups, plain: ReadPage) -> ReadPage:
     """Return what reads the first rows of groups by a request for each."""
 
-    def skipping(start: bytes, count: int) -> Page:
+    def skipping(start: bytes, count: int) -> RowPage:
         rows: list[Row] = []
         last: bytes | None = start
         while last is not None and len(rows) < count:
-            found, last = plain(start, 1)
-            rows += found
-            if last is None or (found and not groups.wants(found[0][0])):
+            page_rows, last = plain(start, 1)
+            rows += page_rows
+            if last is None or (page_rows and not groups.wants(page_rows[0][0])):
                 break
-            start = groups.after(found, last)
-        return Page(rows, last)
+            start = groups.after(page_rows, last)
+        return RowPage(rows, last)
 
     return skipping
 
 
 def crowded(groups: Groups, rows: Sequence[Row]) -> bool:
     """Return whether a quarter of the rows are of the group of the row before, as a sample shows."""
-    step = max(1, (len(rows) - 1) // _SAMPLES)
+    step = max(1, (len(rows) - 1) // _SAMPLED_ROWS)
     places = range(len(rows) - 1, 0, -step)
     return 4 * sum(groups.alike(rows[place][0], rows[place - 1][0]) for place in places) > len(places)

@@ -9,9 +9,9 @@ from itertools import chain, islice
 
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition, holds
-from parquetry.store.groups import Groups, Page, PageReader, first_row, first_rows, one_by_one
+from parquetry.store.groups import Groups, PageReader, RowPage, first_row, first_rows, one_by_one
 
-BATCH = 1000
+ROWS_PER_BATCH = 1000
 
 
 class MemoryStore:
@@ -37,15 +37,15 @@ class MemoryStore:
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows with start <= key < stop in key order, or in reverse order."""
-        left = limit
-        while left is None or left > 0:
-            size = BATCH if left is None else min(BATCH, left)
+        remaining = limit
+        while remaining is None or remaining > 0:
+            size = ROWS_PER_BATCH if remaining is None else min(ROWS_PER_BATCH, remaining)
             batch = self._batch(start, stop, size, reverse)
             yield from batch
             if len(batch) < size:
                 return
-            if left is not None:
-                left -= len(batch)
+            if remaining is not None:
+                remaining -= len(batch)
             if reverse:
                 stop = batch[-1][0]
             else:
@@ -73,18 +73,18 @@ class MemoryStore:
         """Yield the rows of disjoint ranges, which are given in key order, as far as they satisfy a condition."""
         if groups is not None:
             single = each is not None
-            left_in = groups.passing_over(ranges)
-            scans = (self._first_rows(start, stop, where, groups, single) for start, stop in left_in)
+            wanted = groups.passing_over(ranges)
+            scans = (self._first_rows(start, stop, where, groups, single) for start, stop in wanted)
             yield from islice(chain.from_iterable(scans), limit)
             return
-        left = limit
+        remaining = limit
         for start, stop in ranges:
-            size = each if left is None or (each is not None and each < left) else left
+            size = each if remaining is None or (each is not None and each < remaining) else remaining
             for row in self._matching(start, stop, size, where):
                 yield row
-                if left is not None:
-                    left -= 1
-            if left == 0:
+                if remaining is not None:
+                    remaining -= 1
+            if remaining == 0:
                 return
 
     def _matching(
@@ -98,23 +98,23 @@ class MemoryStore:
     def _first_rows(
         self, start: bytes, stop: bytes | None, where: Condition | None, groups: Groups, single: bool
     ) -> Iterator[tuple[bytes, bytes]]:
-        def plain(start: bytes, count: int) -> Page:
+        def plain(start: bytes, count: int) -> RowPage:
             rows = list(self._matching(start, stop, count, where))
-            return Page(rows, rows[-1][0] if len(rows) == count else None)
+            return RowPage(rows, rows[-1][0] if len(rows) == count else None)
 
         if single:
             return first_row(groups, start, plain)
-        reader = PageReader(plain, one_by_one(groups, plain), lambda _: BATCH)
+        reader = PageReader(plain, one_by_one(groups, plain), lambda _: ROWS_PER_BATCH)
         return first_rows(groups, start, reader)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         """Write rows, at once."""
         batch = list(rows)
-        cut = {} if fields is None else {key: fields(key) for key, _ in batch}
+        split = {} if fields is None else {key: fields(key) for key, _ in batch}
         with self._lock:
             added = {key for key, _ in batch} - self._values.keys()
             self._values.update(batch)
-            self._fields.update(cut)
+            self._fields.update(split)
             if len(added) == 1:
                 insort(self._keys, added.pop())
             else:
@@ -125,11 +125,11 @@ class MemoryStore:
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows."""
         with self._lock:
-            gone = [key for key in keys if self._values.pop(key, None) is not None]
-            for key in gone:
+            deleted = [key for key in keys if self._values.pop(key, None) is not None]
+            for key in deleted:
                 self._fields.pop(key, None)
-            if len(gone) < BATCH:
-                for key in gone:
+            if len(deleted) < ROWS_PER_BATCH:
+                for key in deleted:
                     del self._keys[bisect_left(self._keys, key)]
             else:
                 self._keys = sorted(self._values)

@@ -15,7 +15,7 @@ SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
 """Where a warehouse on a local disk keeps its metastore."""
 
 
-_WITHIN = (None, "sqlite")
+_URLS_OF_SQLITE_FILE = (None, "sqlite")
 """URLs that name that file."""
 
 
@@ -27,7 +27,7 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
         warehouse: absolute local path, or URI of another file system, beside which nobody looks.
     """
     if (
-        url not in _WITHIN
+        url not in _URLS_OF_SQLITE_FILE
         or not os.path.isabs(warehouse)
         or os.path.exists(os.path.join(warehouse, SQLITE_FILE))
     ):
@@ -57,7 +57,7 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
     """
     if url == "memory":
         return MemoryStore()
-    if url in _WITHIN:
+    if url in _URLS_OF_SQLITE_FILE:
         if not os.path.isabs(warehouse):
             raise ConfigurationError(
                 f"The warehouse {warehouse!r} is not on a local disk, where SQLite needs its file to be; "

@@ -24,16 +24,22 @@ from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
 from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Page, PageReader, first_row, first_rows
+from parquetry.store.groups import Groups, PageReader, RowPage, first_row, first_rows
 from parquetry.store.sqlite_layout import Layout
-from parquetry.store.sqlite_pages import BATCH_BYTES, LARGEST_BATCH, largest_page, plain_page, skipping_page
+from parquetry.store.sqlite_pages import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_ROWS,
+    largest_page,
+    plain_page,
+    skipping_page,
+)
 
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
 CACHE_KIB = 16 << 10
 """Of pages that a connection keeps: enough for the inner ones of a million partitions, in SQLite it is 2 MiB."""
-FIRST_BATCH = 64
+FIRST_BATCH_ROWS = 64
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
 _inherited: list[sqlite3.Connection] = []
@@ -145,10 +151,10 @@ class SQLiteStore:
     def _holds_rows(self) -> bool:
         if not os.path.exists(self.path):
             return False
-        found = self._read(
+        table = self._read(
             lambda connection: connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone()
         )
-        return found is not None
+        return table is not None
 
     @staticmethod
     def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
@@ -173,8 +179,8 @@ class SQLiteStore:
         ours.local.connection, ours.local.frozen = connection, frozen
         with ours.lock:
             me = threading.current_thread()
-            gone = [thread for thread in ours.open if thread is me or not thread.is_alive()]
-            for thread in gone:
+            ended = [thread for thread in ours.open if thread is me or not thread.is_alive()]
+            for thread in ended:
                 ours.open.pop(thread).close()
             ours.open[me] = connection
         return connection
@@ -280,11 +286,11 @@ class SQLiteStore:
         order = "DESC" if reverse else "ASC"
         bounded = f"SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k {order} LIMIT ?"
         unbounded = f"SELECT k, v FROM kv WHERE k >= ? ORDER BY k {order} LIMIT ?"
-        size = FIRST_BATCH
-        left = limit
-        while left is None or left > 0:
-            if left is not None:
-                size = min(size, left)
+        size = FIRST_BATCH_ROWS
+        remaining = limit
+        while remaining is None or remaining > 0:
+            if remaining is not None:
+                size = min(size, remaining)
             batch = (
                 self._fetch(bounded, (start, stop, size))
                 if stop is not None
@@ -293,14 +299,14 @@ class SQLiteStore:
             yield from batch
             if len(batch) < size:
                 return
-            if left is not None:
-                left -= len(batch)
-                if left == 0:
+            if remaining is not None:
+                remaining -= len(batch)
+                if remaining == 0:
                     return
             last = batch[-1][0]
             start, stop = (start, last) if reverse else (last + b"\0", stop)
             average = sum(len(value) for _, value in batch) // len(batch) + 1
-            size = max(FIRST_BATCH, min(size * 8, LARGEST_BATCH, BATCH_BYTES // average))
+            size = max(FIRST_BATCH_ROWS, min(size * 8, MAX_BATCH_ROWS, MAX_BATCH_BYTES // average))
 
     def _fetch(self, statement: str, arguments: tuple[bytes | int, ...]) -> list[tuple[bytes, bytes]]:
         try:
@@ -326,25 +332,25 @@ class SQLiteStore:
             for start, stop in ranges:
                 yield from self.scan(start, stop, limit=each)
             return
-        left = limit
+        remaining = limit
         for start, stop in ranges:
-            size = left if each is None else min(each, left)
+            size = remaining if each is None else min(each, remaining)
             for row in self.scan(start, stop, limit=size):
                 yield row
-                left -= 1
-            if left == 0:
+                remaining -= 1
+            if remaining == 0:
                 return
 
     def _first_rows(self, range: Range, groups: Groups, limit: int | None) -> Iterator[tuple[bytes, bytes]]:
         start, stop = range
 
-        def plain(start: bytes, count: int) -> Page:
+        def plain(start: bytes, count: int) -> RowPage:
             return self._read(lambda connection: plain_page(connection, start, stop, count, groups))
 
-        def skipping(start: bytes, count: int) -> Page:
+        def skipping(start: bytes, count: int) -> RowPage:
             return self._read(lambda connection: skipping_page(connection, start, stop, count, groups))
 
-        reader = PageReader(plain, skipping, largest_page, size=FIRST_BATCH, several=FIRST_BATCH)
+        reader = PageReader(plain, skipping, largest_page, size=FIRST_BATCH_ROWS, several=FIRST_BATCH_ROWS)
         return first_rows(groups, start, reader, limit)
 
     def _first_row(self, range: Range, groups: Groups, _limit: int | None) -> Iterator[tuple[bytes, bytes]]:
@@ -355,9 +361,9 @@ class SQLiteStore:
                 start = groups.after([row], row[0])
                 yield from first_row(groups, start, lambda start, count: self._page(start, stop, count))
 
-    def _page(self, start: bytes, stop: bytes | None, count: int) -> Page:
+    def _page(self, start: bytes, stop: bytes | None, count: int) -> RowPage:
         rows = list(self.scan(start, stop, limit=count))
-        return Page(rows, rows[-1][0] if len(rows) == count else None)
+        return RowPage(rows, rows[-1][0] if len(rows) == count else None)
 
     def put_many(
         self,

@@ -2,14 +2,14 @@
 
     version 0, INLINE    kv (k, v)                       each value beside its key
     version 1, APART     keyed (k, v)                    each value beside its key, or the id of one that stands apart
-                         large (id, v)                   values of rows of more than `LARGE` bytes
+                         large (id, v)                   values of rows of more than `MAX_ROW_BYTES_IN_PAGE` bytes
                          kv                              a view of both, with the columns of version 0
 
 On the way to any key SQLite compares it with rows of a table without rowid, and reads each of those rows whole: past
 four values of 400 KB that takes 80 µs instead of 5. Where large values stand apart, every row of `keyed` lies in one
 page. The way through `large` is by number, and reads none of them but the one that is wanted.
 
-A new file has version 1. One of version 0 keeps it until a value of more than `RAISING` bytes is written, so that older
+A new file has version 1. One of version 0 keeps it until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is written, so that older
 libraries can go on with it; then its table is renamed, and the values that it holds stay where they are. Older
 libraries read a file of version 1 through the view, and fail to write it, with a sentence. The version is
 `PRAGMA user_version`, which is written with the tables in one transaction.
@@ -23,9 +23,9 @@ import enum
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-LARGE = 4000
+MAX_ROW_BYTES_IN_PAGE = 4000
 """Bytes of key and value: what the page of 16 KiB of a table without rowid takes, less what SQLite adds; the rest would overflow."""
-RAISING = 64 << 10
+MAX_VALUE_BYTES_IN_VERSION_0 = 64 << 10
 """Bytes of a value. Format 1 of the metastore hardly ever has such rows, and those below are read in a few µs."""
 
 Row = tuple[bytes, bytes]
@@ -64,9 +64,11 @@ _GET_APART = """
     WHERE keyed.k
 """
 _GETS = {Layout.INLINE: "SELECT v, k FROM kv WHERE k", Layout.APART: _GET_APART}
-_MOST_KEYS = 256
+_KEYS_PER_STATEMENT = 256
 """Of one statement: each has keys of its own number, which is a power of two, so that there are few statements to prepare."""
-_LEAVE = "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
+_DELETE_LARGE_VALUE = (
+    "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
+)
 """Removes the value of a row that stands apart."""
 
 
@@ -99,14 +101,14 @@ def get_many(connection: sqlite3.Connection, layout: Layout, keys: Sequence[byte
     """
     if len(keys) < 2:
         return [get(connection, layout, key) for key in keys]
-    found: dict[bytes, bytes] = {}
-    for first in range(0, len(keys), _MOST_KEYS):
-        some = keys[first : first + _MOST_KEYS]
+    values: dict[bytes, bytes] = {}
+    for first in range(0, len(keys), _KEYS_PER_STATEMENT):
+        some = keys[first : first + _KEYS_PER_STATEMENT]
         count = 1 << (len(some) - 1).bit_length()
         statement = f"{_GETS[layout]} IN ({','.join('?' * count)})"
         padded = (*some, *[some[-1]] * (count - len(some)))
-        found.update((key, value) for value, key in connection.execute(statement, padded))
-    return [found.get(key) for key in keys]
+        values.update((key, value) for value, key in connection.execute(statement, padded))
+    return [values.get(key) for key in keys]
 
 
 def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> None:
@@ -118,7 +120,7 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
 
     def placing() -> Iterator[tuple[bytes, bytes | int]]:
         for key, value in rows:
-            placed.append((key, _place(connection, layout, key, value)))
+            placed.append((key, _stored_value(connection, layout, key, value)))
             yield placed[-1]
 
     # Most rows are new. A trigger that looked for values to remove would make each take three times as long.
@@ -140,7 +142,7 @@ def swap(
         put(connection, layout, [(key, value)])
     else:
         layout = _raised(connection, layout, [value])
-        _update(connection, layout, key, _place(connection, layout, key, value))
+        _update(connection, layout, key, _stored_value(connection, layout, key, value))
     return True
 
 
@@ -148,22 +150,22 @@ def delete(connection: sqlite3.Connection, layout: Layout, keys: Iterable[bytes]
     """Remove rows, those that are not there included."""
     some = [(key,) for key in keys]
     if layout is Layout.APART:
-        connection.executemany(_LEAVE, some)
+        connection.executemany(_DELETE_LARGE_VALUE, some)
     connection.executemany(f"DELETE FROM {_TABLES[layout]} WHERE k = ?", some)
 
 
 def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[bytes]) -> Layout:
     """Raise the layout if the values to be written ask for it, and return it."""
-    if layout is Layout.APART or all(len(value) <= RAISING for value in values):
+    if layout is Layout.APART or all(len(value) <= MAX_VALUE_BYTES_IN_VERSION_0 for value in values):
         return layout
     for statement in _APART:
         connection.execute(statement)
     return Layout.APART
 
 
-def _place(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
+def _stored_value(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
     """Return what stands beside a key."""
-    if layout is Layout.INLINE or len(key) + len(value) <= LARGE:
+    if layout is Layout.INLINE or len(key) + len(value) <= MAX_ROW_BYTES_IN_PAGE:
         return value
     number = connection.execute("INSERT INTO large (v) VALUES (?)", (value,)).lastrowid
     assert number is not None
@@ -173,5 +175,5 @@ def _place(connection: sqlite3.Connection, layout: Layout, key: bytes, value: by
 def _update(connection: sqlite3.Connection, layout: Layout, key: bytes, placed: bytes | int) -> None:
     """Give a row that is there another value, unless it is the one that has just been written."""
     if layout is Layout.APART:
-        connection.execute(f"{_LEAVE} AND id IS NOT ?", (key, placed))
+        connection.execute(f"{_DELETE_LARGE_VALUE} AND id IS NOT ?", (key, placed))
     connection.execute(f"UPDATE {_TABLES[layout]} SET v = ? WHERE k = ?", (placed, key))

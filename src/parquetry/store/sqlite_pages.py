@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import sqlite3
 
-from parquetry.store.groups import SMALL_PAGE, Groups, Page, Row
+from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
 
-LARGEST_BATCH = 8192
-BATCH_BYTES = 4 << 20
-_CHUNK = 64
+MAX_BATCH_ROWS = 8192
+MAX_BATCH_BYTES = 4 << 20
+_ROWS_PER_FETCH = 64
 """Rows after which is looked whether they have come to a large group; the first time after two."""
 
 
 def largest_page(rows: list[Row]) -> int:
     """Return how many rows a page may have after another, by the size of that one's."""
     average = sum(len(value) for _, value in rows) // max(1, len(rows)) + 1
-    return min(LARGEST_BATCH, BATCH_BYTES // average)
+    return min(MAX_BATCH_ROWS, MAX_BATCH_BYTES // average)
 
 
 def plain_page(
     connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
-) -> Page:
+) -> RowPage:
     """Read so many rows with start <= key < stop, or fewer if they have come to a group of several."""
     below = "" if stop is None else "AND k < ?2"
     cursor = connection.execute(
         f"SELECT k, v FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT ?3", (start, stop, count)
     )
     rows: list[Row] = []
-    size = SMALL_PAGE
+    size = MIN_PAGE_ROWS
     while chunk := cursor.fetchmany(size):
         rows += chunk
         if len(chunk) < size:
             break
         if groups.alike(chunk[-1][0], chunk[-2][0]):
             cursor.close()  # ends the read transaction, which would keep the log from being emptied
-            return Page(rows, rows[-1][0])
-        size = _CHUNK
-    return Page(rows, rows[-1][0] if len(rows) == count else None)
+            return RowPage(rows, rows[-1][0])
+        size = _ROWS_PER_FETCH
+    return RowPage(rows, rows[-1][0] if len(rows) == count else None)
 
 
 def skipping_page(
     connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
-) -> Page:
+) -> RowPage:
     """Read the first rows of so many groups within start <= key < stop.
 
     One statement seeks from group to group, which takes a third of the time of a statement for each. `||` makes
@@ -65,4 +65,4 @@ def skipping_page(
         """,
         (start, stop, count, groups.width, groups.end(bytes(groups.width))),
     ).fetchall()
-    return Page(rows, rows[-1][0] if len(rows) == count else None)
+    return RowPage(rows, rows[-1][0] if len(rows) == count else None)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.layout.arrangement import BucketSpec
@@ -23,17 +23,17 @@ from parquetry.temporal import MICROS_PER_DAY
 from parquetry.verification.column_reader import ColumnBatches
 from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable
 
-_FIRST = {
+_FIRST_CERTAIN_TIMES = {
     "date": (-141_427, 1582),
     "timestamp": (-25_567 * MICROS_PER_DAY, 1900),
 }
 """Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
-_LONGEST = 40
+_MAX_SHOWN_CHARACTERS = 40
 """Characters of a value that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class BucketCheck:
     """What was found in a file.
 
     Attributes:
@@ -51,16 +51,16 @@ class Looked:
     unsorted: str | None = None
 
 
-def look(
+def check_buckets(
     path: str,
     file_format: str,
     bucket: int,
     spec: BucketSpec,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     *,
     most: int | None = None,
     theirs: bool = False,
-) -> Looked:
+) -> BucketCheck:
     """Look at the rows of a file.
 
     Args:
@@ -84,24 +84,26 @@ def look(
     if not all(has_known_order(column.column_type) for column in order):
         order = []
     read = list({column.physical: column for column in (*keys, *order)}.values())
-    places = {column.physical: at for at, column in enumerate(columns)}
+    positions = {column.physical: at for at, column in enumerate(columns)}
     filesystem, name = open_location(path)
     try:
         with filesystem.open_input_file(name) as source:
-            batches, unlike = _opened(source, file_format, read, places)
+            batches, unlike = _opened(source, file_format, read, positions)
             if any(column.physical in unlike for column in order):
                 order = []
                 read = keys
-                batches, unlike = _opened(source, file_format, read, places)
+                batches, unlike = _opened(source, file_format, read, positions)
             for column in keys:
                 if column.physical in unlike:
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
             # Spark itself writes days of ORC by the Julian calendar before 1582, which PyArrow takes for ours
-            judge = _Judge(bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc")
+            checker = _BucketChecker(
+                bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc"
+            )
             for arrays in batches.batches(most):
-                judge.take(arrays)
-            return judge.found
+                checker.take(arrays)
+            return checker.result
     except FileNotFoundError:
         raise FileMissingError(
             f"The file '{path}' is not there: take it out of the table with sync."
@@ -111,46 +113,46 @@ def look(
 
 
 def _opened(
-    source: Any, file_format: str, read: Sequence[Column], places: dict[str, int]
+    source: Any, file_format: str, read: Sequence[TableColumn], positions: dict[str, int]
 ) -> tuple[ColumnBatches, dict[str, str]]:
     """Return some columns of a file, and of which of them Spark may read other values, by their physical names."""
     names = [column.physical for column in read]
-    batches = ColumnBatches(source, file_format, names, [places[name] for name in names])
+    batches = ColumnBatches(source, file_format, names, [positions[name] for name in names])
     return batches, batches.unlike(read)
 
 
-class _Judge:
+class _BucketChecker:
     """Looks at the rows of a file batch by batch.
 
     Attributes:
-        found: so far.
+        result: so far.
     """
 
     def __init__(
         self,
         bucket: int,
         spec: BucketSpec,
-        read: Sequence[Column],
-        keys: Sequence[Column],
-        order: Sequence[Column],
+        read: Sequence[TableColumn],
+        keys: Sequence[TableColumn],
+        order: Sequence[TableColumn],
         recent: bool,
     ) -> None:
         self._bucket, self._spec, self._recent = bucket, spec, recent
         self._keys, self._order = keys, order
-        self._places = {column.physical: at for at, column in enumerate(read)}
+        self._positions = {column.physical: at for at, column in enumerate(read)}
         self._types = [column.column_type for column in keys]
         self._descending = [each.descending for each in spec.sort][: len(order)]
         self._last: list[pa.Array] | None = None
-        self.found = Looked(0, sorted=True if order else None)
+        self.result = BucketCheck(0, sorted=True if order else None)
 
     def take(self, arrays: Sequence[pa.Array]) -> None:
         rows = len(arrays[0])
         if not rows:
             return
-        before = self.found
+        before = self.result
         wrong, example = self._misplaced(arrays)
         unsorted = self._out_of_order(arrays) if before.sorted else before.unsorted
-        self.found = Looked(
+        self.result = BucketCheck(
             before.rows + rows,
             before.wrong + wrong,
             before.example or example,
@@ -159,7 +161,7 @@ class _Judge:
         )
 
     def _misplaced(self, arrays: Sequence[pa.Array]) -> tuple[int, str | None]:
-        mine = [arrays[self._places[column.physical]] for column in self._keys]
+        mine = [arrays[self._positions[column.physical]] for column in self._keys]
         if self._recent:
             _require_recent(self._keys, mine)
         settled = [_settled(array) for array in mine]
@@ -171,7 +173,9 @@ class _Judge:
         return len(wrong), f"{_shown(self._keys, mine, row)} belongs in bucket {buckets[row]}"
 
     def _out_of_order(self, arrays: Sequence[pa.Array]) -> str | None:
-        mine = [sortable(arrays[self._places[column.physical]], column.column_type) for column in self._order]
+        mine = [
+            sortable(arrays[self._positions[column.physical]], column.column_type) for column in self._order
+        ]
         if self._last is not None:
             mine = [pa.concat_arrays(pair) for pair in zip(self._last, mine, strict=True)]
         self._last = [array.slice(len(array) - 1) for array in mine]
@@ -182,7 +186,7 @@ class _Judge:
         return f"{_shown(self._order, mine, row)} stands below {above}"
 
 
-def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> None:
+def _require_recent(columns: Sequence[TableColumn], arrays: Sequence[pa.Array]) -> None:
     """Make sure that days are those that Spark reads.
 
     Raises:
@@ -190,7 +194,7 @@ def _require_recent(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> No
     """
     for column, array in zip(columns, arrays, strict=True):
         for part in _temporal(array):
-            first, year = _FIRST["date" if pa.types.is_date32(part.type) else "timestamp"]
+            first, year = _FIRST_CERTAIN_TIMES["date" if pa.types.is_date32(part.type) else "timestamp"]
             plain = part
             if pa.types.is_timestamp(part.type):
                 plain = part.cast(pa.timestamp("us", part.type.tz), safe=False)
@@ -230,7 +234,7 @@ def _settled(array: pa.Array) -> pa.Array:
     return array
 
 
-def _shown(columns: Sequence[Column], arrays: Sequence[pa.Array], row: int) -> str:
+def _shown(columns: Sequence[TableColumn], arrays: Sequence[pa.Array], row: int) -> str:
     return ", ".join(
         f"{column.name} = {_text(array[row])}" for column, array in zip(columns, arrays, strict=True)
     )
@@ -242,4 +246,4 @@ def _text(value: pa.Scalar) -> str:
     except (ValueError, OverflowError):  # of years that Python does not know
         plain = str(value)
     text = "NULL" if plain is None else repr(plain) if isinstance(plain, str | bytes) else str(plain)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"

@@ -1,7 +1,7 @@
 """Columns of a data file, batch by batch, by PyArrow; and whether what they hold is what Spark reads of them.
 
 Names are compared as Spark compares them, without case. Hive's old writers of ORC named no columns (`_col0`): Spark goes by
-their places then. A timestamp of ORC is what a clock showed, nobody says where; INT96 is an instant, which Arrow's type
+their positions then. A timestamp of ORC is what a clock showed, nobody says where; INT96 is an instant, which Arrow's type
 does not tell. What becomes of the values is the caller's business.
 """
 
@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.hashing.hash_types import HashType
 from parquetry.types import INTEGER_BITS
 
-ROWS = 1 << 16
+ROWS_PER_BATCH = 1 << 16
 """Rows of a batch of Parquet; of ORC, a batch is a stripe."""
 _Times: TypeAlias = Literal["instants", "local", "unknown"]
 """What timestamps without a zone are in a column of a file."""
 _TEXT = ("string", "varchar", "char")
-_LONG_DECIMAL = 18
+_MAX_DIGITS_IN_64_BITS = 18
 """Digits that 64 bits hold: Spark hashes longer decimals otherwise."""
 
 
@@ -34,26 +34,26 @@ class ColumnBatches:
         source: the file.
         file_format: ``parquet`` or ``orc``.
         names: of the columns, each once.
-        places: of each its place among the table's columns in files, for files that name none; None: not known.
+        positions: of each its position among the table's columns in files, for files that name none; None: not known.
 
     Raises:
         pyarrow.ArrowException: the file cannot be read.
     """
 
     def __init__(
-        self, source: Any, file_format: str, names: Sequence[str], places: Sequence[int] | None = None
+        self, source: Any, file_format: str, names: Sequence[str], positions: Sequence[int] | None = None
     ) -> None:
         self._orc = file_format == "orc"
         self._file: Any = (
             orc.ORCFile(source) if self._orc else pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         )
         self._schema: pa.Schema = self._file.schema if self._orc else self._file.schema_arrow
-        self._spelled = [self._spellings(name, at, places) for at, name in enumerate(names)]
+        self._spelled = [self._spellings(name, at, positions) for at, name in enumerate(names)]
 
-    def _spellings(self, name: str, at: int, places: Sequence[int] | None) -> list[str]:
+    def _spellings(self, name: str, at: int, positions: Sequence[int] | None) -> list[str]:
         known: list[str] = self._schema.names
-        if places is not None and known and all(each.startswith("_col") for each in known):
-            return known[places[at] : places[at] + 1]
+        if positions is not None and known and all(each.startswith("_col") for each in known):
+            return known[positions[at] : positions[at] + 1]
         return [each for each in known if each.lower() == name.lower()]
 
     @property
@@ -66,7 +66,7 @@ class ColumnBatches:
         """Return the number of the file's rows."""
         return int(self._file.nrows if self._orc else self._file.metadata.num_rows)
 
-    def unlike(self, columns: Sequence[Column]) -> dict[str, str]:
+    def unlike(self, columns: Sequence[TableColumn]) -> dict[str, str]:
         """Return of which columns Spark may read other values than lie here, by their physical names, and why.
 
         Args:
@@ -79,14 +79,14 @@ class ColumnBatches:
                 found[column.physical] = reason
         return found
 
-    def _unlike(self, column: Column, spelled: list[str]) -> str | None:
+    def _unlike(self, column: TableColumn, spelled: list[str]) -> str | None:
         if len(spelled) != 1:
             there = "no column" if not spelled else f"{len(spelled)} columns"
             return f"the file has {there} {column.physical}"
-        held = self._schema.field(spelled[0]).type
-        if _is_like(HashType.of(column.column_type), held, self._times(spelled[0])):
+        stored = self._schema.field(spelled[0]).type
+        if _is_like(HashType.from_column_type(column.column_type), stored, self._times(spelled[0])):
             return None
-        return f"the file has {column.physical} as {held}, and the table as {column.column_type}"
+        return f"the file has {column.physical} as {stored}, and the table as {column.column_type}"
 
     def _times(self, name: str) -> _Times:
         if self._orc:
@@ -122,38 +122,38 @@ class ColumnBatches:
         if self._orc:
             yield self._file.read_stripe(part, columns=names)
         else:
-            yield from self._file.iter_batches(ROWS, row_groups=[part], columns=names)
+            yield from self._file.iter_batches(ROWS_PER_BATCH, row_groups=[part], columns=names)
 
 
 def _plain(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _is_like(type: HashType, held: pa.DataType, times: _Times) -> bool:
+def _is_like(type: HashType, stored: pa.DataType, times: _Times) -> bool:
     """Return whether values of a file's column are those that Spark reads as values of a type."""
-    if pa.types.is_dictionary(held):
-        held = held.value_type
+    if pa.types.is_dictionary(stored):
+        stored = stored.value_type
     name = type.name
     if (
         name in INTEGER_BITS
     ):  # Hive keeps a tinyint in 32 bits; but an int that became a bigint was hashed as an int
-        return bool(pa.types.is_signed_integer(held)) and held.bit_width >= INTEGER_BITS[name]
+        return bool(pa.types.is_signed_integer(stored)) and stored.bit_width >= INTEGER_BITS[name]
     if name in _TEXT or name == "binary":
-        return _is_text(held) or pa.types.is_fixed_size_binary(held)
+        return _is_text(stored) or pa.types.is_fixed_size_binary(stored)
     if name == "timestamp":
-        return bool(pa.types.is_timestamp(held)) and (held.tz is not None or times == "instants")
+        return bool(pa.types.is_timestamp(stored)) and (stored.tz is not None or times == "instants")
     if name == "timestamp_ntz":
-        return bool(pa.types.is_timestamp(held)) and held.tz is None and times == "local"
+        return bool(pa.types.is_timestamp(stored)) and stored.tz is None and times == "local"
     if name == "decimal":
-        return _is_same_decimal(type.arrow, held)
+        return _is_same_decimal(type.arrow, stored)
     if type.parts:
-        return _are_parts_like(type, held, times)
-    return bool(held == type.arrow)
+        return _are_parts_like(type, stored, times)
+    return bool(stored == type.arrow)
 
 
-def _is_text(held: pa.DataType) -> bool:
+def _is_text(stored: pa.DataType) -> bool:
     return any(
-        is_kind(held)
+        is_kind(stored)
         for is_kind in (
             pa.types.is_string,
             pa.types.is_large_string,
@@ -165,29 +165,29 @@ def _is_text(held: pa.DataType) -> bool:
     )
 
 
-def _is_same_decimal(wanted: pa.DataType, held: pa.DataType) -> bool:
+def _is_same_decimal(wanted: pa.DataType, stored: pa.DataType) -> bool:
     return (
-        bool(pa.types.is_decimal(held))
-        and held.scale == wanted.scale
-        and (held.precision > _LONG_DECIMAL) == (wanted.precision > _LONG_DECIMAL)
+        bool(pa.types.is_decimal(stored))
+        and stored.scale == wanted.scale
+        and (stored.precision > _MAX_DIGITS_IN_64_BITS) == (wanted.precision > _MAX_DIGITS_IN_64_BITS)
     )
 
 
-def _are_parts_like(type: HashType, held: pa.DataType, times: _Times) -> bool:
+def _are_parts_like(type: HashType, stored: pa.DataType, times: _Times) -> bool:
     if type.name == "struct":
         names = [field.name.lower() for field in type.arrow]
         return (
-            bool(pa.types.is_struct(held))
-            and names == [field.name.lower() for field in held]
-            and all(_is_like(part, field.type, times) for part, field in zip(type.parts, held, strict=True))
+            bool(pa.types.is_struct(stored))
+            and names == [field.name.lower() for field in stored]
+            and all(_is_like(part, field.type, times) for part, field in zip(type.parts, stored, strict=True))
         )
     if type.name == "array":
-        return bool(pa.types.is_list(held) or pa.types.is_large_list(held)) and _is_like(
-            type.parts[0], held.value_type, times
+        return bool(pa.types.is_list(stored) or pa.types.is_large_list(stored)) and _is_like(
+            type.parts[0], stored.value_type, times
         )
     key, value = type.parts[0].parts
     return (
-        bool(pa.types.is_map(held))
-        and _is_like(key, held.key_type, times)
-        and _is_like(value, held.item_type, times)
+        bool(pa.types.is_map(stored))
+        and _is_like(key, stored.key_type, times)
+        and _is_like(value, stored.item_type, times)
     )

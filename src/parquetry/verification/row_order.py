@@ -35,7 +35,7 @@ def sortable(array: pa.Array, type: ColumnType) -> pa.Array:
     Raises:
         pyarrow.ArrowInvalid: a value is none of the type.
     """
-    array = HashType.of(type).cast(array)
+    array = HashType.from_column_type(type).cast(array)
     return array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
 
 

@@ -13,13 +13,13 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.uri import join_location
 from parquetry.types import ColumnType, Value, to_python
 from parquetry.verification.column_reader import ColumnBatches
 
-Lacks: TypeAlias = Callable[[DataFile, Sequence[Column], Sequence[tuple[Value, ...]]], bool]
+Lacks: TypeAlias = Callable[[FileRecord, Sequence[TableColumn], Sequence[tuple[Value, ...]]], bool]
 """Given a file, some columns and tuples of their values, says whether no row of the file has one of them."""
 
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
@@ -38,8 +38,8 @@ def lacks_tuples(location: str, file_format: str) -> Lacks:
 def _lacks(
     location: str,
     file_format: str,
-    file: DataFile,
-    columns: Sequence[Column],
+    file: FileRecord,
+    columns: Sequence[TableColumn],
     tuples: Sequence[tuple[Value, ...]],
 ) -> bool:
     types = [column.column_type for column in columns]
@@ -47,7 +47,7 @@ def _lacks(
         return False
     filesystem, path = open_location(join_location(location, file.path))
     try:
-        wanted = [_Wanted(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
+        wanted = [_WantedValues(type, [row[place] for row in tuples]) for place, type in enumerate(types)]
         with filesystem.open_input_file(path) as source:
             there = ColumnBatches(source, file_format, [column.physical for column in columns])
             return there.complete and not any(_has_some(wanted, batch) for batch in there.batches())
@@ -57,7 +57,7 @@ def _lacks(
         return False  # whoever reads the rows will be told why they cannot be read
 
 
-class _Wanted:
+class _WantedValues:
     """The values of one column among the tuples.
 
     Args:
@@ -120,7 +120,7 @@ def _is_decimal(type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type))
 
 
-def _has_some(wanted: Sequence[_Wanted], batch: Sequence[pa.Array]) -> bool:
+def _has_some(wanted: Sequence[_WantedValues], batch: Sequence[pa.Array]) -> bool:
     """Return whether a row has all values of one tuple, or may have."""
     if not all(each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)):
         return True

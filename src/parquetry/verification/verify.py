@@ -12,7 +12,7 @@ from itertools import islice
 
 import msgspec
 
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing.portability import unsettled
@@ -21,15 +21,15 @@ from parquetry.locations.uri import join_location
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.maintenance.results import Misplacement
 from parquetry.metastore.manifest.entries import row_sum
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.pruning.knowledge import KnownValues
 from parquetry.predicate.pruning.match import Match, match
 from parquetry.progress import Progress, silent, track
-from parquetry.verification.bucket_check import look
+from parquetry.verification.bucket_check import check_buckets
 
-_THREADS = 8
-_BATCH = 256
+_MAX_READER_THREADS = 8
+_FILES_PER_BATCH = 256
 """Files that are read before what was found is passed on."""
 
 
@@ -49,10 +49,10 @@ def verify(
     Raises:
         FilterError: the condition cannot be used.
     """
-    return _found(snapshot, _chosen(snapshot, where, zone), progress)
+    return _misplacements(snapshot, _chosen(snapshot, where, zone), progress)
 
 
-def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Partition]:
+def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[PartitionSnapshot]:
     every = list(snapshot.partitions())
     if where is None:
         return every
@@ -62,24 +62,24 @@ def _chosen(snapshot: TableSnapshot, where: str | None, zone: str) -> list[Parti
     return [each for each, wanted in zip(every, answers, strict=True) if wanted]
 
 
-def _found(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], progress: Progress
+def _misplacements(
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], progress: Progress
 ) -> Iterator[Misplacement]:
     metadata = snapshot.metadata
     tables = metadata.arrangement.buckets
     begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
-    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+    with ThreadPoolExecutor(max_workers=_MAX_READER_THREADS) as pool:
         for partition in track(progress, "Reading partitions", partitions):
             spec = partition.arrangement.buckets
             if spec is not None:
-                yield from _of_partition(snapshot, partition, spec, pool)
+                yield from _check_partition(snapshot, partition, spec, pool)
             elif tables is not None and partition.file_count and _has_begun(begin, snapshot, partition):
                 detail = "The partition is not in buckets, and the table is. CALL system.rebucket puts its rows into them."
                 name = snapshot.describe(partition.key) if partition.values else None
                 yield Misplacement("no bucket", name, None, None, partition.rows, detail)
 
 
-def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: Partition) -> bool:
+def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: PartitionSnapshot) -> bool:
     """Return whether a partition is of those that the table says are bucketed."""
     if begin is None:
         return True
@@ -87,8 +87,8 @@ def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: Partiti
     return bool(match(begin, known)[0] == Match.MUST)
 
 
-def _of_partition(
-    snapshot: TableSnapshot, partition: Partition, spec: BucketSpec, pool: ThreadPoolExecutor
+def _check_partition(
+    snapshot: TableSnapshot, partition: PartitionSnapshot, spec: BucketSpec, pool: ThreadPoolExecutor
 ) -> Iterator[Misplacement]:
     name = snapshot.describe(partition.key) if partition.values else None
     columns = snapshot.metadata.data_columns
@@ -99,13 +99,13 @@ def _of_partition(
         )
         yield Misplacement("not judged", name, None, None, partition.rows, f"{reason}.")
         return
-    strays: list[DataFile] = []
+    strays: list[FileRecord] = []
 
-    def one(file: DataFile) -> list[Misplacement]:
-        return _of_file(name, partition.location, snapshot.metadata.format, file, spec, columns)
+    def one(file: FileRecord) -> list[Misplacement]:
+        return _check_file(name, partition.location, snapshot.metadata.format, file, spec, columns)
 
     files = partition.each_file()
-    while some := list(islice(files, _BATCH)):
+    while some := list(islice(files, _FILES_PER_BATCH)):
         strays += (file for file in some if file.bucket is None)
         for found in pool.map(one, some):
             yield from found
@@ -115,29 +115,31 @@ def _of_partition(
         yield Misplacement("no bucket", name, None, None, row_sum(strays), f"{few}. {remedy}")
 
 
-def _of_file(
+def _check_file(
     partition: str | None,
     location: str,
     file_format: str,
-    file: DataFile,
+    file: FileRecord,
     spec: BucketSpec,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
 ) -> list[Misplacement]:
     if file.bucket is None:
         return []
-    asked = spec if file.sorted else msgspec.structs.replace(spec, sort=())
+    wanted = spec if file.sorted else msgspec.structs.replace(spec, sort=())
     try:
-        found = look(join_location(location, file.path), file_format, file.bucket, asked, columns)
+        check = check_buckets(join_location(location, file.path), file_format, file.bucket, wanted, columns)
     except UnsupportedError as error:
         return [Misplacement("not judged", partition, file.path, file.bucket, file.rows, error.message)]
     except (FileMissingError, FileCorruptError) as error:
         return [Misplacement("unreadable", partition, file.path, file.bucket, file.rows, error.message)]
-    told = []
-    if found.wrong:
-        detail = f"{found.example}, of {found.rows} rows."
-        told.append(Misplacement("wrong bucket", partition, file.path, file.bucket, found.wrong, detail))
-    if found.unsorted is not None:
-        told.append(
-            Misplacement("out of order", partition, file.path, file.bucket, None, f"{found.unsorted}.")
+    misplacements = []
+    if check.wrong:
+        detail = f"{check.example}, of {check.rows} rows."
+        misplacements.append(
+            Misplacement("wrong bucket", partition, file.path, file.bucket, check.wrong, detail)
         )
-    return told
+    if check.unsorted is not None:
+        misplacements.append(
+            Misplacement("out of order", partition, file.path, file.bucket, None, f"{check.unsorted}.")
+        )
+    return misplacements

@@ -22,23 +22,23 @@ from parquetry.data_files.records import PHYSICAL_NAME
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
     open_metastore,
 )
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 
 HERE = Path(__file__).parent
 ROOT = "/golden"
 """Where the tables are said to lie."""
 
 
-def files_digest(files: tuple[DataFile, ...]) -> str:
+def files_digest(files: tuple[FileRecord, ...]) -> str:
     """Return a hash of all that format 1 records of files."""
     plain = [
         (
@@ -87,17 +87,17 @@ def _version(table: TableSnapshot) -> dict[str, Any]:
             for part in table.partitions()
         ],
         "taken_out": [
-            [each.path, each.record.bytes, each.record.modified, each.ticket] for each in taken_out(table)
+            [each.path, each.record.bytes, each.record.modified, each.ticket] for each in files_removed(table)
         ],
     }
 
 
-def _file(name: str, low: int = 0, **other: ColumnStatistics) -> DataFile:
+def _file(name: str, low: int = 0, **other: ColumnStatistics) -> FileRecord:
     columns = {
         "id": ColumnStatistics(400, 0, low, low + 99),
         "old_name": ColumnStatistics(90, 3, "a", "z" * 64),
     }
-    return DataFile(name, 1000 + low, 100, 1_700_000_000_000 + low, {**columns, **other})
+    return FileRecord(name, 1000 + low, 100, 1_700_000_000_000 + low, {**columns, **other})
 
 
 def _begin(metastore: Metastore, name: str, operation: str) -> Transaction:
@@ -107,10 +107,10 @@ def _begin(metastore: Metastore, name: str, operation: str) -> Transaction:
 def _events(metastore: Metastore) -> None:
     """A table in which all has happened: overwritten, dropped, renamed, altered, with files of others taken out."""
     columns = (
-        Column("id", "long", False),
-        Column("old_name", "string", metadata={"comment": "as it was"}),
-        Column("day", "date"),
-        Column("region", "string"),
+        TableColumn("id", "long", False),
+        TableColumn("old_name", "string", metadata={"comment": "as it was"}),
+        TableColumn("day", "date"),
+        TableColumn("region", "string"),
     )
     table = metastore.create_table(
         "default",
@@ -133,7 +133,7 @@ def _events(metastore: Metastore) -> None:
     for day in (19_000, 19_001):
         for region in ("eu", "us/west", None):
             transaction.append((day, region), [_file(f"{own}{day}-{region and region[:2]}", day % 7)])
-    transaction.append((None, "eu"), [_file("theirs-0"), DataFile("theirs-1", 7)])
+    transaction.append((None, "eu"), [_file("theirs-0"), FileRecord("theirs-1", 7)])
     transaction.commit({"why": "to begin with"})
     transaction = _begin(metastore, "default.events", "overwrite")
     transaction.replace((19_000, "eu"), [_file("theirs-2", 5)])
@@ -144,7 +144,7 @@ def _events(metastore: Metastore) -> None:
     transaction.add((19_002, "eu"), f"{ROOT}/elsewhere/19002", [_file("far", 8)])
     transaction.add((19_003, "eu"))
     transaction.commit()
-    renamed = (columns[0], Column("name", "string", metadata={PHYSICAL_NAME: "old_name"}), *columns[2:])
+    renamed = (columns[0], TableColumn("name", "string", metadata={PHYSICAL_NAME: "old_name"}), *columns[2:])
     transaction = _begin(metastore, "default.events", "alter")
     transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, columns=renamed))
     transaction.commit()
@@ -157,7 +157,7 @@ def _events(metastore: Metastore) -> None:
 
 def _many(metastore: Metastore) -> None:
     """A partition with more files than its row lists, in several lists."""
-    columns = (Column("id", "long"), Column("old_name", "string"), Column("p", "integer"))
+    columns = (TableColumn("id", "long"), TableColumn("old_name", "string"), TableColumn("p", "integer"))
     table = metastore.create_table(
         "default", "many", TableMetadata(columns, ("p",), "parquet", f"{ROOT}/many")
     )
@@ -174,7 +174,7 @@ def _many(metastore: Metastore) -> None:
 def _typed(metastore: Metastore) -> None:
     """Partition columns of many types, with NULL in each, and statistics of every kind of value."""
     types = {"b": "boolean", "f": "double", "d": "decimal(10,2)", "t": "timestamp", "x": "binary"}
-    columns = tuple(Column(name, type) for name, type in {"v": "long", **types}.items())
+    columns = tuple(TableColumn(name, type) for name, type in {"v": "long", **types}.items())
     table = metastore.create_table(
         "default", "typed", TableMetadata(columns, tuple(types), "orc", f"{ROOT}/typed")
     )
@@ -206,18 +206,18 @@ def _typed(metastore: Metastore) -> None:
 
 def _unpartitioned(metastore: Metastore) -> None:
     """Tables without partition columns: renamed into another database, replaced, dropped."""
-    plain = TableMetadata((Column("id", "long"),), (), "orc", f"{ROOT}/orders")
+    plain = TableMetadata((TableColumn("id", "long"),), (), "orc", f"{ROOT}/orders")
     metastore.create_database("sales", {"comment": "shop", "location": f"{ROOT}/shop"})
     metastore.create_table("default", "first", plain)
     transaction = _begin(metastore, "default.first", "append")
-    transaction.append((), [DataFile("/absolute/file.orc", 11, 1), DataFile("hdfs://h:1/b.orc", 12, 2)])
+    transaction.append((), [FileRecord("/absolute/file.orc", 11, 1), FileRecord("hdfs://h:1/b.orc", 12, 2)])
     transaction.commit()
     metastore.rename_table("default", "first", "sales", "orders.2024")
     for comment in ("one", "two"):
         metadata = msgspec.structs.replace(plain, location=f"{ROOT}/replaced-{comment}", comment=comment)
         staged = metastore.stage_table("sales", "replaced", metadata)
         transaction = staged.begin("create")
-        transaction.append((), [DataFile(comment, 5, 1)])
+        transaction.append((), [FileRecord(comment, 5, 1)])
         transaction.commit()
         staged.publish(replace=True)
     metastore.create_table("sales", "gone", msgspec.structs.replace(plain, location=f"{ROOT}/gone"))

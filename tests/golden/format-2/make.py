@@ -20,8 +20,8 @@ import msgspec
 
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, open_metastore
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, open_metastore
+from parquetry.metastore.commits.removed_files import files_removed
 from tests.support.tables.arrangements import FILE, OWN, TABLES, full_metadata
 
 HERE = Path(__file__).parent
@@ -44,12 +44,14 @@ def content(metastore: Metastore) -> dict[str, Any]:
                         [version.describe(part.key), entry_to_json(part.entry), _digest(part.files)]
                         for part in version.partitions()
                     ],
-                    "taken_out": [[each.path, each.record.bytes, each.ticket] for each in taken_out(version)],
+                    "taken_out": [
+                        [each.path, each.record.bytes, each.ticket] for each in files_removed(version)
+                    ],
                 }
     return found
 
 
-def _digest(files: Iterable[DataFile]) -> str:
+def _digest(files: Iterable[FileRecord]) -> str:
     return hashlib.sha256(json.dumps(files_to_json(files)).encode()).hexdigest()[:16]
 
 
@@ -58,8 +60,8 @@ def _arranged(metastore: Metastore) -> None:
     table = metastore.create_table("default", "arranged", full_metadata(f"{ROOT}/arranged"))
     transaction = table.begin("append")
     transaction.append((1, "a"), [FILE], arrangement=OWN)
-    transaction.append((2, None), [DataFile(f"pq-{table.id.hex()}-1", 7, 1, bucket=3)], arrangement=TABLES)
-    transaction.append((3, "c"), [DataFile("theirs-2", 9)])
+    transaction.append((2, None), [FileRecord(f"pq-{table.id.hex()}-1", 7, 1, bucket=3)], arrangement=TABLES)
+    transaction.append((3, "c"), [FileRecord("theirs-2", 9)])
     table = transaction.commit()
     transaction = table.begin("drop")
     transaction.drop((3, "c"))
@@ -71,12 +73,14 @@ def _many(metastore: Metastore) -> None:
     table = metastore.create_table(
         "default",
         "many",
-        TableMetadata((Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{ROOT}/many"),
+        TableMetadata(
+            (TableColumn("id", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{ROOT}/many"
+        ),
     )
     for start, count in ((0, 1200), (1200, 3)):
         transaction = metastore.table("default", "many").begin("append")
         own = f"pq-{table.id.hex()}-"
-        transaction.append((1,), [DataFile(f"{own}{n:04d}", n, 1) for n in range(start, start + count)])
+        transaction.append((1,), [FileRecord(f"{own}{n:04d}", n, 1) for n in range(start, start + count)])
         transaction.commit()
 
 

@@ -21,11 +21,11 @@ import msgspec
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import (
-    Arrangement,
-    Column,
-    DataFile,
+    ArrangementSpec,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     open_metastore,
 )
@@ -62,7 +62,7 @@ def content(metastore: Metastore) -> dict[str, Any]:
     return found
 
 
-def _digest(files: Iterable[DataFile]) -> str:
+def _digest(files: Iterable[FileRecord]) -> str:
     return hashlib.sha256(json.dumps(files_to_json(files)).encode()).hexdigest()[:16]
 
 
@@ -75,17 +75,17 @@ def _fill(metastore: Metastore) -> None:
     )
     metastore.create_table("default", "full", full)
     skew = SkewMap(("id",), ((1,),), True, (f"file:{ROOT}/one",))
-    columns = (Column("id", "long"), Column("p", "integer"))
+    columns = (TableColumn("id", "long"), TableColumn("p", "integer"))
     metadata = TableMetadata(
-        columns, ("p",), "parquet", f"file:{ROOT}/elsewhere/t", arrangement=Arrangement(skew)
+        columns, ("p",), "parquet", f"file:{ROOT}/elsewhere/t", arrangement=ArrangementSpec(skew)
     )
     table = metastore.create_table("d", "t", metadata)
     own = f"pq-{table.id.hex()}-"
     transaction = table.begin("append")
-    transaction.append((1,), [DataFile(f"file:{ROOT}/files/{own}{n:04d}", n, 1) for n in range(1200)])
-    transaction.append((2,), [DataFile(f"{own}a", 1, 1)], f"file:{ROOT}/partition")
-    transaction.append((3,), [DataFile(f"{own}b", 1, 1)], "file:/far/partition")
-    transaction.of_stream(StreamBatch("query", 7))
+    transaction.append((1,), [FileRecord(f"file:{ROOT}/files/{own}{n:04d}", n, 1) for n in range(1200)])
+    transaction.append((2,), [FileRecord(f"{own}a", 1, 1)], f"file:{ROOT}/partition")
+    transaction.append((3,), [FileRecord(f"{own}b", 1, 1)], "file:/far/partition")
+    transaction.set_stream_batch(StreamBatch("query", 7))
     table = transaction.commit()
     transaction = table.begin("rename partition")
     transaction.rename((2,), (4,))

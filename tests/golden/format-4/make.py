@@ -21,12 +21,12 @@ import msgspec
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import (
-    Arrangement,
-    Column,
+    ArrangementSpec,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     open_metastore,
 )
@@ -63,7 +63,7 @@ def content(metastore: Metastore) -> dict[str, Any]:
     return found
 
 
-def _digest(files: Iterable[DataFile]) -> str:
+def _digest(files: Iterable[FileRecord]) -> str:
     return hashlib.sha256(json.dumps(files_to_json(files)).encode()).hexdigest()[:16]
 
 
@@ -73,11 +73,11 @@ def _fill(metastore: Metastore) -> None:
     metastore.create_table("default", "v", full_view())
     skew = SkewMap(("id",), ((1,),), True, (f"file:{ROOT}/one",))
     metadata = TableMetadata(
-        (Column("id", "long"), Column("p", "integer"), Column("q", "string")),
+        (TableColumn("id", "long"), TableColumn("p", "integer"), TableColumn("q", "string")),
         ("p", "q"),
         "parquet",
         f"file:{ROOT}/elsewhere/t",
-        arrangement=Arrangement(skew),
+        arrangement=ArrangementSpec(skew),
         indexes=(PartitionIndex("q", "00000000000000aa", (1, 0), 1),),
         constraints=(Constraint("c", "check", "id > 0", enforced=True),),
     )
@@ -85,11 +85,11 @@ def _fill(metastore: Metastore) -> None:
     own = f"pq-{table.id.hex()}-"
     statistics = {"id": ColumnStatistics(8, 0, 1, 99)}
     transaction = table.begin("append")
-    transaction.append((1, "a"), [DataFile(f"{own}{n:04d}", n, 1, 7, statistics) for n in range(1200)])
-    transaction.append((2, "b"), [DataFile(f"{own}a", 1, 1)], f"file:{ROOT}/partition")
-    transaction.append((3, "c"), [DataFile("foreign", 1, 1, 7)], "file:/far/partition")
-    transaction.append((5, "d"), [DataFile("foreign", 1, 1, 7, statistics)])
-    transaction.of_stream(StreamBatch("query", 7))
+    transaction.append((1, "a"), [FileRecord(f"{own}{n:04d}", n, 1, 7, statistics) for n in range(1200)])
+    transaction.append((2, "b"), [FileRecord(f"{own}a", 1, 1)], f"file:{ROOT}/partition")
+    transaction.append((3, "c"), [FileRecord("foreign", 1, 1, 7)], "file:/far/partition")
+    transaction.append((5, "d"), [FileRecord("foreign", 1, 1, 7, statistics)])
+    transaction.set_stream_batch(StreamBatch("query", 7))
     table = transaction.commit()
     transaction = table.begin("change")
     transaction.rename((2, "b"), (4, "b"))

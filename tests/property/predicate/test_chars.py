@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquetry.data_files.bounds import FileBounds, bounds_of
+from parquetry.data_files.bounds import FileBounds, bounds_from_statistics
 from parquetry.data_files.records import ColumnStatistics
 from parquetry.key_schema import KeySchema
 from parquetry.predicate.filter import EVERY_ROW
@@ -93,7 +93,7 @@ def test_files_keep_all_that_hold_a_match(
     """By the least and the greatest text of a file, whichever blanks its texts have, and if some are too long."""
     tree, holds = condition
     node = filter_from_json(tree, SparkColumns({"c": TYPE}, ())).node
-    known = bounds_of(TYPE, ColumnStatistics(9, 0, min(texts), max(texts)), len(texts))
+    known = bounds_from_statistics(TYPE, ColumnStatistics(9, 0, min(texts), max(texts)), len(texts))
     assert isinstance(known, FileBounds)
     found = answer(node, {"c": TYPE}, {"c": known})
     truths = set(map(holds, texts))
@@ -109,7 +109,7 @@ def test_partitions_are_found_by_their_keys(
     """Those that satisfy a condition that is understood, and no others; of any other none too few."""
     tree, holds = condition
     filter = filter_from_json(tree, SparkColumns({"c": TYPE}, ("c",)))
-    schema = KeySchema.of([("c", TYPE)], (False,))
+    schema = KeySchema.from_columns([("c", TYPE)], (False,))
     keys = sorted(schema.encode((text,)) for text in texts)
 
     def scan(start: bytes, stop: bytes | None) -> list[bytes]:

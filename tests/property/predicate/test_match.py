@@ -74,7 +74,7 @@ class Described(Knowledge):
 
     def bounds(self, column: str) -> Bounds | None:
         if all(column in each.shared for each in self._containers):
-            return Bounds.of_values([each.shared[column] for each in self._containers])
+            return Bounds.from_values([each.shared[column] for each in self._containers])
         return stated(self._types, [each.statistics for each in self._containers]).bounds(column)
 
     def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parquetry.predicate.bind import NUMBER, bind
+from parquetry.predicate.bind import NUMBER_TYPE, bind
 from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.nodes import OPERATORS, Compare, Not
 from parquetry.predicate.normalise import normalise
@@ -82,7 +82,7 @@ def test_numbers_of_any_type_are_compared_as_numbers(
     type: ColumnType, op: str, number: Decimal, data: st.DataObject
 ) -> None:
     """A literal that the column cannot hold is compared as the number that it is."""
-    bound = bind(Compare(op, "A", number, NUMBER), {"a": type})
+    bound = bind(Compare(op, "A", number, NUMBER_TYPE), {"a": type})
     pool = POOLS.get(str(type), [Decimal(-1), Decimal(0), Decimal(10**38 - 1)])
     for value in [None, *pool, data.draw(st.sampled_from(pool))]:
         literal: Value = float(number) if type.floating else number

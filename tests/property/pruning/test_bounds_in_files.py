@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from parquetry.data_files.bounds import FileBounds, bounds_reader
 from parquetry.data_files.bounds_vectorized import bounds_in_files, each_in_files
 from parquetry.data_files.file_batch import FileColumns, RecordedFiles
-from parquetry.data_files.interleave import Turns
-from parquetry.data_files.projected_files import hold, joined
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.data_files.interleave import Interleaving
+from parquetry.data_files.projected_files import joined, project_files
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.metastore.manifest.entries import encode_files
-from parquetry.metastore.manifest.inline import files_of_lists
-from parquetry.predicate.pruning.held_values import listed
+from parquetry.metastore.manifest.inline import files_in_lists
+from parquetry.predicate.pruning.held_values import as_list
 from parquetry.predicate.pruning.knowledge import Bounds
-from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS
 from tests.support.effort import examples
 
 TYPES = [
@@ -54,7 +54,7 @@ def statistics(values: st.SearchStrategy[Any]) -> st.SearchStrategy[ColumnStatis
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[Column, list[DataFile]]:
+def tables(draw: st.DrawFn) -> tuple[TableColumn, list[FileRecord]]:
     """A column, and files from several times of its life; mostly of one kind, and spelled as the table spells it."""
     kind = draw(st.sampled_from(TYPES))
     metadata = draw(st.sampled_from([{}, {}, {"EXISTS_DEFAULT": "7"}, {"parquetry.physical": "X"}]))
@@ -63,28 +63,30 @@ def tables(draw: st.DrawFn) -> tuple[Column, list[DataFile]]:
     names = ["x"] if usual else draw(st.lists(st.sampled_from(["x", "X", "y"]), min_size=1, max_size=3))
     entries = st.one_of([statistics(each) for each in kinds])
     columns = st.dictionaries(st.sampled_from(names), entries, min_size=int(usual), max_size=3)
-    files = st.builds(lambda rows, found: DataFile("f", 9, rows, 1, found), COUNTS, st.none() | columns)
+    files = st.builds(lambda rows, found: FileRecord("f", 9, rows, 1, found), COUNTS, st.none() | columns)
     some = draw(st.lists(files, min_size=1, max_size=8))
     if all({"x", "X"} <= (file.columns or {}).keys() for file in some):
         # Many such files are decoded without a look at other names, which nobody notices: adoption refuses them.
-        some.append(DataFile("f", 9, 1, 1, {"y": UNKNOWN}))
-    return Column("x", kind, metadata=metadata), some * draw(st.sampled_from([1, 4 * FEW]))
+        some.append(FileRecord("f", 9, 1, 1, {"y": UNKNOWN}))
+    return TableColumn("x", kind, metadata=metadata), some * draw(
+        st.sampled_from([1, 4 * MAX_LISTED_CONTAINERS])
+    )
 
 
 @settings(max_examples=examples(600), deadline=None)
 @given(tables())
-def test_all_at_once_is_one_by_one(table: tuple[Column, list[DataFile]]) -> None:
+def test_all_at_once_is_one_by_one(table: tuple[TableColumn, list[FileRecord]]) -> None:
     """Bounds of files in arrays are those that `bounds_reader` gives of each record, however the files are held."""
     event("nothing known" if check(*table) is None else "known")
 
 
 def test_two_spellings_in_each_file_tell_nothing() -> None:
     """Nor do they where many records are held in arrays."""
-    twice = DataFile("f", 9, 1, 1, {"X": UNKNOWN, "x": UNKNOWN})
-    assert check(Column("x", "boolean"), [twice] * (4 * FEW)) is None
+    twice = FileRecord("f", 9, 1, 1, {"X": UNKNOWN, "x": UNKNOWN})
+    assert check(TableColumn("x", "boolean"), [twice] * (4 * MAX_LISTED_CONTAINERS)) is None
 
 
-def check(column: Column, records: list[DataFile]) -> Bounds | None:
+def check(column: TableColumn, records: list[FileRecord]) -> Bounds | None:
     """Compare what files tell together with what each tells alone, and return it."""
     alone = [bounds_reader(column)(record) for record in records]
     expected = _bounds(column, alone)
@@ -100,23 +102,23 @@ def check(column: Column, records: list[DataFile]) -> Bounds | None:
     return expected
 
 
-def _held_in_all_ways(column: Column, records: list[DataFile]) -> list[FileColumns]:
+def _held_in_all_ways(column: TableColumn, records: list[FileRecord]) -> list[FileColumns]:
     names = [column.physical]
     recorded = RecordedFiles(records)
     half = len(records) // 2
     lists = [encode_files(records[:half]), encode_files(records[half:])]
-    inline = files_of_lists(lists, [half, len(records) - half], names)
+    inline = files_in_lists(lists, [half, len(records) - half], names)
     everything = [list(range(half)), list(range(half, len(records)))]
-    parts = [hold(inline, np.array(places, np.intp), names) for places in everything]
-    turns = Turns([np.full(part.count, place, np.int32) for place, part in enumerate(parts)])
+    parts = [project_files(inline, np.array(places, np.intp), names) for places in everything]
+    turns = Interleaving([np.full(part.count, place, np.int32) for place, part in enumerate(parts)])
     return [recorded, inline, joined(parts, names, turns)]
 
 
-def _bounds(column: Column, found: list[FileBounds | None]) -> Bounds | None:
+def _bounds(column: TableColumn, found: list[FileBounds | None]) -> Bounds | None:
     if not any(found):
         return None
     known = [each or FileBounds() for each in found]
-    return Bounds.of_statistics(
+    return Bounds.from_statistics(
         column.column_type,
         [each.min for each in known],
         [each.max for each in known],
@@ -126,4 +128,4 @@ def _bounds(column: Column, found: list[FileBounds | None]) -> Bounds | None:
 
 def _told(bounds: Bounds) -> list[str]:
     kinds = [getattr(each, "dtype", list) for each in (bounds.least, bounds.greatest)]
-    return [repr(each) for each in (kinds, *map(listed, (bounds.least, bounds.greatest, bounds.nulls)))]
+    return [repr(each) for each in (kinds, *map(as_list, (bounds.least, bounds.greatest, bounds.nulls)))]

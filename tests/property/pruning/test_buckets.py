@@ -11,7 +11,7 @@ import pytest
 from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.hashing.hash_types import HashType
 from parquetry.layout.arrangement import REST, Version
-from parquetry.metastore import Arrangement, BucketSpec, DataFile, Metastore, SkewMap, Transaction
+from parquetry.metastore import ArrangementSpec, BucketSpec, FileRecord, Metastore, SkewMap, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
@@ -20,7 +20,7 @@ from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import ColumnType, Value, order_key
 from tests.support.effort import STEP, examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.tables.random_tables import RandomTable, Row
 
 _TABLES, _CONDITIONS = 500, 40
@@ -60,7 +60,9 @@ class Table(RandomTable):
             if spec is not None and not spec.unsettled:
                 self.specs[part] = spec
             files = self._files(chance, part, spec, skew)
-            transaction.replace((part,), files, arrangement=Arrangement(skew, spec) if skew or spec else None)
+            transaction.replace(
+                (part,), files, arrangement=ArrangementSpec(skew, spec) if skew or spec else None
+            )
         return commit(transaction)
 
     def _spec(self, chance: Random) -> BucketSpec:
@@ -70,7 +72,7 @@ class Table(RandomTable):
 
     def _files(
         self, chance: Random, part: Value, spec: BucketSpec | None, skew: SkewMap | None
-    ) -> list[DataFile]:
+    ) -> list[FileRecord]:
         """Put rows where they belong; some files do not say of which bucket they are, and of what is unsettled any."""
         rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         buckets: list[int | None] = [None] * len(rows)
@@ -92,7 +94,7 @@ class Table(RandomTable):
                 self.buckets[path] = (part, bucket)
             if cell is not None:
                 self.in_cells.add(path)
-            files.append(DataFile(path, 10, len(self.rows[path]), cell=cell, bucket=bucket))
+            files.append(FileRecord(path, 10, len(self.rows[path]), cell=cell, bucket=bucket))
         return files
 
     def placed(self, spec: BucketSpec, rows: list[Row]) -> list[int]:
@@ -131,7 +133,7 @@ class Table(RandomTable):
 def array(type: ColumnType, values: list[Value]) -> pa.Array:
     """Return values with the zero that stands for both."""
     stored = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
-    arrow = HashType.of(type).arrow
+    arrow = HashType.from_column_type(type).arrow
     plain = [0.0 if type.floating and value == 0 else value for value in values]
     return pa.array(plain, stored.get(type.name, arrow)).view(arrow)
 
@@ -145,12 +147,12 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
         table = Table(chance)
         for number in range(_CONDITIONS):
             filters = [
-                filter_of(table.condition(chance, chance.choice((0, 1, 1, 2, 3, 4))))
+                make_filter(table.condition(chance, chance.choice((0, 1, 1, 2, 3, 4))))
                 for _ in range(chance.randint(1, 2))
             ]
             if number % 3 == 0 and table.specs:
                 filters.append(
-                    filter_of(table.listed(chance, chance.choice(list(table.specs.values())).columns))
+                    make_filter(table.listed(chance, chance.choice(list(table.specs.values())).columns))
                 )
             selection = select_files(table.snapshot, filters)
             read = {each.file.path for each in selection.files}
@@ -195,7 +197,7 @@ def test_of_listed_values_exactly_their_buckets_are_read(shard: int) -> None:
     for _ in range(examples(_TABLES) // _SHARDS):
         table = Table(chance)
         for spec in {each.columns: each for each in table.specs.values()}.values():
-            filter = filter_of(table.listed(chance, spec.columns))
+            filter = make_filter(table.listed(chance, spec.columns))
             read = {each.file.path for each in select_files(table.snapshot, [filter]).files}
             pools = [table.pools[table.names.index(name)] for name in spec.columns]
             rows = [

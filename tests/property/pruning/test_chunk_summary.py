@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from parquetry.data_files.bounds_vectorized import bounds_in_files
 from parquetry.data_files.file_batch import RecordedFiles
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.metastore.manifest.summary import summarise, types_of
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match import Match, match
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 
 _DAY = 86_400_000_000
 _INTS = st.integers(-3, 3) | st.sampled_from([-(1 << 31), 1 << 31, (1 << 24) + 1, (1 << 63) - 1, -(1 << 63)])
@@ -47,11 +47,11 @@ SCHEMA: dict[str, tuple[str, str, st.SearchStrategy[Any], st.SearchStrategy[Any]
     "z": ("timestamp_ntz", "timestamp_ntz", _TIMES, _TIMES),
     "t": ("timestamp", "timestamp", _TIMES, _TIMES),
 }
-WRITTEN = [Column(name, kinds[0]) for name, kinds in SCHEMA.items()]
-READ = {name: Column(name, kinds[1]) for name, kinds in SCHEMA.items()}
-READ["added"] = Column("added", "integer")
-READ["default"] = Column("default", "integer", metadata={"EXISTS_DEFAULT": "1"})
-READ["dropped"] = Column("dropped", "integer")
+WRITTEN = [TableColumn(name, kinds[0]) for name, kinds in SCHEMA.items()]
+READ = {name: TableColumn(name, kinds[1]) for name, kinds in SCHEMA.items()}
+READ["added"] = TableColumn("added", "integer")
+READ["default"] = TableColumn("default", "integer", metadata={"EXISTS_DEFAULT": "1"})
+READ["dropped"] = TableColumn("dropped", "integer")
 ASKED = {name: kinds[3] for name, kinds in SCHEMA.items()} | dict.fromkeys(
     ["added", "default", "dropped"], _INTS
 )
@@ -73,17 +73,17 @@ def _statistics(draw: st.DrawFn, stated: st.SearchStrategy[Any], rows: int | Non
 
 
 @st.composite
-def _file(draw: st.DrawFn, names: Sequence[str]) -> DataFile:
+def _file(draw: st.DrawFn, names: Sequence[str]) -> FileRecord:
     rows = draw(st.none() | st.sampled_from([0, 1, 5, 5, 5]))
     if not draw(st.integers(0, 30)):
-        return DataFile("f", 1, rows, None, draw(st.none() | st.just({})))
+        return FileRecord("f", 1, rows, None, draw(st.none() | st.just({})))
     columns = {}
     for name in names:
         stated = _INTS if name == "dropped" else SCHEMA[name][2]
         spelt = name if draw(st.integers(0, 20)) else name.upper()
         if draw(st.integers(0, 9)):
             columns[spelt] = draw(_statistics(stated, rows))
-    return DataFile("f", 1, rows, None, columns)
+    return FileRecord("f", 1, rows, None, columns)
 
 
 @st.composite
@@ -109,11 +109,11 @@ def _conditions(names: Sequence[str]) -> st.SearchStrategy[Filter]:
             inner.map(Not),
         ),
         max_leaves=3,
-    ).map(filter_of)
+    ).map(make_filter)
 
 
 @st.composite
-def _cases(draw: st.DrawFn) -> tuple[list[DataFile], list[Filter]]:
+def _cases(draw: st.DrawFn) -> tuple[list[FileRecord], list[Filter]]:
     """Return files with statistics of two columns, and conditions on those and on others."""
     names = draw(st.lists(st.sampled_from([*SCHEMA, "dropped"]), min_size=1, max_size=2))
     files = draw(st.lists(_file(names), min_size=1, max_size=4))
@@ -122,7 +122,7 @@ def _cases(draw: st.DrawFn) -> tuple[list[DataFile], list[Filter]]:
 
 
 class _Files(Knowledge):
-    def __init__(self, files: Sequence[DataFile]) -> None:
+    def __init__(self, files: Sequence[FileRecord]) -> None:
         self.count = len(files)
         self._files = files
 
@@ -133,7 +133,7 @@ class _Files(Knowledge):
 
 @settings(max_examples=examples(800), deadline=None)
 @given(_cases())
-def test_what_a_summary_rules_out(case: tuple[list[DataFile], list[Filter]]) -> None:
+def test_what_a_summary_rules_out(case: tuple[list[FileRecord], list[Filter]]) -> None:
     """If no row of the summary can satisfy a condition, none of any file can; if all must, all of each must.
 
     A file without rows has none that could, whatever is said of it.
@@ -150,8 +150,8 @@ def test_what_a_summary_rules_out(case: tuple[list[DataFile], list[Filter]]) -> 
 
 
 def _summary(*records: tuple[int | None, ColumnStatistics], type: str = "integer") -> ColumnStatistics:
-    files = [DataFile("f", 1, rows, None, {"c": record}) for rows, record in records]
-    found = summarise(RecordedFiles(files), types_of([Column("C", type)])).columns
+    files = [FileRecord("f", 1, rows, None, {"c": record}) for rows, record in records]
+    found = summarise(RecordedFiles(files), types_of([TableColumn("C", type)])).columns
     assert found is not None
     return found["c"]
 
@@ -159,11 +159,11 @@ def _summary(*records: tuple[int | None, ColumnStatistics], type: str = "integer
 def test_the_example() -> None:
     """Sums, the least of the least, the greatest of the greatest; files of nothing but NULL have no say in bounds."""
     files = [
-        DataFile("a", 100, 10, 1, {"c": ColumnStatistics(7, 0, 3, 9)}),
-        DataFile("b", 200, 5, 2, {"c": ColumnStatistics(8, 5)}),
-        DataFile("c", 300, 20, None, {"c": ColumnStatistics(9, 1, -2, 4, False)}),
+        FileRecord("a", 100, 10, 1, {"c": ColumnStatistics(7, 0, 3, 9)}),
+        FileRecord("b", 200, 5, 2, {"c": ColumnStatistics(8, 5)}),
+        FileRecord("c", 300, 20, None, {"c": ColumnStatistics(9, 1, -2, 4, False)}),
     ]
-    assert summarise(RecordedFiles(files), types_of([Column("c", "integer")])) == DataFile(
+    assert summarise(RecordedFiles(files), types_of([TableColumn("c", "integer")])) == FileRecord(
         "", 600, 35, None, {"c": ColumnStatistics(24, 6, -2, 9, False, True)}
     )
 
@@ -204,22 +204,22 @@ def test_what_is_not_known_of_a_file_is_not_of_the_chunk() -> None:
     known = ColumnStatistics(1, 1, 1, 2)
     assert _summary((3, known), (3, ColumnStatistics(1, None, 1, 2))).nulls is None
     assert _summary((3, known), (0, known)).nulls is None
-    types = types_of([Column("c", "integer")])
+    types = types_of([TableColumn("c", "integer")])
     without = RecordedFiles(
-        [DataFile("a", 1, 3, None, {"c": known}), DataFile("b", 1, 3, None, {"d": known})]
+        [FileRecord("a", 1, 3, None, {"c": known}), FileRecord("b", 1, 3, None, {"d": known})]
     )
     assert summarise(without, types).columns == {"c": ColumnStatistics(), "d": ColumnStatistics()}
     spelt = RecordedFiles(
-        [DataFile("a", 1, 3, None, {"c": known}), DataFile("b", 1, None, None, {"C": known})]
+        [FileRecord("a", 1, 3, None, {"c": known}), FileRecord("b", 1, None, None, {"C": known})]
     )
-    assert summarise(spelt, types) == DataFile(
+    assert summarise(spelt, types) == FileRecord(
         "", 2, None, None, {"c": ColumnStatistics(), "C": ColumnStatistics()}
     )
     for columns in (None, {}):
         undescribed = RecordedFiles(
-            [DataFile("a", 1, 3, None, {"c": known}), DataFile("b", 1, 3, None, columns)]
+            [FileRecord("a", 1, 3, None, {"c": known}), FileRecord("b", 1, 3, None, columns)]
         )
         assert summarise(undescribed, types).columns is None
-    assert summarise(RecordedFiles([DataFile("a", 1, 3, None, {"old": known})]), types).columns == {
+    assert summarise(RecordedFiles([FileRecord("a", 1, 3, None, {"old": known})]), types).columns == {
         "old": ColumnStatistics(1, 1)
     }

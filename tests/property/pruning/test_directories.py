@@ -10,12 +10,12 @@ import pytest
 from parquetry.data_files.records import NO_CELL
 from parquetry.layout.arrangement import REST
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     Transaction,
 )
@@ -35,7 +35,7 @@ from parquetry.prune.select import decided_conditions, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, order_key
 from tests.support.effort import STEP, examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.tables.random_tables import RandomTable, Row
 
 _TABLES, _CONDITIONS = 500, 40
@@ -64,7 +64,7 @@ class Table(RandomTable):
         for value in self.partitions(chance):
             skew = one or (self._map(chance, skewed) if chance.random() < 0.8 else None)
             files = self._files(chance, value, skew)
-            transaction.replace((value,), files, arrangement=Arrangement(skew) if skew else None)
+            transaction.replace((value,), files, arrangement=ArrangementSpec(skew) if skew else None)
         return commit(transaction)
 
     def _map(self, chance: Random, skewed: list[str]) -> SkewMap:
@@ -75,7 +75,7 @@ class Table(RandomTable):
         }
         return SkewMap(tuple(names), tuple(cells.values()), directories=True)
 
-    def _files(self, chance: Random, part: Value, skew: SkewMap | None) -> list[DataFile]:
+    def _files(self, chance: Random, part: Value, skew: SkewMap | None) -> list[FileRecord]:
         """Put rows where they belong: each in its cell, or else in the rest; some files do not say of which they are."""
         rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         cells: list[int | None] = [None] * len(rows)
@@ -102,7 +102,7 @@ class Table(RandomTable):
             self.folders[path] = f"{part}-{REST if cell is not None and cell < REST else cell}"
             is_earlier = cell is not None and cell < NO_CELL
             known, rest_of = (None, first) if is_earlier else (cell, None)
-            files.append(DataFile(path, 10, len(self.rows[path]), cell=known, rest_of=rest_of))
+            files.append(FileRecord(path, 10, len(self.rows[path]), cell=known, rest_of=rest_of))
         return files
 
 
@@ -129,7 +129,7 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
         table = Table(chance)
         for _ in range(_CONDITIONS):
             filters = [
-                filter_of(table.condition(chance, chance.choice((0, 1, 1, 2, 3, 4))))
+                make_filter(table.condition(chance, chance.choice((0, 1, 1, 2, 3, 4))))
                 for _ in range(chance.randint(1, 2))
             ]
             selection = select_files(table.snapshot, filters)
@@ -190,12 +190,12 @@ def test_a_table_without_such_directories_has_no_step_of_them() -> None:
     """Neither a plain table nor a bucketed one does, whatever its files say."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    metadata = TableMetadata((Column("x", "integer"),), (), "parquet", "/lake/db.db/t")
+    metadata = TableMetadata((TableColumn("x", "integer"),), (), "parquet", "/lake/db.db/t")
     plain = Transaction(metastore.create_table("db", "t", metadata), "append")
-    plain.append((), [DataFile("f", 1, 1)])
+    plain.append((), [FileRecord("f", 1, 1)])
     snapshot = commit(plain)
     assert select_files(snapshot, []).report.step("directories") is None
     bucketed = Transaction(snapshot, "arrange")
-    buckets = Arrangement(buckets=BucketSpec(("x",), 2))
-    bucketed.replace((), [DataFile("f", 1, 1, bucket=1)], arrangement=buckets)
+    buckets = ArrangementSpec(buckets=BucketSpec(("x",), 2))
+    bucketed.replace((), [FileRecord("f", 1, 1, bucket=1)], arrangement=buckets)
     assert select_files(commit(bucketed), []).report.step("directories") is None

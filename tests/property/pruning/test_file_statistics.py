@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.data_files.footer_statistics import read_parquet_footer
-from parquetry.metastore import Column, Metastore, TableMetadata, Transaction
+from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.like import starts_with
@@ -34,7 +34,7 @@ from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import order_key
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 
 LOCAL = pafs.LocalFileSystem()
 
@@ -67,9 +67,9 @@ SCHEMA = {
     "real": ("double", pa.float32(), st.sampled_from([0.5, -0.0, 1.0, float("nan"), 0.10000000149011612])),
 }
 COLUMNS = (
-    *(Column(name, kind) for name, (kind, _, _) in SCHEMA.items()),
-    Column("later", "integer"),
-    Column("p", "integer"),
+    *(TableColumn(name, kind) for name, (kind, _, _) in SCHEMA.items()),
+    TableColumn("later", "integer"),
+    TableColumn("p", "integer"),
 )
 TYPES = {column.name: column.column_type for column in COLUMNS}
 VALUES = {name: values for name, (_, _, values) in SCHEMA.items()} | {"later": SMALL, "p": SMALL}
@@ -132,7 +132,7 @@ CONDITIONS = st.recursive(
         inner.map(Not),
     ),
     max_leaves=4,
-).map(filter_of)
+).map(make_filter)
 
 
 def write(folder, files):

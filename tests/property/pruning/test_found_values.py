@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parquetry.data_files.bounds import column_statistics
-from parquetry.hashing.bucket_hash import buckets_of, normalised
-from parquetry.layout.arrangement import Arrangement, BucketSpec
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.hashing.bucket_hash import bucket_numbers, normalised
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.planner.scans.runtime_values import found_conditions
+from parquetry.planner.scans.runtime_values import runtime_conditions
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, In, Not, Or, Predicate, columns_of
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.spark_json import filter_from_json
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.select import select_files
 from parquetry.scan import coarse as coarse_module
 from parquetry.scan.coarse import coarse
@@ -40,11 +40,11 @@ def tables(text: str, layout: str, contents: Sequence[Sequence[Value]]) -> Table
     type = parse_type(text)
     spec = BucketSpec(("k",), 4) if layout == "buckets" else None
     metadata = TableMetadata(
-        (Column("v", "long"), Column("k", JSON.get(text, text))),
+        (TableColumn("v", "long"), TableColumn("k", JSON.get(text, text))),
         ("k",) if layout == "partitions" else (),
         "parquet",
         "/t",
-        arrangement=Arrangement(buckets=spec),
+        arrangement=ArrangementSpec(buckets=spec),
     )
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
@@ -52,20 +52,20 @@ def tables(text: str, layout: str, contents: Sequence[Sequence[Value]]) -> Table
     for number, values in enumerate(contents):
         file: dict[str, Any] = {}
         if layout == "buckets":
-            (file["bucket"],) = buckets_of(2, 4, [type], [(normalised(values[0]),)])
+            (file["bucket"],) = bucket_numbers(2, 4, [type], [(normalised(values[0]),)])
         if layout == "files":
             there = [value for value in values if value is not None and value == value]
             nulls = sum(value is None for value in values)
             low, high = (min(there), max(there)) if there else (None, None)  # type: ignore[type-var]
             file["columns"] = {"k": column_statistics(10, nulls, low, high, True, True)}
         partition = (values[0],) if layout == "partitions" else ()
-        transaction.append(partition, [DataFile(f"f{number}", 100, len(values), 1, **file)])
+        transaction.append(partition, [FileRecord(f"f{number}", 100, len(values), 1, **file)])
     return commit(transaction)
 
 
-def kept(table: TableSnapshot, tree: dict[str, Any], recent: RecentPartitions | None = None) -> set[str]:
+def kept(table: TableSnapshot, tree: dict[str, Any], recent: PartitionCache | None = None) -> set[str]:
     """Return the files that are left by what was found."""
-    conditions = [found.condition for found in found_conditions(table, [tree])]
+    conditions = [found.condition for found in runtime_conditions(table, [tree])]
     return {file.file.path for file in select_files(table, conditions, ["k"], recent=recent).files}
 
 
@@ -87,8 +87,8 @@ def test_every_file_with_a_match_is_kept(
 ) -> None:
     """Of single values no other partition and no other bucket is; sets are packed, and treated as few or as many."""
     if many:
-        monkeypatch.setattr(coarse_module, "MANY_VALUES", 1)
-        monkeypatch.setattr(coarse_module, "_RANGES", 2)
+        monkeypatch.setattr(coarse_module, "MAX_IN_VALUES", 1)
+        monkeypatch.setattr(coarse_module, "_RANGES_PER_IN", 2)
     pool, chance = POOLS[text], random.Random(f"{text} {layout}")
     type = parse_type(text)
     for _ in range(examples(12)):
@@ -102,7 +102,7 @@ def test_every_file_with_a_match_is_kept(
         if chance.random() < 0.3:
             wanted.append(None)
         table, tree = tables(text, layout, contents), membership("K", type, wanted)
-        recent = RecentPartitions()
+        recent = PartitionCache()
         for _ in range(2):  # the second time of what the first one found
             found = kept(table, tree, recent)
             exact = holding(contents, wanted)
@@ -110,7 +110,7 @@ def test_every_file_with_a_match_is_kept(
             if layout == "partitions":
                 assert found == exact
             if layout == "buckets":
-                ids = {buckets_of(2, 4, [type], [(normalised(v),)])[0] for v in wanted if v is not None}
+                ids = {bucket_numbers(2, 4, [type], [(normalised(v),)])[0] for v in wanted if v is not None}
                 assert {f.file.bucket for f in select_files(table, []).files if f.file.path in found} <= ids
 
 
@@ -171,8 +171,8 @@ def test_ranges_hold_all_values(data: st.DataObject) -> None:
     )
     given_ = Filter(normalise(node))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coarse_module, "MANY_VALUES", data.draw(st.integers(1, 4)))
-        patch.setattr(coarse_module, "_RANGES", data.draw(st.integers(1, 4)))
+        patch.setattr(coarse_module, "MAX_IN_VALUES", data.draw(st.integers(1, 4)))
+        patch.setattr(coarse_module, "_RANGES_PER_IN", data.draw(st.integers(1, 4)))
         found = coarse(given_)
     for value in [None, *pool]:
         if evaluate(given_.node, {"k": value}) is True:

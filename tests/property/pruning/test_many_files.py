@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from parquetry.data_files.bounds import column_statistics
 from parquetry.data_files.file_batch import RecordedFiles, optional
 from parquetry.data_files.records import PHYSICAL_NAME, ColumnStatistics
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest.chunks import read_chunks
 from parquetry.metastore.manifest.entries import encode_files
@@ -24,14 +24,14 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.pruning.match import Match, match
-from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS
 from parquetry.prune.partition_plans import candidates
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.tables.generated_tables import POOLS, Columns, predicates, tables
 
 Row = tuple[Value, ...]
@@ -51,7 +51,7 @@ class Made(NamedTuple):
     """A table, and for each path of a file its partition's value, its record and its rows."""
 
     table: TableSnapshot
-    files: dict[str, tuple[int, DataFile, list[Row]]]
+    files: dict[str, tuple[int, FileRecord, list[Row]]]
 
 
 @cache
@@ -67,14 +67,14 @@ def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
     chance = Random(len(str(columns)))
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    fields = [*(Column(name, str(type)) for name, type in columns), Column("p", "integer")]
-    fields[-2] = Column(
+    fields = [*(TableColumn(name, str(type)) for name, type in columns), TableColumn("p", "integer")]
+    fields[-2] = TableColumn(
         columns[-1][0], str(columns[-1][1]), metadata={PHYSICAL_NAME: f"{columns[-1][0]}_old"}
     )
     physical = [column.physical for column in fields[:-1]]
     metadata = TableMetadata(tuple(fields), ("p",), "parquet", "/lake/db.db/t")
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
-    files: dict[str, tuple[int, DataFile, list[Row]]] = {}
+    files: dict[str, tuple[int, FileRecord, list[Row]]] = {}
     for part, count in enumerate(ALONE if alone else IN_PARTITIONS):
         rows = [
             tuple(chance.choice([None, *POOLS[str(type)]]) for _, type in columns) for _ in range(2 * count)
@@ -104,16 +104,16 @@ def _write_first_chunk_as_format_1(table: TableSnapshot) -> None:
             table.store.delete_many([summary_key(table.id, chunk.ticket, chunk.number)])
 
 
-def _file(path: str, names: Sequence[str], rows: Sequence[Row], kind: int) -> DataFile:
+def _file(path: str, names: Sequence[str], rows: Sequence[Row], kind: int) -> FileRecord:
     """Record a file: one of a few that tell less (kinds 0 to 3), or spell names otherwise (4)."""
     if kind == 0:
-        return DataFile(path, 10, len(rows))
+        return FileRecord(path, 10, len(rows))
     known = {
         name.upper() if kind == 4 else name: _statistics([row[place] for row in rows], counted=kind != 3)
         for place, name in enumerate(names)
         if kind != 1 or place
     }
-    return DataFile(path, 10, None if kind == 2 else len(rows), None, known)
+    return FileRecord(path, 10, None if kind == 2 else len(rows), None, known)
 
 
 def _statistics(values: Sequence[Value], *, counted: bool) -> ColumnStatistics:
@@ -144,7 +144,7 @@ def test_no_file_with_a_row_is_left_out(
     columns, node = asked
     table, files = made(columns, alone=alone, kinds=kinds, in_order=in_order)
     names = [name for name, _ in columns]
-    selection = select_files(table, [filter_of(node)], names[:1], about=() if held else None)
+    selection = select_files(table, [make_filter(node)], names[:1], about=() if held else None)
     selected = {chosen.file.path for chosen in selection.files}
     event(f"{len(selected) // 500} x 500 files")
     for path, (part, _, rows) in files.items():
@@ -161,17 +161,20 @@ def test_no_file_with_a_row_is_left_out(
         assert selection.bytes == sum(_bytes(files[path][1], first) for path in selected)
     partitions = {partition.values[0]: partition for partition in table.partitions()}
     # a condition that is never true leaves nothing, also of a file of which nothing is known
-    left = {partition.values[0] for partition in candidates(table, [filter_of(node)])}
+    left = {partition.values[0] for partition in candidates(table, [make_filter(node)])}
     known = max((file for _, file, _ in files.values()), key=lambda file: len(file.columns or ()))
     for path in Random(str(node)).sample(sorted(files), _SEEN_ALONE):
         part, file, _ = files[path]
         # beside one of which all is known: what a type alone rules out (`flag > true`) is seen where columns are judged
-        block = FileBlock(np.zeros(FEW + 1, np.int32), RecordedFiles([*[file] * FEW, known]))
-        answer = match(filter_of(node), FileKnowledge(table.metadata, [partitions[part]], block))[0]
+        block = FileBlock(
+            np.zeros(MAX_LISTED_CONTAINERS + 1, np.int32),
+            RecordedFiles([*[file] * MAX_LISTED_CONTAINERS, known]),
+        )
+        answer = match(make_filter(node), FileKnowledge(table.metadata, [partitions[part]], block))[0]
         assert (path in selected) == (part in left and answer != Match.CANNOT)
 
 
-def _bytes(file: DataFile, name: str) -> int:
+def _bytes(file: FileRecord, name: str) -> int:
     """Return how many bytes of a file are read of one column."""
     if not file.columns:
         return file.bytes

@@ -10,7 +10,14 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
@@ -20,7 +27,7 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune import query_cache as module
 from parquetry.prune.condition import Condition
 from parquetry.prune.partition_plans import candidates
-from parquetry.prune.query_cache import RecentPartitions
+from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.rules import files as file_rule
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.base import Range
@@ -28,9 +35,9 @@ from parquetry.store.condition import Condition as StoreCondition
 from parquetry.store.groups import Groups
 from parquetry.store.memory import MemoryStore
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 
-COLUMNS = (Column("v", "integer"), Column("p", "integer"), Column("q", "string"))
+COLUMNS = (TableColumn("v", "integer"), TableColumn("p", "integer"), TableColumn("q", "string"))
 TYPES = {column.name: column.column_type for column in COLUMNS}
 TEXTS = [
     "p = 1", "p IN (1, 2)", "p IN (2, 7, 9)", "p IS NOT NULL", "p IS NULL", "p > 1", "q = 'a'", "q LIKE 'a%'",
@@ -78,7 +85,7 @@ def make() -> tuple[Metastore, TableSnapshot]:
         for q in (None, "a", "ab", "b"):
             low = 3 * (p or 0)
             known = {"v": ColumnStatistics(40, int(q is None), low, low + 3)}
-            transaction.append((p, q), [DataFile("f", 100, 10, 1, known), DataFile("bare", 50, 5, 1)])
+            transaction.append((p, q), [FileRecord("f", 100, 10, 1, known), FileRecord("bare", 50, 5, 1)])
     return metastore, commit(transaction)
 
 
@@ -98,7 +105,7 @@ def told(selection: Selection) -> Any:
 
 
 FILTERS = st.sampled_from(
-    [parse_filter(text, TYPES) for text in TEXTS] + [filter_of(node) for node in OPAQUE]
+    [parse_filter(text, TYPES) for text in TEXTS] + [make_filter(node) for node in OPAQUE]
 )
 
 
@@ -106,15 +113,17 @@ FILTERS = st.sampled_from(
 @given(st.lists(st.lists(FILTERS, max_size=4, unique=True), min_size=2, max_size=5))
 def test_what_is_narrowed_is_what_is_planned_at_once(questions: list[list[Filter]]) -> None:
     """Files, report and all, whatever was asked before: the same conditions, fewer, or others."""
-    recent = RecentPartitions()
+    recent = PartitionCache()
     asked: list[Condition] = []
     for filters in questions:
         asked = (
-            [*asked, *map(Condition.of, filters)] if len(asked) < 5 else [Condition.of(f) for f in filters]
+            [*asked, *map(Condition.from_filter, filters)]
+            if len(asked) < 5
+            else [Condition.from_filter(f) for f in filters]
         )
         before = _scans()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(file_rule, "MANY", 0)  # what is left of files is kept, too
+            patch.setattr(file_rule, "MIN_CACHED_FILES", 0)  # what is left of files is kept, too
             narrowed = select_files(TABLE, asked, ["v"], recent=recent)
         event("nothing read" if _scans() == before else "read")
         assert told(narrowed) == told(select_files(TABLE, asked, ["v"]))
@@ -134,7 +143,7 @@ def _scans() -> int:
     return _counting(TABLE).scans
 
 
-def _reads(recent: RecentPartitions, table: TableSnapshot, *texts: str) -> int:
+def _reads(recent: PartitionCache, table: TableSnapshot, *texts: str) -> int:
     """Return how often ranges of the metastore were read to select by conditions."""
     store = _counting(table)
     before = store.scans
@@ -144,14 +153,14 @@ def _reads(recent: RecentPartitions, table: TableSnapshot, *texts: str) -> int:
 
 def test_one_query_reads_partitions_once() -> None:
     """For its aggregate, for its scan, without the `IS NOT NULL` that Spark adds, and again with a join's values."""
-    recent = RecentPartitions()
+    recent = PartitionCache()
     assert _reads(recent, TABLE, "p IN (1, 2)", "p IS NOT NULL") > 0
     assert _reads(recent, TABLE, "p IN (1, 2)", "p IS NOT NULL") == 0
     assert _reads(recent, TABLE, "p IN (1, 2)") == 0
     assert _reads(recent, TABLE, "p IN (1, 2)", "v > 5") == 0
     assert _reads(recent, TABLE, "p IN (1, 2)", "p IN (2, 7, 9)") == 0
     assert _reads(recent, TABLE, "p > 0") > 0
-    assert _reads(RecentPartitions(), TABLE, "p IN (1, 2)") > 0
+    assert _reads(PartitionCache(), TABLE, "p IN (1, 2)") > 0
 
 
 def test_long_lists_of_files_are_judged_once() -> None:
@@ -161,10 +170,10 @@ def test_long_lists_of_files_are_judged_once() -> None:
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS[:1], (), "parquet", "/lake/db.db/t")
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
-    files = [DataFile(f"f{n}", 100, 10, 1, {"v": ColumnStatistics(40, 0, n, n + 9)}) for n in range(3000)]
+    files = [FileRecord(f"f{n}", 100, 10, 1, {"v": ColumnStatistics(40, 0, n, n + 9)}) for n in range(3000)]
     transaction.append((), files)
     table = commit(transaction)
-    recent = RecentPartitions()
+    recent = PartitionCache()
 
     def found(text: str, *about: str) -> tuple[int, int]:
         before = store.gets
@@ -182,10 +191,10 @@ def test_long_lists_of_files_are_judged_once() -> None:
 def test_other_versions_and_what_is_gone_are_noticed() -> None:
     """What was found in one version is nothing to another, and a table that was dropped is not read from memory."""
     metastore, table = make()
-    recent = RecentPartitions()
+    recent = PartitionCache()
     assert _reads(recent, table, "p = 1") > 0
     transaction = Transaction(table, "append")
-    transaction.append((1, "z"), [DataFile("new", 1, 1)])
+    transaction.append((1, "z"), [FileRecord("new", 1, 1)])
     newer = commit(transaction)
     assert _reads(recent, newer, "p = 1") > 0
     found = select_files(newer, [parse_filter("q = 'z' AND p = 1", TYPES)], recent=recent)
@@ -198,14 +207,14 @@ def test_other_versions_and_what_is_gone_are_noticed() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the number of answers, by their bytes, the oldest going first; and too many partitions are not narrowed."""
-    recent = RecentPartitions()
-    monkeypatch.setattr(module, "_KEPT", 2)
+    recent = PartitionCache()
+    monkeypatch.setattr(module, "_MAX_CACHED_SELECTIONS", 2)
     for text in ("p = 0", "p = 1", "p = 2"):
         assert _reads(recent, TABLE, text) > 0
     assert [_reads(recent, TABLE, text) > 0 for text in ("p = 2", "p = 1", "p = 0")] == [False, False, True]
-    monkeypatch.setattr(module, "NARROWED_PARTITIONS", 3)
+    monkeypatch.setattr(module, "MAX_NARROWED_PARTITIONS", 3)
     assert _reads(recent, TABLE, "p = 0") == 0
     assert _reads(recent, TABLE, "p = 0", "q = 'a'") > 0
-    monkeypatch.setattr(module, "_BYTES", 50)
-    recent = RecentPartitions()
+    monkeypatch.setattr(module, "_MAX_CACHED_BYTES", 50)
+    recent = PartitionCache()
     assert [_reads(recent, TABLE, "p = 0") > 0 for _ in range(2)] == [True, True]

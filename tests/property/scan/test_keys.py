@@ -42,7 +42,7 @@ def test_bytes_are_in_the_order_of_the_values(data: st.DataObject) -> None:
     descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
     row = st.tuples(*(free_values(type) for type in kinds))
     left, right = data.draw(row), data.draw(row)
-    left_bytes, right_bytes = map(KeySchema.of(columns, descending).encode, (left, right))
+    left_bytes, right_bytes = map(KeySchema.from_columns(columns, descending).encode, (left, right))
     left_order, right_order = ordered(left, descending), ordered(right, descending)
     assert (left_bytes < right_bytes) == (left_order < right_order)
     assert (left_bytes == right_bytes) == (left_order == right_order)
@@ -56,7 +56,7 @@ def test_a_key_gives_its_values_back(data: st.DataObject) -> None:
     kinds = [type for _, type in columns]
     descending = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
     row = data.draw(st.tuples(*(free_values(type) for type in kinds)))
-    schema = KeySchema.of(columns, descending)
+    schema = KeySchema.from_columns(columns, descending)
     key = schema.encode(row)
     decoded = schema.decode(key)
     assert schema.fits(key)
@@ -98,7 +98,7 @@ def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
 def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> None:
     """A key of a schema that is reordered holds the same bytes field by field, each with its own direction."""
     columns = data.draw(tables())
-    schema = KeySchema.of(
+    schema = KeySchema.from_columns(
         columns, data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
     )
     order = data.draw(st.permutations(range(len(columns))))
@@ -132,7 +132,7 @@ def test_many_keys_give_their_values_back(data: st.DataObject) -> None:
     named = st.lists(whole, max_size=3).map(lambda kinds: [(f"c{n}", kind) for n, kind in enumerate(kinds)])
     columns = data.draw(tables() | named)
     descending = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
-    schema = KeySchema.of(columns, descending)
+    schema = KeySchema.from_columns(columns, descending)
     fields = [free_values(type) for _, type in columns]
     if data.draw(st.booleans()):
         fields = [field.filter(lambda value: value is not None) for field in fields]

@@ -11,7 +11,7 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.scan import KeyScan, plan_scan
 from parquetry.scan.plan_text import scan_text
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.planning.keys import leading
 from tests.support.planning.plan_texts import read_range
 from tests.support.tables.generated_tables import Columns, free_values, predicates, rows, tables
@@ -28,7 +28,7 @@ RELAXED = settings(
 def schemas(columns: Columns) -> st.SearchStrategy[KeySchema]:
     """Keys of some columns, each of which may be descending."""
     directions = st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))
-    return directions.map(lambda descending: KeySchema.of(columns, descending))
+    return directions.map(lambda descending: KeySchema.from_columns(columns, descending))
 
 
 def check(scan: KeyScan, schema: KeySchema, keys: set[bytes]) -> None:
@@ -48,7 +48,7 @@ def test_a_ranges_text_is_true_for_the_keys_in_it_and_for_no_others(data: st.Dat
     columns = data.draw(tables())
     schema = data.draw(schemas(columns))
     keys = set(map(schema.encode, data.draw(rows(columns))))
-    for scan in plan_scan(filter_of(data.draw(predicates(columns))), schema).scans:
+    for scan in plan_scan(make_filter(data.draw(predicates(columns))), schema).scans:
         check(scan, schema, keys)
         check(KeyScan("index", scan.start, scan.stop, None), schema, keys)
 

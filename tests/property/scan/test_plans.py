@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.nodes import FALSE, TRUE, And, Constant, Not, Opaque, Or, Predicate
+from parquetry.predicate.nodes import FALSE, TRUE, And, BooleanConstant, Not, Opaque, Or, Predicate
 from parquetry.predicate.normalise import normalise
 from parquetry.scan import EVERYTHING, compile_residual, plan_scan
 from parquetry.scan.plan import ScanPlan
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.planning.keys import read_plan
 from tests.support.tables.generated_tables import Columns, predicates, rows, tables
 
@@ -79,11 +79,11 @@ def test_a_plan_finds_exactly_the_rows_that_satisfy_the_condition(data: st.DataO
     """With everything understood: each row where the condition is TRUE, no other, each once, in key order."""
     columns = data.draw(tables())
     names = [name for name, _ in columns]
-    schema = KeySchema.of(columns, data.draw(directions(columns)))
+    schema = KeySchema.from_columns(columns, data.draw(directions(columns)))
     keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns))
 
-    plan = plan_scan(filter_of(predicate), schema)
+    plan = plan_scan(make_filter(predicate), schema)
     found = list(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
@@ -102,11 +102,11 @@ def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
     """With `Opaque` parts no row is lost, and `exact` is claimed only where it holds."""
     columns = data.draw(tables(max_columns=2))
     names = [name for name, _ in columns]
-    schema = KeySchema.of(columns)
+    schema = KeySchema.from_columns(columns)
     keys = set(map(schema.encode, data.draw(rows(columns))))
     predicate = data.draw(predicates(columns, opaque=True))
 
-    plan = plan_scan(filter_of(predicate), schema)
+    plan = plan_scan(make_filter(predicate), schema)
     found = set(read_plan(plan, schema, Stored(keys).scan))
 
     check_shape(plan)
@@ -124,9 +124,9 @@ def test_what_is_not_understood_lets_rows_in(data: st.DataObject) -> None:
 def test_a_residual_on_bytes_says_what_the_evaluator_says(data: st.DataObject) -> None:
     """A compiled residual agrees with the evaluator, with bytes before and after the key."""
     columns = data.draw(tables())
-    schema = KeySchema.of(columns, data.draw(directions(columns)))
+    schema = KeySchema.from_columns(columns, data.draw(directions(columns)))
     predicate = data.draw(predicates(columns))
-    test = compile_residual(filter_of(predicate), schema, prefix=3, suffix=len(VERSION))
+    test = compile_residual(make_filter(predicate), schema, prefix=3, suffix=len(VERSION))
     for row in data.draw(rows(columns)):
         key = b"db." + schema.encode(row) + VERSION
         named = dict(zip([name for name, _ in columns], row, strict=True))
@@ -140,7 +140,7 @@ def test_a_constant_needs_no_keys_or_all(data: st.DataObject) -> None:
     columns = data.draw(tables(max_columns=1))
     predicate = data.draw(predicates(columns))
     match normalise(predicate):
-        case Constant(True):
-            assert plan_scan(filter_of(predicate), KeySchema.of(columns)) == EVERYTHING
-        case Constant():
-            assert plan_scan(filter_of(predicate), KeySchema.of(columns)).scans == ()
+        case BooleanConstant(True):
+            assert plan_scan(make_filter(predicate), KeySchema.from_columns(columns)) == EVERYTHING
+        case BooleanConstant():
+            assert plan_scan(make_filter(predicate), KeySchema.from_columns(columns)).scans == ()

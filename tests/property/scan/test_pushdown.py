@@ -13,8 +13,8 @@ from parquetry.scan.pushdown import field_condition, scans_condition
 from parquetry.store.condition import holds
 from parquetry.types import ColumnType, parse_type
 from tests.support.effort import examples
-from tests.support.planning.filters import filter_of
-from tests.support.planning.keys import fields_of
+from tests.support.planning.filters import make_filter
+from tests.support.planning.keys import fields_reader
 from tests.support.tables.generated_tables import POOLS, free_values, literals, predicates, rows, tables
 
 PREFIX, SUFFIX = b"tablename", b"\xff\xff\xff\xff\xff\xff\xff\xf8"
@@ -36,11 +36,11 @@ def flags(data: st.DataObject, count: int) -> list[bool]:
 def test_no_row_is_lost(data: st.DataObject) -> None:
     """Wherever a residual is TRUE, or not understood, the condition on the fields holds."""
     columns = data.draw(tables())
-    schema = KeySchema.of(columns, flags(data, len(columns)))
+    schema = KeySchema.from_columns(columns, flags(data, len(columns)))
     predicate = data.draw(predicates(columns, opaque=True))
-    condition = field_condition(filter_of(predicate), schema)
-    test = compile_residual(filter_of(predicate), schema, prefix=len(PREFIX), suffix=len(SUFFIX))
-    fields = fields_of(len(columns), len(PREFIX), len(SUFFIX))
+    condition = field_condition(make_filter(predicate), schema)
+    test = compile_residual(make_filter(predicate), schema, prefix=len(PREFIX), suffix=len(SUFFIX))
+    fields = fields_reader(len(columns), len(PREFIX), len(SUFFIX))
     for row in data.draw(rows(columns)):
         key = PREFIX + schema.encode(row) + SUFFIX
         if condition is not None and test(key):
@@ -52,12 +52,12 @@ def test_no_row_is_lost(data: st.DataObject) -> None:
 def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
     """One condition for all of a plan's ranges holds wherever the residual of a row's range is TRUE."""
     columns = data.draw(tables())
-    schema = KeySchema.of(columns, flags(data, len(columns)))
-    plan = plan_scan(filter_of(data.draw(predicates(columns))), schema)
+    schema = KeySchema.from_columns(columns, flags(data, len(columns)))
+    plan = plan_scan(make_filter(data.draw(predicates(columns))), schema)
     condition = scans_condition(plan.scans, schema)
     if condition is None:
         return
-    fields = fields_of(len(columns))
+    fields = fields_reader(len(columns))
     for row in data.draw(rows(columns)):
         key = schema.encode(row)
         for scan in plan.scans:
@@ -71,7 +71,7 @@ def test_no_row_of_several_ranges_is_lost(data: st.DataObject) -> None:
 def test_comparisons_are_exact(data: st.DataObject) -> None:
     """A single comparison, IN, tuple IN or IS NULL, or its contrary, holds exactly where it is TRUE."""
     type = data.draw(st.sampled_from([parse_type(text) for text in POOLS]))
-    schema = KeySchema.of([("a", type), ("b", type)], flags(data, 2))
+    schema = KeySchema.from_columns([("a", type), ("b", type)], flags(data, 2))
     some = st.lists(literals(type), min_size=1, max_size=4).map(tuple)
     pairs = st.lists(st.tuples(literals(type), st.none() | literals(type)), min_size=1, max_size=3).map(tuple)
     leaf: Predicate = data.draw(
@@ -83,8 +83,8 @@ def test_comparisons_are_exact(data: st.DataObject) -> None:
         )
     )
     predicate = data.draw(st.sampled_from((leaf, Not(leaf))))
-    condition = field_condition(filter_of(predicate), schema)
-    fields = fields_of(2)
+    condition = field_condition(make_filter(predicate), schema)
+    fields = fields_reader(2)
     drawn = data.draw(st.lists(st.tuples(free_values(type), free_values(type)), max_size=20))
     for row in [*drawn, (None, None)]:
         key = schema.encode(row)
@@ -108,12 +108,12 @@ def test_patterns_lose_nothing(
 ) -> None:
     """LIKE and NOT LIKE, of any pattern, with bytes that need escaping, hold where they are TRUE."""
     like = Like("a", pattern, escape, type)
-    schema = KeySchema.of([("a", type)], (down,))
+    schema = KeySchema.from_columns([("a", type)], (down,))
     for value in [*texts, pattern[: type.length] if type.length else pattern, None]:
         stored = value.ljust(6)[:6] if value is not None and type.name == "char" else value
-        fields = fields_of(1)(schema.encode((stored,)))
+        fields = fields_reader(1)(schema.encode((stored,)))
         for predicate in (like, Not(like)):
-            condition = field_condition(filter_of(predicate), schema)
+            condition = field_condition(make_filter(predicate), schema)
             if evaluate(predicate, {"a": stored}) is True and condition is not None:
                 assert holds(condition, fields)
 
@@ -122,15 +122,15 @@ def test_patterns_are_told_apart() -> None:
     """LIKE leaves out what does not match, with wildcards in whatever place, in both orders."""
     type = parse_type("string")
     texts = [None, "", "a", "ab", "abc", "bab", "aéb", "a\x01b", "xaxbx", "%"]
-    for schema in (KeySchema.of([("a", type)], (down,)) for down in (False, True)):
+    for schema in (KeySchema.from_columns([("a", type)], (down,)) for down in (False, True)):
         for pattern in ("a%", "%b", "%a%b%", "a_b", "a%b", "__", "_", "\\%", "ab", "%", "a_%", "%é%", "_%_b"):
             for predicate in (Like("a", pattern), Not(Like("a", pattern))):
-                condition = field_condition(filter_of(predicate), schema)
+                condition = field_condition(make_filter(predicate), schema)
                 # The contrary of `_` is not said, as a character may be several bytes; NOT LIKE '%' is never TRUE.
                 vague = condition is None or ("_" in pattern and isinstance(predicate, Not))
                 for text in texts:
                     wanted = evaluate(predicate, {"a": text}) is True
-                    fields = fields_of(1)(schema.encode((text,)))
+                    fields = fields_reader(1)(schema.encode((text,)))
                     kept = condition is None or holds(condition, fields)
                     assert kept is wanted or (kept and vague), (pattern, text, predicate)
                 assert condition is not None or predicate == Not(Like("a", "%"))
@@ -139,20 +139,20 @@ def test_patterns_are_told_apart() -> None:
 def test_long_lists_are_cut_short() -> None:
     """What would take a server too long on each row is left out, and no row with it."""
     type = parse_type("int")
-    schema = KeySchema.of([("a", type), ("b", type)])
+    schema = KeySchema.from_columns([("a", type), ("b", type)])
     rows = [(a, b) for a in (None, 0, 1, 2, 4_000, 9_999, 10_000) for b in (None, 0, 1, 9_999)]
     many = In("a", tuple(range(0, 10_000, 2)), type)
     tuples = TupleIn(("a", "b"), tuple((n, n) for n in range(0, 10_000, 2)), (type, type))
     ors = Or(tuple(Not(Or((IsNull("b"), Compare("=", "a", n, type)))) for n in range(200)))
     lists: list[Predicate] = [many, Not(many), tuples, Not(tuples), ors]
     for predicate in lists:
-        condition = field_condition(filter_of(predicate), schema)
+        condition = field_condition(make_filter(predicate), schema)
         assert len(repr(condition)) < 40_000
         for row in rows:
-            fields = fields_of(2)(schema.encode(row))
+            fields = fields_reader(2)(schema.encode(row))
             if evaluate(predicate, dict(zip("ab", row, strict=True))) is True:
                 assert condition is None or holds(condition, fields)
-    condition = field_condition(filter_of(many), schema)
+    condition = field_condition(make_filter(many), schema)
     assert condition is not None
-    assert not holds(condition, fields_of(2)(schema.encode((10_001, 0))))
-    assert field_condition(filter_of(ors), schema) is None
+    assert not holds(condition, fields_reader(2)(schema.encode((10_001, 0))))
+    assert field_condition(make_filter(ors), schema) is None

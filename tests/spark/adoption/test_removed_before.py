@@ -288,7 +288,7 @@ def test_files_are_told_apart_by_their_paths(
     spark.sql(f"DELETE FROM {table} WHERE ds = 'a'")
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         transaction = Transaction(metastore.table(*table.split(".")[1:]), "append")
-        transaction.append(("a",), [ms.DataFile(f"file:{elsewhere}", elsewhere.stat().st_size, 1)])
+        transaction.append(("a",), [ms.FileRecord(f"file:{elsewhere}", elsewhere.stat().st_size, 1)])
         commit(transaction)
     for _ in range(2):
         assert told(sync(rows, table)) == [("ignored", "ds=a", 1)]

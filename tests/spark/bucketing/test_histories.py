@@ -18,7 +18,7 @@ MODEL = tuple[int, int]
 """A row: its id, of which all else follows, and its partition."""
 
 
-def some_arrangement(chance: random.Random) -> ms.Arrangement:
+def some_arrangement(chance: random.Random) -> ms.ArrangementSpec:
     """Return buckets of any kind, or none, of rows with directories for heavy values, or without."""
     buckets = None
     if chance.random() < 0.85:
@@ -33,7 +33,7 @@ def some_arrangement(chance: random.Random) -> ms.Arrangement:
         skew = ms.SkewMap(
             ("x",), chance.sample([(0,), (1,), (None,)], chance.randint(0, 3)), directories=True
         )  # type: ignore[arg-type]
-    return ms.Arrangement(skew, buckets)
+    return ms.ArrangementSpec(skew, buckets)
 
 
 @pytest.mark.parametrize("seed", range(4))

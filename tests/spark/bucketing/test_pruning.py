@@ -33,7 +33,7 @@ def buckets(found: Any) -> list[Buckets | tuple[()]]:
     return [steps.get("buckets", ()) for steps in told]
 
 
-def arrange(store: ms.Metastore, name: str, arrangements: dict[Value, ms.Arrangement]) -> None:
+def arrange(store: ms.Metastore, name: str, arrangements: dict[Value, ms.ArrangementSpec]) -> None:
     """Give a table partitions, each with an arrangement of its own, and no files yet."""
     table = store.table(*name.split("."))
     transaction = Transaction(table, "arrange")
@@ -43,13 +43,13 @@ def arrange(store: ms.Metastore, name: str, arrangements: dict[Value, ms.Arrange
 
 
 _SPECS = {
-    1: ms.Arrangement(buckets=ms.BucketSpec(("id",), 8)),
-    2: ms.Arrangement(buckets=ms.BucketSpec(("id",), 4, 1)),
-    3: ms.Arrangement(buckets=ms.BucketSpec(("id", "s"), 4, "spark")),
-    4: ms.Arrangement(
+    1: ms.ArrangementSpec(buckets=ms.BucketSpec(("id",), 8)),
+    2: ms.ArrangementSpec(buckets=ms.BucketSpec(("id",), 4, 1)),
+    3: ms.ArrangementSpec(buckets=ms.BucketSpec(("id", "s"), 4, "spark")),
+    4: ms.ArrangementSpec(
         ms.SkewMap(("s",), (("a",),), directories=True), ms.BucketSpec(("id",), 2, 2, (ms.SortColumn("v"),))
     ),
-    5: ms.Arrangement(),
+    5: ms.ArrangementSpec(),
 }
 """Of partitions: buckets by one column, by another hash, by two columns, within directories, and none."""
 
@@ -208,7 +208,7 @@ def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
     arrange(
         store,
         f"{db.removeprefix('lake.')}.t",
-        {n: ms.Arrangement(buckets=ms.BucketSpec((c,), _COUNT, v)) for n, (c, v) in parts.items()},
+        {n: ms.ArrangementSpec(buckets=ms.BucketSpec((c,), _COUNT, v)) for n, (c, v) in parts.items()},
     )
     longest = max(map(len, _VALUES.values()))
     lines = [
@@ -230,8 +230,8 @@ def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
         for row in mine:
             value = bytes(row[name]) if isinstance(row[name], bytearray) else row[name]
             asked = [
-                Filter.of(Compare("=", "p", part, parse_type("int")), {"p": parse_type("int")}),
-                Filter.of(Compare("<=>", name, value, types[name]), types),
+                Filter.bind(Compare("=", "p", part, parse_type("int")), {"p": parse_type("int")}),
+                Filter.bind(Compare("<=>", name, value, types[name]), types),
             ]
             read = {each.path.rsplit("/", 1)[1] for each in select_files(snapshot, asked).files}
             assert row.file.rsplit("/", 1)[1] in read, (name, version, value)

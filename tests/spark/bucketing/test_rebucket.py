@@ -16,7 +16,7 @@ from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
-from tests.support.stores.metastores import table_of
+from tests.support.stores.metastores import current_table
 from tests.support.tables.bucket_files import files_by_bucket, misplaced, set_arrangement
 from tests.support.tables.skewed_tables import misplaced as misplaced_in_directories
 
@@ -45,11 +45,11 @@ def test_partitions_get_the_tables_buckets(
     with pytest.raises(AnalysisException, match="has no buckets: say by which columns with ALTER TABLE"):
         spark.sql(f"CALL lake.system.rebucket('{short}')")
     for p, spec in enumerate(history):
-        set_arrangement(store, short, ms.Arrangement(buckets=spec))
+        set_arrangement(store, short, ms.ArrangementSpec(buckets=spec))
         spark.sql(f"INSERT INTO {name} {SELECT} {p} FROM range(0, 200, 1, 3)")
     spark.sql(f"INSERT INTO {name} {SELECT} cast(id % 5 AS int) FROM range(200, 400)")
     content = rows(f"SELECT * FROM {name} ORDER BY id, p")
-    before = table_of(store, name)
+    before = current_table(store, name)
     old = spark.read.option("versionAsOf", before.version).table(name)
     old.count()  # an early reader
     with pytest.raises(AnalysisException, match="no partition where p > 9"):
@@ -58,20 +58,20 @@ def test_partitions_get_the_tables_buckets(
         spark.sql(f"CALL lake.system.rebucket('{short}', buckets => 0)")
     told = rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p < 2')")
     assert [each[:3] for each in told] == [("p=0", 2, 6), ("p=1", 8, 6)]
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert table.version == before.version + 1
     for p in (2, 3, 4):
         assert table.partition((p,)) is not None
         assert table.partition((p,)).entry == before.partition((p,)).entry  # type: ignore[union-attr]
     told = rows(f"CALL lake.system.rebucket('{short}')")
     assert [each[0] for each in told] == ["p=2", "p=3"]
-    table = table_of(store, name)
-    assert table.totals.all_arranged(ms.Arrangement(buckets=history[-1]))
+    table = current_table(store, name)
+    assert table.totals.all_arranged(ms.ArrangementSpec(buckets=history[-1]))
     assert list(misplaced(table)) == []
     assert rows(f"CALL lake.system.rebucket('{short}')") == []
-    assert table_of(store, name).version == table.version
+    assert current_table(store, name).version == table.version
     assert [each[:3] for each in rows(f"CALL lake.system.compact('{short}')")] == [("p=4", 12, 6)]
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     assert set(map(frozenset, (c.items() for c in files_by_bucket(table).values()))) == {
         frozenset((bucket, 1) for bucket in range(6))
@@ -79,7 +79,7 @@ def test_partitions_get_the_tables_buckets(
     told = rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p = 3', buckets => 2)")
     assert [each[:3] for each in told] == [("p=3", 6, 2)]
     assert rows(f"CALL lake.system.rebucket(table => '{short}', where => 'p = 3', buckets => 2)") == []
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     assert files_by_bucket(table)[3,] == Counter([0, 1])
     assert table.metadata.arrangement.buckets == history[-1]
@@ -88,7 +88,7 @@ def test_partitions_get_the_tables_buckets(
     operations = [row[0] for row in rows(f"SELECT operation FROM {name}.history ORDER BY version")]
     assert operations[-4:] == ["rebucket", "rebucket", "compact", "rebucket"]
     spark.sql(f"CALL lake.system.vacuum(table => '{short}', older_than => current_timestamp())")
-    assert len(list((tmp_path / "t").rglob(f"*.{fmt}"))) == table_of(store, name).totals.files == 26
+    assert len(list((tmp_path / "t").rglob(f"*.{fmt}"))) == current_table(store, name).totals.files == 26
     assert rows(f"SELECT * FROM {name} ORDER BY id, p") == content
 
 
@@ -103,7 +103,7 @@ def test_files_of_no_known_bucket_come_into_buckets(
             f"CREATE OR REPLACE TABLE {name} (id bigint, v string) CLUSTERED BY (id) SORTED BY (v) INTO 3 BUCKETS"
         )
         spark.sql(f"INSERT INTO {name} {SELECT.removesuffix(', ')} FROM range(100)")
-        table = table_of(store, name)
+        table = current_table(store, name)
         (part,) = table.partitions()
         files = list(part.files)
         files[0] = msgspec.structs.replace(files[0], bucket=None)
@@ -113,7 +113,7 @@ def test_files_of_no_known_bucket_come_into_buckets(
         commit(transaction)
         told = rows(f"CALL lake.system.{statement}('{short}')")
         assert [each[:3] for each in told] == [(None, 3, 3)]
-        table = table_of(store, name)
+        table = current_table(store, name)
         assert list(misplaced(table)) == []
         (part,) = table.partitions()
         kept = {file.path for file in part.files} & {file.path for file in files}
@@ -128,18 +128,18 @@ def test_partitions_with_directories(spark: SparkSession, db: str, rows: Rows, s
     short = name.removeprefix("lake.")
     spark.sql(f"CREATE TABLE {name} (id bigint, x int, p int) PARTITIONED BY (p)")
     skew = ms.SkewMap(("x",), ((1,), (2,)), directories=True)
-    set_arrangement(store, short, ms.Arrangement(skew))
+    set_arrangement(store, short, ms.ArrangementSpec(skew))
     for start in (0, 50):
         spark.sql(
             f"INSERT INTO {name} SELECT id, if(id > 97, 2, cast(id % 3 AS int)), 0 FROM range({start}, {start + 50})"
         )
     spec = ms.BucketSpec(("id",), 8, 1)
-    set_arrangement(store, short, ms.Arrangement(None, spec))
+    set_arrangement(store, short, ms.ArrangementSpec(None, spec))
     spark.sql(f"CALL lake.system.rebucket('{short}')")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == list(misplaced_in_directories(table)) == []
     (part,) = table.partitions()
-    assert part.arrangement == ms.Arrangement(skew, spec)
+    assert part.arrangement == ms.ArrangementSpec(skew, spec)
     places = Counter((file.cell, file.bucket) for file in part.files)
     assert places == Counter((cell, bucket) for cell in (-1, 0, 1) for bucket in range(8))
     assert rows(f"CALL lake.system.compact('{short}')") == []
@@ -147,7 +147,7 @@ def test_partitions_with_directories(spark: SparkSession, db: str, rows: Rows, s
         spark.sql(f"INSERT INTO {name} SELECT id, cast(id % 2 AS int), 0 FROM range(100, 108)")
     told = rows(f"CALL lake.system.compact('{short}')")
     assert [each[2] for each in told] == [24]
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == list(misplaced_in_directories(table)) == []
     assert rows(f"CALL lake.system.compact('{short}')") == []
     assert rows(f"SELECT count(*), sum(id) FROM {name}") == [(116, 4950 + 2 * 828)]
@@ -163,7 +163,7 @@ def test_partitions_without_rows_and_others_meanwhile(
     spark.sql(f"ALTER TABLE {name} ADD PARTITION (p = 1)")
     spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100)")
     spec = ms.BucketSpec(("id",), 5)
-    set_arrangement(store, short, ms.Arrangement(buckets=spec))
+    set_arrangement(store, short, ms.ArrangementSpec(buckets=spec))
     real = compaction.collect
 
     def collect(*given: Any) -> Any:
@@ -177,13 +177,13 @@ def test_partitions_without_rows_and_others_meanwhile(
             spark.sql(f"CALL lake.system.rebucket('{short}')")
     finally:
         compaction.collect = real
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert [part.file_count for part in table.partitions()] == [3, 0]
     location = Path(table.metadata.location.removeprefix("file:"))
     assert len(list(location.rglob("*.parquet"))) == 3
     told = rows(f"CALL lake.system.rebucket('{short}')")
     assert [each[:3] for each in told] == [("p=0", 3, 5), ("p=1", 0, 0)]
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
-    assert table.totals.all_arranged(ms.Arrangement(buckets=spec))
+    assert table.totals.all_arranged(ms.ArrangementSpec(buckets=spec))
     assert rows(f"SELECT count(*), sum(id) FROM {name}") == [(101, 5050)]

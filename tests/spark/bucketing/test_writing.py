@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.hashing.bucket_hash import bucket_ids
-from parquetry.locations.file_names import bucket_of
+from parquetry.locations.file_names import bucket_from_name
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import type_text
 from tests.support.hive.values import TYPES, columns, for_arrow
-from tests.support.stores.metastores import table_of
+from tests.support.stores.metastores import current_table
 from tests.support.stores.rivals import meanwhile
 from tests.support.tables.bucket_files import (
     file_table,
@@ -68,9 +68,9 @@ def test_every_type_lies_where_its_hash_says(
     ]
     specs += [ms.BucketSpec(tuple(without_maps), 7, version) for version in VERSIONS]
     specs += [ms.BucketSpec(("id",), 3, 2), ms.BucketSpec(("id",), 3, 2, (ms.SortColumn("c_double", True),))]
-    transaction = Transaction(table_of(store, name), "make")
+    transaction = Transaction(current_table(store, name), "make")
     for p, spec in enumerate(specs):
-        transaction.add((p,), arrangement=ms.Arrangement(buckets=spec))
+        transaction.add((p,), arrangement=ms.ArrangementSpec(buckets=spec))
     commit(transaction)
     # PyArrow reads no others, and the ORC library writes what lies within the second before 1970 a second later (ORC-763).
     not_orc = (
@@ -86,7 +86,7 @@ def test_every_type_lies_where_its_hash_says(
     last = len(specs)  # which has none of its own, nor has the table
     spark.sql(f"{insert} CROSS JOIN range({last + 1}) p WHERE v.id < {count - 1}")
     spark.sql(f"{insert} CROSS JOIN range({last + 1}) p WHERE v.id = {count - 1}")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     by_bucket = files_by_bucket(table)
     assert by_bucket.pop((last,)) == {None: 2}
@@ -114,16 +114,16 @@ def test_a_bucket_is_one_file_of_each_partition_however_many_tasks_write(
     spark.sql(f"INSERT INTO {name} {select} FROM range(0, 3000, 1, 5)")
 
     def check(times: int, where: Callable[[int], bool] = lambda _: True) -> None:
-        table = table_of(store, name)
+        table = current_table(store, name)
         assert list(misplaced(table)) == []
         for (p,), counts in files_by_bucket(table).items():
             assert counts == Counter({bucket: times if where(p) else 2 for bucket in range(8)}), p
 
     check(1)
-    part = table_of(store, name).partition((0,))
+    part = current_table(store, name).partition((0,))
     assert part is not None
     assert part.arrangement.buckets == ms.BucketSpec(("id",), 8, version, (ms.SortColumn("v"),))
-    assert [bucket_of(file.path) for file in part.files] == [file.bucket for file in part.files]
+    assert [bucket_from_name(file.path) for file in part.files] == [file.bucket for file in part.files]
     spark.sql(f"INSERT INTO {name} {select} FROM range(3000, 6000, 1, 5)")
     check(2)
     spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 1) SELECT id, NULL FROM range(0, 2000, 1, 5)")
@@ -145,24 +145,24 @@ def test_a_table_without_partitions(spark: SparkSession, db: str, store: ms.Meta
     spark.sql(
         f"CREATE TABLE {db}.t CLUSTERED BY (id) INTO 16 BUCKETS AS SELECT id, hex(id) h FROM range(0, 999, 1, 5)"
     )
-    table = table_of(store, f"{db}.t")
+    table = current_table(store, f"{db}.t")
     assert list(misplaced(table)) == []
     assert files_by_bucket(table) == {(): Counter(range(16))}
     spark.sql("SELECT 4711L AS id, 'one' AS h").writeTo(f"{db}.t").append()
     spark.sql("SELECT 1L AS id, 'no' AS h WHERE false").writeTo(f"{db}.t").append()
-    table = table_of(store, f"{db}.t")
+    table = current_table(store, f"{db}.t")
     (bucket,) = spread(table, [4711])
     assert files_by_bucket(table) == {(): Counter([*range(16), bucket])}
     spark.sql(f"INSERT OVERWRITE {db}.t VALUES (NULL, 'nothing')")
-    assert files_by_bucket(table_of(store, f"{db}.t")) == {(): Counter([0])}
+    assert files_by_bucket(current_table(store, f"{db}.t")) == {(): Counter([0])}
     spark.sql(
         f"INSERT OVERWRITE {db}.t SELECT cast(rand() * 1000000 AS bigint), uuid() FROM range(0, 999, 1, 5)"
     )
-    table = table_of(store, f"{db}.t")
+    table = current_table(store, f"{db}.t")
     assert list(misplaced(table)) == []
     assert files_by_bucket(table) == {(): Counter(range(16))}
     spark.sql(f"INSERT OVERWRITE {db}.t SELECT 1L, 'a' WHERE false")
-    assert files_by_bucket(table_of(store, f"{db}.t")) in ({}, {(): Counter()})
+    assert files_by_bucket(current_table(store, f"{db}.t")) in ({}, {(): Counter()})
 
 
 def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
@@ -171,17 +171,17 @@ def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.M
         f"CREATE TABLE {db}.t (d double, f float, s struct<x: double>, a array<float>, kind string, p int) "
         "PARTITIONED BY (p) TBLPROPERTIES ('empty-buckets' = 'false')"
     )
-    transaction = Transaction(table_of(store, f"{db}.t"), "make")
+    transaction = Transaction(current_table(store, f"{db}.t"), "make")
     specs = [ms.BucketSpec((column,), 64, version) for version in VERSIONS for column in ("d", "f", "s", "a")]
     for p, spec in enumerate(specs):
-        transaction.add((p,), arrangement=ms.Arrangement(buckets=spec))
+        transaction.add((p,), arrangement=ms.ArrangementSpec(buckets=spec))
     commit(transaction)
     spark.sql(
         f"INSERT INTO {db}.t SELECT d, float(d), struct(d), array(float(d)), kind, cast(id AS int) FROM VALUES "
         f"(double('0.0'), 'zero'), (double('-0.0'), 'zero'), (double('nan'), 'nan'), (sqrt(double(-1)), 'nan'), (NULL, 'null') "
         f"AS v(d, kind) CROSS JOIN range({len(specs)})"
     )
-    table = table_of(store, f"{db}.t")
+    table = current_table(store, f"{db}.t")
     found = 0
     for part in table.partitions():
         buckets: dict[str, set[int | None]] = {}
@@ -219,11 +219,11 @@ def test_partitions_of_other_buckets_and_orders_get_their_own_rows(
         ms.BucketSpec(("id",), 4, 2, (ms.SortColumn("id", True),)),
     ]
     for p, spec in enumerate(history):
-        set_arrangement(store, name.removeprefix("lake."), ms.Arrangement(buckets=spec))
+        set_arrangement(store, name.removeprefix("lake."), ms.ArrangementSpec(buckets=spec))
         spark.sql(f"INSERT INTO {name} {select} {p} FROM range(0, 200, 1, 3)")
     spark.sql(f"ALTER TABLE {name} RENAME COLUMN Name TO called")
     spark.sql(f"INSERT INTO {name} {select} cast(id % 8 AS int) FROM range(200, 1800, 1, 3)")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     specs = {part.values[0]: part.arrangement.buckets for part in table.partitions()}
     assert specs == {**dict(enumerate(history)), 7: history[-1]}
@@ -237,8 +237,8 @@ def test_partitions_of_other_buckets_and_orders_get_their_own_rows(
             for file in part.files:
                 assert in_order(file_table(table, part, file), [ms.SortColumn("m")])
     spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 2) {select.removesuffix(', ')} FROM range(100)")
-    assert list(misplaced(table_of(store, name))) == []
-    (part,) = [each for each in table_of(store, name).partitions() if each.values == (2,)]
+    assert list(misplaced(current_table(store, name))) == []
+    (part,) = [each for each in current_table(store, name).partitions() if each.values == (2,)]
     assert part.arrangement.buckets == history[-1]
     assert sorted(file.bucket for file in part.files if file.bucket is not None) == [0, 1, 2, 3]
 
@@ -256,7 +256,7 @@ def test_an_empty_bucket_gets_a_file(
         )
         name = f"{db}.t"
         spark.sql(f"INSERT INTO {name} SELECT id, hex(id), cast(id % 2 AS int) FROM range(10)")
-        table = table_of(store, name)
+        table = current_table(store, name)
         assert list(misplaced(table)) == []
         held = {p: spread(table, [i for i in range(10) if i % 2 == p]) for p in (0, 1)}
         for (p,), counts in files_by_bucket(table).items():
@@ -270,7 +270,7 @@ def test_an_empty_bucket_gets_a_file(
         assert rows(f"SELECT id FROM {name} WHERE id IN (7, 11)") == [(7,)]
         spark.sql(f"INSERT INTO {name} VALUES (7, 'again', 1), (7, 'new', 2)")
         (bucket,) = spread(table, [7])
-        table = table_of(store, name)
+        table = current_table(store, name)
         assert list(misplaced(table)) == []
         after = files_by_bucket(table)
         assert after[1,] == Counter([*(range(32) if filled else held[1]), bucket])
@@ -287,13 +287,13 @@ def test_directories_for_heavy_values_have_buckets(
         f"CREATE TABLE {name} (id bigint, x int, p int) PARTITIONED BY (p) SKEWED BY (x) {skewed} STORED AS DIRECTORIES "
         "TBLPROPERTIES ('list-bucketing-rules' = 'relaxed', 'auto-skew-share' = '0.2')"
     )
-    skew = table_of(store, name).metadata.arrangement.skew
+    skew = current_table(store, name).metadata.arrangement.skew
     spec = ms.BucketSpec(("id",), 4, 1, (ms.SortColumn("id", True),))
-    set_arrangement(store, name.removeprefix("lake."), ms.Arrangement(skew, spec))
+    set_arrangement(store, name.removeprefix("lake."), ms.ArrangementSpec(skew, spec))
     values = "CASE WHEN id % 3 = 0 THEN 10 WHEN id % 3 = 1 THEN 20 ELSE cast(id AS int) END"
     spark.sql(f"INSERT INTO {name} SELECT id, {values}, cast(id % 2 AS int) FROM range(0, 600, 1, 3)")
     spark.sql(f"INSERT INTO {name} SELECT id, 10, 2 FROM range(1)")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     assert list(misplaced_in_directories(table)) == []
     for part in table.partitions():
@@ -301,7 +301,7 @@ def test_directories_for_heavy_values_have_buckets(
         cells = (-1, 0, 1) if part.values != (2,) else (0,)
         assert places == Counter((cell, bucket) for cell in cells for bucket in range(4))
     spark.sql(f"INSERT INTO {name} SELECT id, {values}, cast(id % 2 AS int) FROM range(600, 1200, 1, 3)")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == list(misplaced_in_directories(table)) == []
     assert {len(part.files) for part in table.partitions()} == {18, 4}
     assert rows(f"SELECT count(*), sum(id) FROM {name} WHERE x = 10 AND p < 2") == [(400, 239400)]
@@ -317,7 +317,7 @@ def test_settings_of_files_hold_within_buckets(
         "TBLPROPERTIES ('target-file-size' = '64kb', 'distribution' = 'none', 'compression' = 'none')"
     )
     spark.sql(f"INSERT INTO {name} SELECT id, sha2(string(id), 256) FROM range(0, 10000, 1, 5)")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     counts = files_by_bucket(table)[()]
     assert set(counts) == {0, 1}
@@ -325,7 +325,7 @@ def test_settings_of_files_hold_within_buckets(
     assert max(file.bytes for part in table.partitions() for file in part.files) < 200_000
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('target-file-size' = '64mb')")
     spark.sql(f"INSERT OVERWRITE {name} SELECT id, sha2(string(id), 256) FROM range(0, 10000, 1, 5)")
-    assert files_by_bucket(table_of(store, name)) == {(): Counter([0, 1])}
+    assert files_by_bucket(current_table(store, name)) == {(): Counter([0, 1])}
 
 
 def test_others_who_change_the_buckets_meanwhile_make_it_conflict(
@@ -337,16 +337,16 @@ def test_others_who_change_the_buckets_meanwhile_make_it_conflict(
     spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100)")
 
     def change() -> None:
-        table = table_of(store, name)
+        table = current_table(store, name)
         transaction = Transaction(table, "other")
-        transaction.replace((0,), (), arrangement=ms.Arrangement(buckets=ms.BucketSpec(("id",), 8)))
+        transaction.replace((0,), (), arrangement=ms.ArrangementSpec(buckets=ms.BucketSpec(("id",), 8)))
         commit(transaction)
 
     with meanwhile(change), pytest.raises(AnalysisException, match="PARQUETRY_COMMIT_CONFLICT"):
         spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100, 200)")
     assert rows(f"SELECT count(*) FROM {name}") == [(0,)]
     spark.sql(f"INSERT INTO {name} SELECT id, 0 FROM range(100, 200)")
-    table = table_of(store, name)
+    table = current_table(store, name)
     assert list(misplaced(table)) == []
     assert files_by_bucket(table) == {(0,): Counter(range(8))}
     location = Path(table.metadata.location.removeprefix("file:"))

@@ -11,18 +11,18 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner import statements
-from parquetry.planner.metadata_tables import PAGE
-from parquetry.spark.gateway import Door
-from parquetry.spark.session import PACKAGE
+from parquetry.planner.metadata_tables import ROWS_PER_PAGE
+from parquetry.spark.gateway import PlannerGateway
+from parquetry.spark.session import BRIDGE_PACKAGE
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
-FILES = 2 * PAGE + 500
+FILES = 2 * ROWS_PER_PAGE + 500
 
 
-class Counting(Door):
+class Counting(PlannerGateway):
     """The planner, and how many pages of metadata tables it was asked for."""
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class Counting(Door):
 @pytest.fixture
 def door(spark: SparkSession) -> Iterator[Counting]:
     """The planner of the session, until the test is over."""
-    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
+    bridge = getattr(spark._jvm, BRIDGE_PACKAGE).protocol.Bridge
     counting = Counting()
-    bridge.install(counting, list(statements.WORDS))
+    bridge.install(counting, list(statements.STATEMENT_WORDS))
     yield counting
-    bridge.install(Door(), list(statements.WORDS))
+    bridge.install(PlannerGateway(), list(statements.STATEMENT_WORDS))
 
 
 @pytest.fixture
@@ -54,10 +54,12 @@ def table(db: str, warehouse: Path) -> str:
     database = db.removeprefix("lake.")
     with open_metastore(str(warehouse / "lake")) as metastore:
         location = metastore.table_location(database, "t")
-        metadata = TableMetadata((Column("id", "long"), Column("p", "integer")), ("p",), "parquet", location)
+        metadata = TableMetadata(
+            (TableColumn("id", "long"), TableColumn("p", "integer")), ("p",), "parquet", location
+        )
         transaction = Transaction(metastore.create_table(database, "t", metadata), "append")
         for p in (1, 2):
-            files = [DataFile(f"{n}.parquet", 10, n) for n in range(p, FILES + 1, 2)]
+            files = [FileRecord(f"{n}.parquet", 10, n) for n in range(p, FILES + 1, 2)]
             transaction.append((p,), files)
         commit(transaction)
     return f"{db}.t"
@@ -87,7 +89,7 @@ def test_limit_asks_for_no_more_than_it_needs(rows: Rows, table: str, door: Coun
     assert len(rows(f"SELECT path FROM {table}.files LIMIT 10")) == 10
     assert door.pages == 1
     door.pages = 0
-    assert len(rows(f"SELECT path FROM {table}.files LIMIT {PAGE + 1}")) == PAGE + 1
+    assert len(rows(f"SELECT path FROM {table}.files LIMIT {ROWS_PER_PAGE + 1}")) == ROWS_PER_PAGE + 1
     assert door.pages == 1 + 2
 
 

@@ -15,8 +15,8 @@ from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 
-TABLES = ms.Arrangement(buckets=ms.BucketSpec(("x",), 4))
-OWN = ms.Arrangement(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=(ms.SortColumn("x", True),))
+TABLES = ms.ArrangementSpec(buckets=ms.BucketSpec(("x",), 4))
+OWN = ms.ArrangementSpec(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=(ms.SortColumn("x", True),))
 
 
 def test_statements_keep_it(

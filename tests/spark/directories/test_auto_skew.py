@@ -15,7 +15,7 @@ import parquetry
 from parquetry import metastore as ms
 from parquetry.locations.uri import join_location
 from parquetry.spark.write import insert as writes
-from parquetry.spark.write.heavy_hitters import kept
+from parquetry.spark.write.heavy_hitters import cached_rows
 from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -39,8 +39,8 @@ HEAVY: dict[int, tuple[tuple[str | None], ...]] = {
 }
 
 
-def own(cells: tuple[tuple[Any, ...], ...]) -> ms.Arrangement:
-    return ms.Arrangement(ms.SkewMap(("x",), cells, directories=True))
+def own(cells: tuple[tuple[Any, ...], ...]) -> ms.ArrangementSpec:
+    return ms.ArrangementSpec(ms.SkewMap(("x",), cells, directories=True))
 
 
 def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
@@ -84,7 +84,7 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
     assert list(misplaced(table())) == []
     found = {part.values[0]: part.arrangement for part in table().partitions()}
     assert found[0] == own((("new",), ("9",)))
-    assert found[1] == ms.Arrangement(AUTO)  # of no rows nothing is known
+    assert found[1] == ms.ArrangementSpec(AUTO)  # of no rows nothing is known
     assert found[2] == own((("y",),))
     assert rows(f"SELECT count(*) FROM {db}.t WHERE p = 2 AND x = 'y'") == [(2000,)]
 
@@ -123,7 +123,7 @@ def test_maps_follow_the_rows(
     def table() -> ms.TableSnapshot:
         return store.table(*name.split("."))
 
-    def part() -> ms.Partition:
+    def part() -> ms.PartitionSnapshot:
         found = table().partition((3,))
         assert found is not None
         return found
@@ -251,10 +251,10 @@ def test_the_source_runs_once(spark: SparkSession, db: str, store: ms.Metastore)
             return number, str(number % 5), number % 2
 
         source = spark.sparkContext.parallelize(range(1000), 4).map(counted)
-        kept = spark.sparkContext._jsc.getPersistentRDDs().size()
+        cached_rows = spark.sparkContext._jsc.getPersistentRDDs().size()
         spark.createDataFrame(source, "id bigint, x string, p int").writeTo(f"{db}.t").overwritePartitions()
         assert asked.value == 1000
-        assert spark.sparkContext._jsc.getPersistentRDDs().size() == kept
+        assert spark.sparkContext._jsc.getPersistentRDDs().size() == cached_rows
         assert list(misplaced(store.table(*name.split(".")))) == []
 
 
@@ -263,8 +263,8 @@ def test_rows_are_kept_for_one_writer(spark: SparkSession) -> None:
     same = [spark.range(3).selectExpr("id AS a") for _ in range(3)]
     theirs = same[0].persist()
     before = spark.sparkContext._jsc.getPersistentRDDs().size()
-    with kept(same[1]) as one:
-        with kept(same[2]) as other:
+    with cached_rows(same[1]) as one:
+        with cached_rows(same[2]) as other:
             assert one.collect() == other.collect() == theirs.collect()
         assert (one.storageLevel.useDisk, other.storageLevel.useDisk) == (True, False)
     assert (one.storageLevel.useDisk, theirs.storageLevel.useDisk) == (False, True)

@@ -87,7 +87,7 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
                     pa.fs.LocalFileSystem(), [str(path.relative_to(folder))], root=str(folder)
                 )
                 files.append(msgspec.structs.replace(file, cell=cell))
-            transaction.replace((p,), files, arrangement=ms.Arrangement(skew))
+            transaction.replace((p,), files, arrangement=ms.ArrangementSpec(skew))
         commit(transaction)
     yield name
     spark.sql("DROP NAMESPACE lake.heavy CASCADE")

@@ -100,7 +100,7 @@ def test_every_row_lies_where_its_partitions_map_says(
     columns = ", ".join(f"{name} {type}" for name, type in COLUMNS.items())
     spark.sql(f"CREATE TABLE {db}.t ({columns}, id int, p int) USING {fmt} PARTITIONED BY (p)")
     name = f"{db.removeprefix('lake.')}.t"
-    own = {p: ms.Arrangement(some_map(random_)) for p in range(12)}
+    own = {p: ms.ArrangementSpec(some_map(random_)) for p in range(12)}
     table = store.table(*name.split("."))
     transaction = Transaction(table, "make")
     for p, arrangement in own.items():
@@ -121,7 +121,7 @@ def test_every_row_lies_where_its_partitions_map_says(
     assert list(misplaced(table)) == []
     for part in table.partitions():
         (p,) = part.values
-        assert part.arrangement == own.get(p, ms.Arrangement(tables)), p
+        assert part.arrangement == own.get(p, ms.ArrangementSpec(tables)), p
         assert all(file.cell is not None for file in part.files)
     assert max(max(counts.values()) for counts in files_by_cell(table).values()) == 2
     assert rows(f"SELECT * FROM {db}.t EXCEPT ALL SELECT * FROM given") == []
@@ -137,12 +137,12 @@ def test_every_row_lies_where_its_partitions_map_says(
     assert list(misplaced(table)) == []
     for part in table.partitions():
         (p,) = part.values
-        assert part.arrangement == (own[p] if 5 <= p < 12 else ms.Arrangement(tables)), p
+        assert part.arrangement == (own[p] if 5 <= p < 12 else ms.ArrangementSpec(tables)), p
     assert rows(f"SELECT count(*), sum(id) FROM {db}.t") == [(400, 79800)]
     spark.sql(f"INSERT OVERWRITE {db}.t SELECT * FROM given")
     table = store.table(*name.split("."))
     assert list(misplaced(table)) == []
-    assert table.totals.all_arranged(ms.Arrangement(tables))
+    assert table.totals.all_arranged(ms.ArrangementSpec(tables))
     assert rows(f"SELECT * FROM given EXCEPT ALL SELECT * FROM {db}.t") == []
 
 

@@ -16,7 +16,7 @@ from parquetry import metastore as ms
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.spark import compaction
-from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced, rows_of
+from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced, read_rows
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)
@@ -89,7 +89,7 @@ def test_compaction(
     assert set(files_by_cell(after)[2,]) <= {-1, 0, 1}
     for part in after.partitions():
         for file in part.files:
-            numbers = [row["id"] for row in rows_of(after, part, file)]
+            numbers = [row["id"] for row in read_rows(after, part, file)]
             assert numbers == sorted(numbers)
     assert old.orderBy("number").collect() == [tuple(row) for row in content]
     spark.sql(f"CALL lake.system.vacuum(table => '{name}', older_than => current_timestamp())")

@@ -179,7 +179,7 @@ def test_publish(tmp_path: Path) -> None:
 def test_publish_where_no_metastore_is_named(tmp_path: Path) -> None:
     """The command line says what to give, and makes no metastore in the working directory."""
     with ms.open_metastore(str(tmp_path / "lake"), create=True) as metastore:
-        metadata = ms.TableMetadata((ms.Column("a", "integer"),), (), "parquet", f"{tmp_path}/lake/t")
+        metadata = ms.TableMetadata((ms.TableColumn("a", "integer"),), (), "parquet", f"{tmp_path}/lake/t")
         metastore.create_table("default", "t", metadata)
     here = tmp_path / "here"
     here.mkdir()

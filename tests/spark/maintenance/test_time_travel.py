@@ -54,8 +54,8 @@ def test_versions_and_times(rows: Rows, table: str) -> None:
 
 def test_compact_metadata(spark: SparkSession, rows: Rows, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists are written anew, with what was done as a row; queries answer as before, a second run does nothing."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
-    monkeypatch.setattr(entries, "CHUNK_FILES", 4)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 4)
     table = f"{db}.grown"
     spark.sql(f"CREATE TABLE {table} (id BIGINT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('sort-by' = 'id')")
     for id in (5, 1, 4, 2, 3, 0):

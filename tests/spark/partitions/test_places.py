@@ -103,7 +103,7 @@ def test_rows_are_found_where_they_go_elsewhere(
 ) -> None:
     """Among very many partitions, and where the folder is another table's, rows go to the usual folders, and are read from there."""
     if why == "many partitions":
-        monkeypatch.setattr(partition_locations, "MOST_PARTITIONS", 1)
+        monkeypatch.setattr(partition_locations, "MAX_SEARCHED_PARTITIONS", 1)
     odd = tmp_path / {"many partitions": "t/odd", "another table's": "u/p=9", "above the table": "."}[why]
     odd.mkdir(parents=True, exist_ok=True)
     if why == "another table's":

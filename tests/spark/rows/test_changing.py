@@ -216,7 +216,7 @@ def test_the_report(spark: SparkSession, sales: Model) -> None:
     """Of a statement that ran, it tells of how many files those with a match were written anew; before, of which they may be."""
     statement = f"DELETE FROM {sales.table} WHERE p = 1 AND hash(id) = hash(1L)"
     (before, *_) = parquetry.explain(statement).scans
-    assert [(step.name, step.kept, step.of) for step in before.steps if not step.of_bytes] == [
+    assert [(step.name, step.kept, step.of) for step in before.steps if not step.counts_bytes] == [
         ("partitions", 1, 4), ("files", 3, 3),
     ]  # fmt: skip
     (scan,) = parquetry.report(spark.sql(statement)).scans

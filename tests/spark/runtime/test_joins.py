@@ -349,7 +349,7 @@ def test_buckets_stay(spark: SparkSession, tables: dict[str, str], adaptive: boo
             (line,) = parquetry.report(frame).values
             assert (line.table, line.values, line.shared) == (f"{DATABASE}.many", 3, False)
             (many,) = [scan for scan in parquetry.report(frame).scans if scan.table.endswith("many")]
-            assert any(step.kept < step.of for step in many.steps if not step.of_bytes)
+            assert any(step.kept < step.of for step in many.steps if not step.counts_bytes)
 
 
 def test_other_tables_are_left_alone(spark: SparkSession, tables: dict[str, str]) -> None:

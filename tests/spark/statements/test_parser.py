@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import answers, questions
-from parquetry.spark.gateway import Door
-from parquetry.spark.session import EXTENSIONS_CLASS, PACKAGE
+from parquetry.spark.gateway import PlannerGateway
+from parquetry.spark.session import BRIDGE_PACKAGE, EXTENSIONS_CLASS
 
 WORDS = ["FROBNICATED BY", "UNSKEW"]
 
 
-class Listening(Door):
+class Listening(PlannerGateway):
     """The planner, and which statements it was shown."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Listening(Door):
 @pytest.fixture
 def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
     """Install a planner that looks for some words, until the test is over."""
-    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
+    bridge = getattr(spark._jvm, BRIDGE_PACKAGE).protocol.Bridge
 
     def install(*words: str) -> Listening:
         door = Listening()
@@ -48,7 +48,7 @@ def installed(spark: SparkSession) -> Iterator[Callable[..., Listening]]:
         return door
 
     yield install
-    bridge.install(Door(), list(statements.WORDS))
+    bridge.install(PlannerGateway(), list(statements.STATEMENT_WORDS))
 
 
 def _first_word_as_select(q: questions.RewriteStatement) -> answers.Rewritten:
@@ -61,7 +61,7 @@ def test_without_words_the_planner_is_never_asked(
     spark: SparkSession, installed: Callable[..., Listening]
 ) -> None:
     """Statements of every kind that hold none are parsed without a call into Python."""
-    door = installed(*statements.WORDS)
+    door = installed(*statements.STATEMENT_WORDS)
     assert spark.sql("SELECT 'frobnicated by', 1 /* unskew */").collect()[0][1] == 1
     spark.sql("CREATE OR REPLACE TEMP VIEW parser_view AS SELECT 1 AS a")
     assert spark.sql("SELECT a + :b AS c FROM parser_view", {"b": 2}).collect()[0].c == 3
@@ -112,7 +112,8 @@ def test_errors_keep_their_positions(
     )
     installed(*WORDS)
     assert (
-        spark._jsparkSession.sessionState().sqlParser().getClass().getName() == f"{PACKAGE}.statements.Parser"
+        spark._jsparkSession.sessionState().sqlParser().getClass().getName()
+        == f"{BRIDGE_PACKAGE}.statements.Parser"
     )
     plain = spark._jvm.org.apache.spark.sql.execution.SparkSqlParser()
     with pytest.raises(ParseException) as alone:
@@ -150,7 +151,7 @@ def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[...,
     methods = {m.getName(): m.getParameterCount() for m in interface.getMethods() if "$" not in m.getName()}
     assert {"parsePlan", "parsePlanWithParameters", "parseTemporalTableIdentifier"} <= set(methods)
     below = Recording()
-    parser = getattr(jvm, PACKAGE).statements.Parser(spark._jsparkSession, below)
+    parser = getattr(jvm, BRIDGE_PACKAGE).statements.Parser(spark._jsparkSession, below)
     for name, parameters in methods.items():
         getattr(parser, name)(*["a text", None][:parameters])
     assert below.calls == [(name, *["a text", "None"][:n]) for name, n in methods.items()]

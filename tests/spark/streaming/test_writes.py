@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from parquetry import metastore as ms
 from tests.support.spark.streams import Rows, forget_last_commit, in_order, into_table
-from tests.support.stores.metastores import table_of
+from tests.support.stores.metastores import current_table
 
 Sql = Callable[[str], Rows]
 
@@ -98,7 +98,7 @@ def test_rows_lie_as_those_of_an_insert(
         assert in_order(rows(f"SELECT * FROM {table}")) == in_order(rows(f"SELECT * FROM {source}"))
 
         def laid_out(name: str) -> list[Any]:
-            found = table_of(store, name)
+            found = current_table(store, name)
             return [
                 (
                     part.values,

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
-from parquetry.spark.gateway import Door
-from parquetry.spark.session import PACKAGE, settings
-from tests.support.spark.recording import GOLDEN, Exchange, Names, lay_out, lines
+from parquetry.spark.gateway import PlannerGateway
+from parquetry.spark.session import BRIDGE_PACKAGE, settings
+from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
 
 WORD = "RECORDED WORD"
 EU = "PARTITION (region = 'eu', day = DATE'2026-03-01')"
@@ -99,7 +99,7 @@ STATEMENTS = f"""
 REFUSED = ("replacePartitionMetadata", "raise_error", "LOAD DATA")
 
 
-class RecordingDoor(Door):
+class RecordingDoor(PlannerGateway):
     """The planner, and what it was asked and answered."""
 
     def __init__(self) -> None:
@@ -127,11 +127,11 @@ def door(spark: SparkSession, tmp_path: Path) -> Iterator[RecordingDoor]:
     for key, value in settings("recorded", tmp_path / "lake").items():
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
-    bridge = getattr(spark._jvm, PACKAGE).protocol.Bridge
+    bridge = getattr(spark._jvm, BRIDGE_PACKAGE).protocol.Bridge
     door = RecordingDoor()
-    bridge.install(door, [WORD, *statements.WORDS])
+    bridge.install(door, [WORD, *statements.STATEMENT_WORDS])
     yield door
-    bridge.install(Door(), list(statements.WORDS))
+    bridge.install(PlannerGateway(), list(statements.STATEMENT_WORDS))
 
 
 def ask_of_a_partition(spark: SparkSession) -> None:
@@ -176,9 +176,9 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
                 spark.sql(statement.replace("<folder>", str(tmp_path))).collect()
         except Exception as error:  # noqa: BLE001 — which, the assertion tells
             refused.append((statement, str(error).split("\n")[0]))
-    names = Names(tmp_path)
-    told = [each if isinstance(each, str) else names.given(list(each)) for each in door.told]
-    head = names.given(
+    names = StandInNames(tmp_path)
+    told = [each if isinstance(each, str) else names.with_names(list(each)) for each in door.told]
+    head = names.with_names(
         {"protocol": codec.PROTOCOL, "catalog": "recorded", "options": {"warehouse": f"{tmp_path}/lake"}}
     )
     found = list(lines(head, told))

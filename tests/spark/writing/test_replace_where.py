@@ -16,7 +16,7 @@ from parquetry.errors import OutsideConditionError
 from parquetry.predicate.nodes import Compare, IsNull
 from parquetry.spark.write.replace_where_check import check_partitions, checked_rows
 from parquetry.types import ColumnType
-from tests.support.planning.filters import filter_of, filters_of
+from tests.support.planning.filters import make_filter, make_filters
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 OLD = "(1, 'x', 1, 'A'), (2, 'y', 1, 'B'), (3, 'z', 2, 'A'), (4, 'z', 2, NULL)"
@@ -167,8 +167,8 @@ def test_a_static_partition_is_not_checked_row_by_row(
     frame = spark.table(name)
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         snapshot = metastore.table(db.split(".")[1], "t")
-        static = filters_of([Compare("<=>", "p", 1, ColumnType("int")), IsNull("r")])
-        named = filter_of(Compare("=", "p", 1, ColumnType("int")))
+        static = make_filters([Compare("<=>", "p", 1, ColumnType("int")), IsNull("r")])
+        named = make_filter(Compare("=", "p", 1, ColumnType("int")))
         assert checked_rows(snapshot, static, frame) is frame
         assert checked_rows(snapshot, [*static, named], frame) is not frame
         check_partitions(snapshot, static, [(1, None)])

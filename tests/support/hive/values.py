@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from parquetry.hashing.hash_types import HashType
-from parquetry.types import HELD_BITS, type_from_json, type_text
+from parquetry.types import STORED_BITS, type_from_json, type_text
 from tests.support.hive.oracle import coded
 
 
@@ -25,7 +25,7 @@ def mapping(key: Any, value: Any) -> dict[str, Any]:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
-def struct_of(*types: Any) -> dict[str, Any]:
+def struct_with(*types: Any) -> dict[str, Any]:
     fields = [{"name": f"f{i}", "type": t, "nullable": True, "metadata": {}} for i, t in enumerate(types)]
     return {"type": "struct", "fields": fields}
 
@@ -50,11 +50,11 @@ TYPES: dict[str, Any] = {
     "c_decimal38": "decimal(38,18)",
     "c_array": array("long"),
     "c_texts": array("varchar(12)"),
-    "c_struct": struct_of("integer", "char(7)", "decimal(9,2)", "varchar(12)"),
-    "c_structs": array(struct_of("double", array("string"))),
+    "c_struct": struct_with("integer", "char(7)", "decimal(9,2)", "varchar(12)"),
+    "c_structs": array(struct_with("double", array("string"))),
     "c_map": mapping("string", "integer"),
     "c_maps": mapping("long", array("timestamp")),
-    "c_deep": struct_of(mapping("date", struct_of("float", "binary")), "boolean"),
+    "c_deep": struct_with(mapping("date", struct_with("float", "binary")), "boolean"),
 }
 """A column of each type; Spark's JSON."""
 
@@ -91,7 +91,7 @@ def _edges(type: Any) -> list[Any]:
             return [tuple(None for _ in fields)]
     found = type_from_json(type)
     if found.integral:
-        most = (1 << (HELD_BITS[found.name] - 1)) - 1
+        most = (1 << (STORED_BITS[found.name] - 1)) - 1
         return [0, 1, -1, 5, -5, 42, most, -most - 1, most - 1]
     if found.name == "decimal":
         most = 10**found.precision - 1
@@ -138,7 +138,7 @@ def _value(type: Any, chance: random.Random) -> Any:
 
 
 def _whole(type: Any, chance: random.Random) -> int:
-    most = HELD_BITS[type_from_json(type).name] - 1
+    most = STORED_BITS[type_from_json(type).name] - 1
     return chance.choice((1, -1)) * chance.getrandbits(chance.randint(1, most))
 
 
@@ -185,9 +185,11 @@ def for_hive(type: Any, value: Any) -> Any:
     return coded(type_from_json(type), value)
 
 
-def for_arrow(type: Any, found: list[Any]) -> pa.Array:
+def for_arrow(type: Any, values: list[Any]) -> pa.Array:
     """Return values as an Arrow array."""
-    return pa.array([_python(type, value) for value in found], HashType.of(type_from_json(type)).arrow)
+    return pa.array(
+        [_python(type, value) for value in values], HashType.from_column_type(type_from_json(type)).arrow
+    )
 
 
 def _python(type: Any, value: Any) -> Any:

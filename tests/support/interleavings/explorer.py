@@ -21,7 +21,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from parquetry.errors import ParquetryError
 from parquetry.metastore import Metastore
 from parquetry.metastore.storage import owner
-from tests.support.interleavings.operations import Named, Site
+from tests.support.interleavings.operations import NamedOperation, Site
 from tests.support.interleavings.outcomes import (
     CRASHED,
     Outcome,
@@ -32,28 +32,28 @@ from tests.support.interleavings.outcomes import (
     possible,
     run,
 )
-from tests.support.interleavings.steps import Call, SteppedStore
-from tests.support.interleavings.world import LAKE, Surroundings, World
+from tests.support.interleavings.steps import SteppedStore, StoreCall
+from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
 
 Schedule = tuple[int, ...]
 """Which actor takes each step; ~n: actor n crashes."""
 
 
-class Finding(NamedTuple):
+class ForbiddenOutcome(NamedTuple):
     """Something that must not happen.
 
     Attributes:
         what: it is.
-        told: to the actors.
+        answers: to the actors.
         schedule: a short one by which it comes to pass.
     """
 
     what: str
-    told: tuple[str, ...]
+    answers: tuple[str, ...]
     schedule: Schedule
 
     def __str__(self) -> str:
-        return f"{self.what}; told {self.told}, after {shown(self.schedule)}"
+        return f"{self.what}; told {self.answers}, after {shown(self.schedule)}"
 
 
 def shown(schedule: Schedule) -> str:
@@ -77,7 +77,7 @@ class Accesses:
         self._writes: list[set[bytes]] = [set() for _ in range(actors)]
         self.grew = False
 
-    def note(self, actor: int, call: Call) -> None:
+    def note(self, actor: int, call: StoreCall) -> None:
         """Learn from a call."""
         for known, now in (
             (self._reads[actor], call.reads),
@@ -88,7 +88,7 @@ class Accesses:
         self.grew |= not self._ranges[actor].issuperset(call.ranges)
         self._ranges[actor].update(call.ranges)
 
-    def touches(self, call: Call, other: int) -> bool:
+    def touches(self, call: StoreCall, other: int) -> bool:
         """Return whether a call may not change its place with all that another actor does."""
         writes = self._writes[other]
         if any(key in writes for key in call.reads):
@@ -113,13 +113,15 @@ class Actor:
     Attributes:
         number: of the actor.
         next: the step that it is about to take.
-        told: to its user; None: it is not done.
+        answers: to its user; None: it is not done.
     """
 
-    def __init__(self, number: int, operation: Named, around: Surroundings, accesses: Accesses) -> None:
+    def __init__(
+        self, number: int, operation: NamedOperation, around: Surroundings, accesses: Accesses
+    ) -> None:
         self.number = number
-        self.next = Call("begin")
-        self.told: str | None = None
+        self.next = StoreCall("begin")
+        self.answers: str | None = None
         self._history = hash(number)
         self._around = around
         self._accesses = accesses
@@ -127,11 +129,11 @@ class Actor:
         self._killed = False
         self._greenlet = greenlet(lambda: self._run(operation))
 
-    def _run(self, operation: Named) -> None:
+    def _run(self, operation: NamedOperation) -> None:
         store = SteppedStore(self._around.world.store, self.step, self.saw)
-        self.told = run(operation, Site(Metastore(store, LAKE), self._around))
+        self.answers = run(operation, Site(Metastore(store, LAKE), self._around))
 
-    def step(self, call: Call) -> None:
+    def step(self, call: StoreCall) -> None:
         """Hand over before a step."""
         if self._killed:
             raise GreenletExit
@@ -156,15 +158,15 @@ class Actor:
         self._killed = True
         if not self._greenlet.dead:
             self._greenlet.throw(GreenletExit)
-        self.told = CRASHED
+        self.answers = CRASHED
 
     @property
     def is_done(self) -> bool:
-        return self.told is not None
+        return self.answers is not None
 
     @property
     def state(self) -> object:
-        return self.told if self.is_done else (self._history, self.next)
+        return self.answers if self.is_done else (self._history, self.next)
 
 
 class Explorer:
@@ -183,7 +185,12 @@ class Explorer:
     """
 
     def __init__(
-        self, around: Surroundings, initial: World, operations: Sequence[Named], *, crashes: bool = False
+        self,
+        around: Surroundings,
+        initial: SteppedWorld,
+        operations: Sequence[NamedOperation],
+        *,
+        crashes: bool = False,
     ) -> None:
         self._around = around
         self._initial = initial
@@ -202,8 +209,10 @@ class Explorer:
         return len(self._seen)
 
     @property
-    def findings(self) -> list[Finding]:
-        return [Finding(what, told, schedule) for (what, told), schedule in self._found.items()]
+    def findings(self) -> list[ForbiddenOutcome]:
+        return [
+            ForbiddenOutcome(what, answers, schedule) for (what, answers), schedule in self._found.items()
+        ]
 
     def all(self, limit: int | None = None) -> bool:
         """Go through all orders; return whether these were all, if there is a limit to the states."""
@@ -319,19 +328,19 @@ class Explorer:
 
     def _end(self, actors: list[Actor], trail: Schedule) -> None:
         """Look at what an order has come to; an end that was seen is not looked at again."""
-        told = tuple(actor.told or "" for actor in actors)
+        answers = tuple(actor.answers or "" for actor in actors)
         actors.clear()  # what they hold goes
         self._around.actor, self._around.step, self._around.saw = "vacuum", lambda _: None, lambda _: None
-        end = (None, CRASHED in told, (told, self._around.world.content()))
+        end = (None, CRASHED in answers, (answers, self._around.world.content()))
         if end not in self._ends:
-            self._ends[end] = list(self._faults(told))
+            self._ends[end] = list(self._faults(answers))
         for what in self._ends[end]:
             self.count[what] += 1
-            before = self._found.get((what, told))
+            before = self._found.get((what, answers))
             if before is None or _turns(trail) < _turns(before):
-                self._found[what, told] = trail
+                self._found[what, answers] = trail
 
-    def _faults(self, told: tuple[str, ...]) -> Iterator[str]:
+    def _faults(self, answers: tuple[str, ...]) -> Iterator[str]:
         world = self._around.world
         try:
             before = content(world)
@@ -342,9 +351,9 @@ class Explorer:
             return
         if before != after:
             yield f"vacuums changed {before} into {after}"
-        for left in leftovers(world, whole=CRASHED not in told):
+        for left in leftovers(world, whole=CRASHED not in answers):
             yield f"vacuums left {left}"
-        if not is_possible(Outcome(told, after), self._possible):
+        if not is_possible(Outcome(answers, after), self._possible):
             yield f"no order of the operations leads to {after}"
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.hive_record import HivePartition, HiveTable
 from parquetry.maintenance.publish import publish
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.namespace.staging import StagedTable
@@ -30,7 +30,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import views
-from parquetry.planner.tables.locations import Dropping, delete_replacement, doomed_staged
+from parquetry.planner.tables.locations import Dropping, delete_replacement, staged_deletion
 from parquetry.progress import Progress
 from tests.support.interleavings.world import LAKE, NOW, Surroundings
 
@@ -55,13 +55,13 @@ class Site:
     def lake(self) -> Lake:
         return Lake("lake", self.metastore, _ENGINE)
 
-    def file(self, table: TableSnapshot, tag: str, d: int) -> DataFile:
+    def file(self, table: TableSnapshot, tag: str, d: int) -> FileRecord:
         """Write a file of a partition of a table."""
         name = f"pq-{table.id.hex()}-{tag}.parquet"
         self.around.write(f"{table.placement.default_location((d,))}/{name}")
-        return DataFile(name, 1, 1, NOW // 1_000_000)
+        return FileRecord(name, 1, 1, NOW // 1_000_000)
 
-    def commit(self, transaction: Transaction, written: list[DataFile], d: int) -> None:
+    def commit(self, transaction: Transaction, written: list[FileRecord], d: int) -> None:
         """Commit; the files that were written go if that is known to have failed."""
         try:
             commit(transaction)
@@ -69,7 +69,7 @@ class Site:
             if not transaction.may_be_visible:
                 folder = transaction.base.placement.default_location((d,))
                 for file in written:
-                    Files().delete(Files().place(f"{folder}/{file.path}"))
+                    FileAccess().delete(FileAccess().storage_path(f"{folder}/{file.path}"))
             raise
 
 
@@ -77,7 +77,7 @@ Operation = Callable[[Site], str | None]
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedOperation:
     """An operation, and what it is called.
 
     Attributes:
@@ -92,20 +92,20 @@ class Named:
 
 
 def _metadata(tag: str) -> TableMetadata:
-    columns = Column("v", "long"), Column("d", "integer")
+    columns = TableColumn("v", "long"), TableColumn("d", "integer")
     return TableMetadata(columns, ("d",), "parquet", f"{LAKE}/{tag}", comment=tag)
 
 
 # -- tables
 
 
-def create(name: str, tag: str) -> Named:
+def create(name: str, tag: str) -> NamedOperation:
     """CREATE TABLE."""
 
     def run(site: Site) -> None:
         site.metastore.create_table(*name.split("."), _metadata(tag))
 
-    return Named(f"create {name} {tag}", run)
+    return NamedOperation(f"create {name} {tag}", run)
 
 
 def _publish(site: Site, staged: StagedTable, tag: str, rows: bool) -> None:
@@ -116,22 +116,22 @@ def _publish(site: Site, staged: StagedTable, tag: str, rows: bool) -> None:
     try:
         staged.publish()
     except ParquetryError:
-        delete_files = doomed_staged(staged)
+        delete_files = staged_deletion(staged)
         staged.discard()
         delete_files()
         raise
 
 
-def create_as_select(name: str, tag: str) -> Named:
+def create_as_select(name: str, tag: str) -> NamedOperation:
     """CREATE TABLE … AS SELECT."""
 
     def run(site: Site) -> None:
         _publish(site, site.metastore.stage_table(*name.split("."), _metadata(tag)), tag, rows=True)
 
-    return Named(f"create {name} {tag} with rows", run)
+    return NamedOperation(f"create {name} {tag} with rows", run)
 
 
-def replace(name: str, tag: str, *, rows: bool = False) -> Named:
+def replace(name: str, tag: str, *, rows: bool = False) -> NamedOperation:
     """CREATE OR REPLACE TABLE, with a row or without."""
 
     def run(site: Site) -> None:
@@ -157,10 +157,10 @@ def replace(name: str, tag: str, *, rows: bool = False) -> Named:
                 raise CommitConflictError(error.message) from None
             raise
 
-    return Named(f"replace {name} {tag}{' with rows' if rows else ''}", run)
+    return NamedOperation(f"replace {name} {tag}{' with rows' if rows else ''}", run)
 
 
-def drop(name: str, kind: str = "table") -> Named:
+def drop(name: str, kind: str = "table") -> NamedOperation:
     """DROP TABLE or DROP VIEW."""
 
     def run(site: Site) -> None:
@@ -168,22 +168,22 @@ def drop(name: str, kind: str = "table") -> Named:
         dropping.drop(*name.split("."), kind="view" if kind == "view" else "table")
         dropping.delete_files()
 
-    return Named(f"drop {kind} {name}", run)
+    return NamedOperation(f"drop {kind} {name}", run)
 
 
-def rename(name: str, new: str) -> Named:
+def rename(name: str, new: str) -> NamedOperation:
     """ALTER TABLE … RENAME TO."""
 
     def run(site: Site) -> None:
         site.metastore.rename_table(*name.split("."), *new.split("."))
 
-    return Named(f"rename {name} to {new}", run)
+    return NamedOperation(f"rename {name} to {new}", run)
 
 
 # -- views and databases
 
 
-def create_view(name: str, tag: str, *, replacing: bool = False) -> Named:
+def create_view(name: str, tag: str, *, replacing: bool = False) -> NamedOperation:
     """CREATE VIEW, or CREATE OR REPLACE VIEW."""
     database, view = name.split(".")
     question = questions.PutView(
@@ -201,19 +201,19 @@ def create_view(name: str, tag: str, *, replacing: bool = False) -> Named:
     def run(site: Site) -> None:
         views.ANSWERS[questions.PutView](site.lake, question)
 
-    return Named(f"{'replace' if replacing else 'create'} view {name} {tag}", run)
+    return NamedOperation(f"{'replace' if replacing else 'create'} view {name} {tag}", run)
 
 
-def create_database(name: str) -> Named:
+def create_database(name: str) -> NamedOperation:
     """CREATE NAMESPACE."""
 
     def run(site: Site) -> None:
         site.metastore.create_database(name)
 
-    return Named(f"create database {name}", run)
+    return NamedOperation(f"create database {name}", run)
 
 
-def drop_database(name: str, *, cascade: bool = False) -> Named:
+def drop_database(name: str, *, cascade: bool = False) -> NamedOperation:
     """DROP NAMESPACE."""
 
     def run(site: Site) -> None:
@@ -225,14 +225,14 @@ def drop_database(name: str, *, cascade: bool = False) -> Named:
         finally:
             dropping.delete_files()
 
-    return Named(f"drop database {name}{' cascade' if cascade else ''}", run)
+    return NamedOperation(f"drop database {name}{' cascade' if cascade else ''}", run)
 
 
 # -- rows
 
 
 def _write(
-    name: str, operation: str, change: Callable[[Site, Transaction], list[DataFile]], d: int = 1
+    name: str, operation: str, change: Callable[[Site, Transaction], list[FileRecord]], d: int = 1
 ) -> Operation:
     def run(site: Site) -> None:
         transaction = Transaction(site.metastore.table(*name.split(".")), operation)
@@ -241,62 +241,62 @@ def _write(
     return run
 
 
-def append(name: str, tag: str, d: int = 1) -> Named:
+def append(name: str, tag: str, d: int = 1) -> NamedOperation:
     """INSERT INTO."""
 
-    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
         file = site.file(transaction.base, tag, d)
         transaction.append((d,), [file])
         return [file]
 
-    return Named(f"append {tag} to {name}", _write(name, "append", change, d))
+    return NamedOperation(f"append {tag} to {name}", _write(name, "append", change, d))
 
 
-def overwrite(name: str, tag: str, d: int = 1) -> Named:
+def overwrite(name: str, tag: str, d: int = 1) -> NamedOperation:
     """INSERT OVERWRITE of one partition."""
 
-    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
         file = site.file(transaction.base, tag, d)
         transaction.replace((d,), [file])
         return [file]
 
-    return Named(f"overwrite {name} with {tag}", _write(name, "overwrite", change, d))
+    return NamedOperation(f"overwrite {name} with {tag}", _write(name, "overwrite", change, d))
 
 
-def count_up(name: str) -> Named:
+def count_up(name: str) -> NamedOperation:
     """Read how many files there are, and put one more in their place: a lost update shows."""
 
-    def change(site: Site, transaction: Transaction) -> list[DataFile]:
+    def change(site: Site, transaction: Transaction) -> list[FileRecord]:
         base = transaction.base
         number = 1 + sum(len(part.files) for part in base.partitions())
         files = [site.file(base, f"n{i}-{site.around.actor}", 1) for i in range(number)]
         transaction.replace((1,), files)
         return files
 
-    return Named(f"count up {name}", _write(name, "update", change))
+    return NamedOperation(f"count up {name}", _write(name, "update", change))
 
 
-def drop_partition(name: str, d: int = 1) -> Named:
+def drop_partition(name: str, d: int = 1) -> NamedOperation:
     """ALTER TABLE … DROP PARTITION."""
 
-    def change(_: Site, transaction: Transaction) -> list[DataFile]:
+    def change(_: Site, transaction: Transaction) -> list[FileRecord]:
         transaction.drop((d,))
         return []
 
-    return Named(f"drop partition {d} of {name}", _write(name, "drop", change))
+    return NamedOperation(f"drop partition {d} of {name}", _write(name, "drop", change))
 
 
-def comment(name: str, tag: str) -> Named:
+def comment(name: str, tag: str) -> NamedOperation:
     """ALTER TABLE … SET TBLPROPERTIES."""
 
-    def change(_: Site, transaction: Transaction) -> list[DataFile]:
+    def change(_: Site, transaction: Transaction) -> list[FileRecord]:
         transaction.set_metadata(msgspec.structs.replace(transaction.base.metadata, comment=tag))
         return []
 
-    return Named(f"comment {name} {tag}", _write(name, "alter", change))
+    return NamedOperation(f"comment {name} {tag}", _write(name, "alter", change))
 
 
-def roll_back(name: str, version: int) -> Named:
+def roll_back(name: str, version: int) -> NamedOperation:
     """CALL system.rollback."""
 
     def run(site: Site) -> None:
@@ -305,54 +305,54 @@ def roll_back(name: str, version: int) -> Named:
             site.metastore.table(database, table), site.metastore.table(database, table, version=version)
         )
 
-    return Named(f"roll {name} back to {version}", run)
+    return NamedOperation(f"roll {name} back to {version}", run)
 
 
 # -- what changes nothing that can be seen
 
 
-def clear(name: str) -> Named:
+def clear(name: str) -> NamedOperation:
     """CALL system.vacuum of a table, which removes all versions but the newest, and what is left over of any table."""
 
     def run(site: Site) -> None:
         vacuum(site.metastore.table(*name.split(".")), older_than=_FUTURE)
 
-    return Named(f"vacuum {name}", run, changes=False)
+    return NamedOperation(f"vacuum {name}", run, changes=False)
 
 
-def clear_orphans() -> Named:
+def clear_orphans() -> NamedOperation:
     """What a vacuum of any table removes of others."""
 
     def run(site: Site) -> None:
-        remove_orphans(site.metastore.store, Files())
+        remove_orphans(site.metastore.store, FileAccess())
 
-    return Named("vacuum of another table", run, changes=False)
+    return NamedOperation("vacuum of another table", run, changes=False)
 
 
-def list_tables(database: str) -> Named:
+def list_tables(database: str) -> NamedOperation:
     """SHOW TABLES."""
 
     def run(site: Site) -> str:
         return f"lists {' '.join(site.metastore.tables(database))}"
 
-    return Named(f"list {database}", run, changes=False)
+    return NamedOperation(f"list {database}", run, changes=False)
 
 
-def read(name: str) -> Named:
+def read(name: str) -> NamedOperation:
     """SELECT."""
 
     def run(site: Site) -> str:
         table = site.metastore.table(*name.split("."))
         return f"reads {table.metadata.comment} {sorted(_tags(table))}"
 
-    return Named(f"read {name}", run, changes=False)
+    return NamedOperation(f"read {name}", run, changes=False)
 
 
 def _tags(table: TableSnapshot) -> list[str]:
     return [file.path.rpartition("-")[2] for part in table.partitions() for file in part.files]
 
 
-def back_up() -> Named:
+def back_up() -> NamedOperation:
     """`parquetry dump`."""
 
     def run(site: Site) -> str:
@@ -363,7 +363,7 @@ def back_up() -> Named:
             shutil.rmtree(folder)
         return f"dumps {' '.join(sorted(f'{table.database}.{table.name}' for table in tables))}"
 
-    return Named("dump", run, changes=False)
+    return NamedOperation("dump", run, changes=False)
 
 
 class _HiveOfOne:
@@ -384,7 +384,7 @@ class _HiveOfOne:
         return len(self.partitions), 0, 0
 
 
-def publish_to_hive(name: str) -> Named:
+def publish_to_hive(name: str) -> NamedOperation:
     """CALL system.publish."""
 
     def run(site: Site) -> str:
@@ -393,4 +393,4 @@ def publish_to_hive(name: str) -> Named:
         publish(table, hive)
         return f"publishes {table.metadata.comment} {hive.partitions}"
 
-    return Named(f"publish {name}", run, changes=False)
+    return NamedOperation(f"publish {name}", run, changes=False)

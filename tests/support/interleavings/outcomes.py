@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, prefix_range
-from tests.support.interleavings.operations import DONE, Named, Site
+from tests.support.interleavings.operations import DONE, NamedOperation, Site
 from tests.support.interleavings.steps import SteppedStore
-from tests.support.interleavings.world import LAKE, Surroundings, World
+from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
 
 CRASHED = "crashed"
 CONFLICTS = (CommitConflictError.code, CommitUnknownError.code)
@@ -28,15 +28,15 @@ class Outcome(NamedTuple):
     """What an interleaving has come to.
 
     Attributes:
-        told: to each of the actors.
+        answers: to each of the actors.
         content: the databases, with the name, kind, comment and files of each table and view.
     """
 
-    told: tuple[str, ...]
+    answers: tuple[str, ...]
     content: Content
 
 
-def run(operation: Named, site: Site) -> str:
+def run(operation: NamedOperation, site: Site) -> str:
     """Run an operation; return what its user is told."""
     try:
         return operation.run(site) or DONE
@@ -44,23 +44,23 @@ def run(operation: Named, site: Site) -> str:
         return error.code
 
 
-def site_of(around: Surroundings) -> Site:
+def undisturbed_site(around: Surroundings) -> Site:
     """Return where an operation is run that nobody interrupts."""
     return Site(Metastore(SteppedStore(around.world.store, around.step, around.saw), LAKE), around)
 
 
-def make(around: Surroundings, operations: Sequence[Named]) -> World:
+def make(around: Surroundings, operations: Sequence[NamedOperation]) -> SteppedWorld:
     """Return a world in which these operations were done, one after the other."""
-    around.enter(World())
+    around.enter(SteppedWorld())
     Metastore(around.world.store, LAKE)
     for number, operation in enumerate(operations):
         around.actor = f"before {number}"
-        assert run(operation, site_of(around)) == DONE, operation.name
+        assert run(operation, undisturbed_site(around)) == DONE, operation.name
     owner._active.clear()
     return around.world
 
 
-def content(world: World) -> Content:
+def content(world: SteppedWorld) -> Content:
     """Return what can be seen in a world.
 
     Raises:
@@ -86,14 +86,14 @@ def content(world: World) -> Content:
     return tuple(found)
 
 
-def clean(world: World) -> None:
+def clean(world: SteppedWorld) -> None:
     """Remove what is left over, as vacuums do."""
     store = Metastore(world.store, LAKE).store
     for _ in range(2):
-        remove_orphans(store, Files())
+        remove_orphans(store, FileAccess())
 
 
-def leftovers(world: World, whole: bool) -> Iterator[str]:
+def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
     """Yield what is in a world after vacuums that belongs to no table.
 
     Args:
@@ -120,7 +120,7 @@ def leftovers(world: World, whole: bool) -> Iterator[str]:
 
 
 def possible(
-    around: Surroundings, initial: World, operations: Sequence[Named]
+    around: Surroundings, initial: SteppedWorld, operations: Sequence[NamedOperation]
 ) -> dict[Outcome, tuple[int, ...]]:
     """Return the outcomes of all orders of the operations, in which any may be left out, with what was left out."""
     everyone = range(len(operations))
@@ -135,17 +135,17 @@ def possible(
 
 
 def _serial(
-    around: Surroundings, initial: World, operations: Sequence[Named], order: Iterable[int]
+    around: Surroundings, initial: SteppedWorld, operations: Sequence[NamedOperation], order: Iterable[int]
 ) -> Outcome:
     around.enter(initial.copy())
     owner._active.clear()
-    told = [""] * len(operations)
+    answers = [""] * len(operations)
     for number in order:
         around.actor = f"a{number}"
-        told[number] = run(operations[number], site_of(around))
+        answers[number] = run(operations[number], undisturbed_site(around))
     around.actor = "vacuum"
     clean(around.world)
-    return Outcome(tuple(told), content(around.world))
+    return Outcome(tuple(answers), content(around.world))
 
 
 def is_possible(outcome: Outcome, allowed: Iterable[Outcome]) -> bool:
@@ -153,8 +153,8 @@ def is_possible(outcome: Outcome, allowed: Iterable[Outcome]) -> bool:
     return any(
         other.content == outcome.content
         and all(
-            told in (wanted, CRASHED) or (wanted == "" and told in CONFLICTS)
-            for told, wanted in zip(outcome.told, other.told, strict=True)
+            answers in (wanted, CRASHED) or (wanted == "" and answers in CONFLICTS)
+            for answers, wanted in zip(outcome.answers, other.answers, strict=True)
         )
         for other in allowed
     )

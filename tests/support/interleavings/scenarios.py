@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.support.interleavings.operations import (
-    Named,
+    NamedOperation,
     append,
     back_up,
     clear,
@@ -37,15 +37,15 @@ class Scenario(NamedTuple):
         actors: an operation each.
     """
 
-    before: tuple[Named, ...]
-    actors: tuple[Named, ...]
+    before: tuple[NamedOperation, ...]
+    actors: tuple[NamedOperation, ...]
 
     def __str__(self) -> str:
         return ", ".join(actor.name for actor in self.actors)
 
 
 T, U = "default.t", "default.u"
-NOTHING: tuple[Named, ...] = ()
+NOTHING: tuple[NamedOperation, ...] = ()
 EMPTY = (create(T, "A"),)
 FILLED = (create_as_select(T, "A"),)
 TWO = (create(T, "A"), create("default.s", "S"))

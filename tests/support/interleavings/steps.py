@@ -14,7 +14,7 @@ Row = tuple[bytes, bytes]
 _T = TypeVar("_T")
 
 
-class Call(NamedTuple):
+class StoreCall(NamedTuple):
     """A call of a store.
 
     Attributes:
@@ -47,7 +47,7 @@ class SteppedStore:
     def __init__(
         self,
         store: Store,
-        step: Callable[[Call], None],
+        step: Callable[[StoreCall], None],
         saw: Callable[[object], None] = _ignore,
         *,
         singly: bool = False,
@@ -58,13 +58,13 @@ class SteppedStore:
         self._singly = singly
 
     def get(self, key: bytes) -> bytes | None:
-        self._step(Call("get", reads=(key,)))
+        self._step(StoreCall("get", reads=(key,)))
         value = self.store.get(key)
         self._saw(value)
         return value
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        self._step(Call("get_many", reads=tuple(keys)))
+        self._step(StoreCall("get_many", reads=tuple(keys)))
         values = self.store.get_many(keys)
         self._saw(tuple(values))
         return values
@@ -73,13 +73,13 @@ class SteppedStore:
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[Row]:
         if not self._singly:
-            self._step(Call("scan", ranges=((start, stop),)))
+            self._step(StoreCall("scan", ranges=((start, stop),)))
             rows = list(self.store.scan(start, stop, limit=limit, reverse=reverse))
             self._saw(tuple(rows))
             yield from rows
             return
         while limit is None or limit > 0:
-            self._step(Call("scan", ranges=((start, stop),)))
+            self._step(StoreCall("scan", ranges=((start, stop),)))
             found = list(self.store.scan(start, stop, limit=1, reverse=reverse))
             self._saw(tuple(found))
             if not found:
@@ -100,7 +100,7 @@ class SteppedStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        self._step(Call("scan_ranges", ranges=tuple(ranges)))
+        self._step(StoreCall("scan_ranges", ranges=tuple(ranges)))
         rows = list(self.store.scan_ranges(ranges, limit=limit, each=each, where=where, groups=groups))
         self._saw(tuple(rows))
         yield from rows
@@ -108,13 +108,13 @@ class SteppedStore:
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
         in_doubt = False
         for some in self._together(rows):
-            self._step(Call("put_many", writes=tuple(key for key, _ in some)))
+            self._step(StoreCall("put_many", writes=tuple(key for key, _ in some)))
             in_doubt |= self.store.put_many(some, fields)
         return in_doubt
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         for some in self._together(keys):
-            self._step(Call("delete_many", writes=tuple(some)))
+            self._step(StoreCall("delete_many", writes=tuple(some)))
             self.store.delete_many(some)
 
     def _together(self, things: Iterable[_T]) -> list[list[_T]]:
@@ -122,7 +122,7 @@ class SteppedStore:
         return [[each] for each in every] if self._singly else [every] if every else []
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
-        self._step(Call("compare_and_set", writes=(key,)))
+        self._step(StoreCall("compare_and_set", writes=(key,)))
         done = self.store.compare_and_set(key, expected, value)
         self._saw(done)
         return done
@@ -137,7 +137,7 @@ def interrupted(
     """Return a way to a store on which something else is done before the call of a number."""
     calls = iter(range(number, -1, -1))
 
-    def step(_: Call) -> None:
+    def step(_: StoreCall) -> None:
         if next(calls, None) == 0:
             action()
 

@@ -13,23 +13,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from unittest.mock import patch
 
-from parquetry.locations.uri import Place, is_below
+from parquetry.locations.uri import StoragePath, is_below
 from parquetry.maintenance.deletion import vacuum
-from parquetry.maintenance.deletion.file_access import Files, Info
+from parquetry.maintenance.deletion.file_access import FileAccess, Info
 from parquetry.metastore.commits import replacement
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.storage import head
 from parquetry.store import MemoryStore
-from tests.support.interleavings.steps import Call
+from tests.support.interleavings.steps import StoreCall
 
 NOW = time.time_ns()
 LAKE = "/lake"
 
-Step = Callable[[Call], None]
+Step = Callable[[StoreCall], None]
 Saw = Callable[[object], None]
 
 
-class World:
+class SteppedWorld:
     """A store and the data files of a warehouse.
 
     Attributes:
@@ -41,9 +41,9 @@ class World:
         self.store = MemoryStore()
         self.files: set[str] = set()
 
-    def copy(self) -> World:
+    def copy(self) -> SteppedWorld:
         """Return a world of the same content."""
-        other = World()
+        other = SteppedWorld()
         for key, value in self.store._values.items():
             other.store._values[key] = value
         other.store._keys = list(self.store._keys)
@@ -67,40 +67,42 @@ class Surroundings:
     """
 
     def __init__(self) -> None:
-        self.world = World()
+        self.world = SteppedWorld()
         self.actor = ""
         self.step: Step = lambda _: None
         self.saw: Saw = lambda _: None
         self._drawn: dict[str, Iterator[int]] = {}
 
-    def enter(self, world: World) -> None:
+    def enter(self, world: SteppedWorld) -> None:
         """Make another world the one that is on; chance begins anew."""
         self.world = world
         self._drawn = {}
 
     def write(self, path: str) -> None:
         """Write a data file."""
-        self.step(Call("write", writes=(_key(path),)))
+        self.step(StoreCall("write", writes=(_key(path),)))
         self.world.files.add(path)
 
     def _random(self, size: int) -> bytes:
         number = next(self._drawn.setdefault(self.actor, itertools.count()))
         return hashlib.blake2b(f"{self.actor} {number}".encode(), digest_size=size).digest()
 
-    def _below(self, _: Files, folder: Place) -> Iterator[tuple[Place, Info]]:
+    def _below(self, _: FileAccess, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         start = _key(f"{folder.path}/")
-        self.step(Call("list", ranges=((start, start + b"\xff"),)))
-        found = sorted(path for path in self.world.files if is_below(Place("", path), folder))
+        self.step(StoreCall("list", ranges=((start, start + b"\xff"),)))
+        found = sorted(path for path in self.world.files if is_below(StoragePath("", path), folder))
         self.saw(tuple(found))
         for path in found:
-            yield Place("", path), _INFO
+            yield StoragePath("", path), _INFO
 
-    def _infos(self, _: Files, places: Iterable[Place]) -> Iterator[tuple[Place, Info | None]]:
+    def _infos(
+        self, _: FileAccess, places: Iterable[StoragePath]
+    ) -> Iterator[tuple[StoragePath, Info | None]]:
         for place in places:
             yield place, _INFO if place.path in self.world.files else None
 
-    def _delete(self, _: Files, place: Place) -> None:
-        self.step(Call("unlink", writes=(_key(place.path),)))
+    def _delete(self, _: FileAccess, place: StoragePath) -> None:
+        self.step(StoreCall("unlink", writes=(_key(place.path),)))
         self.world.files.discard(place.path)
 
     @contextlib.contextmanager
@@ -114,15 +116,15 @@ class Surroundings:
             "delete_empty_below": lambda _files, _folder, _spared: None,
         }
         with contextlib.ExitStack() as patches:
-            patches.enter_context(patch.multiple(Files, **about_files))
+            patches.enter_context(patch.multiple(FileAccess, **about_files))
             patches.enter_context(patch.object(os, "urandom", self._random))
             patches.enter_context(patch.object(os, "fsync", lambda _: None))
             patches.enter_context(patch.object(time, "time_ns", lambda: NOW))
             patches.enter_context(patch.object(time, "sleep", lambda _: None))
-            patches.enter_context(patch.object(head, "LONGEST_PAUSE", 0.0))
-            patches.enter_context(patch.object(orphans, "RENAMING_S", 0.0))
+            patches.enter_context(patch.object(head, "MAX_PAUSE_SECONDS", 0.0))
+            patches.enter_context(patch.object(orphans, "MIN_RENAMING_S", 0.0))
             patches.enter_context(patch.object(vacuum, "PATIENCE_S", 0.0))
-            patches.enter_context(patch.object(replacement, "ATTEMPTS", 3))
+            patches.enter_context(patch.object(replacement, "MAX_PUBLISH_ATTEMPTS", 3))
             yield
 
 

@@ -9,11 +9,11 @@ from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.normalise import normalise
 
 
-def filter_of(node: Predicate) -> Filter:
+def make_filter(node: Predicate) -> Filter:
     """Make a filter of a condition that is bound, as its literals are of their columns' types."""
     return Filter(normalise(node))
 
 
-def filters_of(nodes: Iterable[Predicate]) -> list[Filter]:
+def make_filters(nodes: Iterable[Predicate]) -> list[Filter]:
     """Make a filter of each condition."""
-    return list(map(filter_of, nodes))
+    return list(map(make_filter, nodes))

@@ -23,6 +23,6 @@ def leading(schema: KeySchema, values: Sequence[Value]) -> bytes:
     return b"".join(field.encode(value) for field, value in zip(schema.fields, values, strict=False))
 
 
-def fields_of(count: int, prefix: int = 0, suffix: int = 0) -> Callable[[bytes], Sequence[bytes]]:
+def fields_reader(count: int, prefix: int = 0, suffix: int = 0) -> Callable[[bytes], Sequence[bytes]]:
     """Make the function that gives a store the fields of a row, as `put_many` wants it."""
     return lambda key: split_fields(key[prefix : len(key) - suffix], count)

@@ -9,7 +9,7 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match import Match, match
-from parquetry.predicate.pruning.truth_sets import FEW
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS
 from parquetry.types import ColumnType
 
 
@@ -29,7 +29,7 @@ def stated(types: Mapping[str, ColumnType], containers: Sequence[Mapping[str, Fi
     columns = {}
     for name in {name for known in containers for name in known}:
         found = [known.get(name) or FileBounds() for known in containers]
-        columns[name] = Bounds.of_statistics(
+        columns[name] = Bounds.from_statistics(
             types[name],
             [each.min for each in found],
             [each.max for each in found],
@@ -38,9 +38,9 @@ def stated(types: Mapping[str, ColumnType], containers: Sequence[Mapping[str, Fi
     return Stated(len(containers), columns)
 
 
-def answer(node: Predicate, types: Mapping[str, ColumnType], known: Mapping[str, FileBounds]) -> Match:
+def answer(node: Predicate, types: Mapping[str, ColumnType], bounds: Mapping[str, FileBounds]) -> Match:
     """Judge one container; it is judged in the same way among many."""
-    alone = match(Filter(node), stated(types, [known]))
-    among = match(Filter(node), stated(types, [known, {}] * FEW))
-    assert among[::2].tolist() == alone.tolist() * FEW
+    alone = match(Filter(node), stated(types, [bounds]))
+    among = match(Filter(node), stated(types, [bounds, {}] * MAX_LISTED_CONTAINERS))
+    assert among[::2].tolist() == alone.tolist() * MAX_LISTED_CONTAINERS
     return Match(int(alone[0]))

@@ -11,7 +11,7 @@ from random import Random
 
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import parts_of
@@ -22,7 +22,7 @@ from parquetry.types import ColumnType, Value, parse_type, value_from_text
 from tests.support.stores.metastores import file, metadata
 from tests.support.tables.generated_tables import POOLS
 
-MOST_KEYS = 1500
+MAX_KEYS = 1500
 """Of the combinations of values that a filter makes interesting, a random choice of so many."""
 _COLUMN = re.compile(r"(?P<name>\w+) (?P<type>\w+(?:\([\d,]+\))?)(?P<down> desc)?")
 
@@ -30,7 +30,7 @@ Row = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Setting:
+class PlanSetting:
     """What filters of a golden file are about: the key, an index, and the table's values where the file tells them."""
 
     schema: KeySchema
@@ -46,16 +46,16 @@ class Setting:
             self.values.get(name) or _pool(type, about[name]) for name, type in self.schema.types.items()
         ]
         rows = list(itertools.product(*pools))
-        if len(rows) > MOST_KEYS:
-            rows = [*itertools.product(*about.values()), *Random(7).sample(rows, MOST_KEYS)]
+        if len(rows) > MAX_KEYS:
+            rows = [*itertools.product(*about.values()), *Random(7).sample(rows, MAX_KEYS)]
         return list({self.schema.encode(row): row for row in rows}.values())
 
     def table(self) -> TableSnapshot:
         """Return a table that has a partition for each combination of the values, and the index."""
         names, fields = tuple(self.schema.types), self.schema.fields
         columns = (
-            Column("x", "long"),
-            *(Column(name, str(type)) for name, type in self.schema.types.items()),
+            TableColumn("x", "long"),
+            *(TableColumn(name, str(type)) for name, type in self.schema.types.items()),
         )
         described = metadata(
             columns=columns, partition_by=names, descending=tuple(field.descending for field in fields)
@@ -69,12 +69,12 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Example:
+class PlanExample:
     """A filter of a golden file, where it stands there, and what it is about."""
 
     line: int
     text: str
-    setting: Setting
+    setting: PlanSetting
 
     @property
     def filter(self) -> Filter:
@@ -82,21 +82,21 @@ class Example:
         return parse_filter(self.text, self.setting.schema.types)
 
 
-def read_examples(path: Path) -> Iterator[Example]:
+def read_examples(path: Path) -> Iterator[PlanExample]:
     """Give the filters of a golden file."""
-    setting = Setting(KeySchema(()))
+    setting = PlanSetting(KeySchema(()))
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         word, _, rest = line.partition(" ")
         if word == "key":
             setting = _keyed(rest)
         elif word == "index":
-            setting = Setting(setting.schema, tuple(rest.split()), setting.values)
+            setting = PlanSetting(setting.schema, tuple(rest.split()), setting.values)
         elif word == "values":
             name, *texts = rest.split()
             values = [_value(setting.schema.types[name], text) for text in texts]
-            setting = Setting(setting.schema, setting.index, {**setting.values, name: values})
+            setting = PlanSetting(setting.schema, setting.index, {**setting.values, name: values})
         elif re.match("    [^ ]", line):
-            yield Example(number, line.strip(), setting)
+            yield PlanExample(number, line.strip(), setting)
         else:
             assert line[:1] in ("", "#") or line.startswith(ARROW), f"{path.name}:{number + 1}: {line}"
 
@@ -113,12 +113,12 @@ def with_plans(path: Path, plans: dict[int, Sequence[str]]) -> str:
     return "\n".join(told) + "\n"
 
 
-def _keyed(text: str) -> Setting:
+def _keyed(text: str) -> PlanSetting:
     found = [_COLUMN.fullmatch(column) for column in text.split(", ")]
     columns = [column for column in found if column]
     assert len(columns) == len(found), text
     described = [(column["name"], parse_type(column["type"])) for column in columns]
-    return Setting(KeySchema.of(described, [column["down"] is not None for column in columns]))
+    return PlanSetting(KeySchema.from_columns(described, [column["down"] is not None for column in columns]))
 
 
 def _value(type: ColumnType, text: str) -> Value:

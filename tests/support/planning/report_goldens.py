@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from parquetry.metastore import (
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -27,16 +27,16 @@ from parquetry.prune.report.report import Report
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
 
-_GIVEN = ("where", "join", "unknown", "read")
+_LINE_WORDS = ("where", "join", "unknown", "read")
 
 
 @dataclass
-class Table:
+class ExampleTable:
     """A table of a golden file: columns, partition columns, and for each file its partition and its record."""
 
     data: dict[str, ColumnType]
     by: dict[str, ColumnType]
-    files: dict[str, tuple[tuple[Value, ...], DataFile]] = field(default_factory=dict)
+    files: dict[str, tuple[tuple[Value, ...], FileRecord]] = field(default_factory=dict)
 
     @property
     def types(self) -> dict[str, ColumnType]:
@@ -45,24 +45,24 @@ class Table:
 
     def add(self, name: str, words: list[str]) -> None:
         """Take in the line of a file."""
-        told = dict(word.split("=") for word in words)
+        fields = dict(word.split("=") for word in words)
         columns = {}
         for column, type in self.data.items():
-            low, _, high = told.get(column, "").partition("..")
-            size, nulls = told.get(f"{column}.size"), told.get(f"{column}.nulls")
+            low, _, high = fields.get(column, "").partition("..")
+            size, nulls = fields.get(f"{column}.size"), fields.get(f"{column}.nulls")
             if size is not None:
                 columns[column] = ColumnStatistics(
                     int(size), None if nulls is None else int(nulls), _value(type, low), _value(type, high)
                 )
-        values = tuple(_value(type, told[column]) for column, type in self.by.items())
-        rows = int(told["rows"]) if "rows" in told else None
-        self.files[name] = values, DataFile(name, int(told["bytes"]), rows, 1, columns or None)
+        values = tuple(_value(type, fields[column]) for column, type in self.by.items())
+        rows = int(fields["rows"]) if "rows" in fields else None
+        self.files[name] = values, FileRecord(name, int(fields["bytes"]), rows, 1, columns or None)
 
     def snapshot(self) -> TableSnapshot:
         """Return the table in a metastore."""
         metastore = Metastore(MemoryStore(), "/lake")
         metastore.create_database("db")
-        columns = tuple(Column(name, str(type)) for name, type in self.types.items())
+        columns = tuple(TableColumn(name, str(type)) for name, type in self.types.items())
         metadata = TableMetadata(columns, tuple(self.by), "parquet", "/lake/db.db/t")
         transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
         for values, records in itertools.groupby(self.files.values(), key=lambda file: file[0]):
@@ -87,22 +87,22 @@ class Table:
 
 
 @dataclass
-class Example:
+class ReportExample:
     """What is asked in a golden file, where that ends, and the dicts that stand there."""
 
     line: int
     title: str
-    table: Table | None
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    table: ExampleTable | None
+    lines: list[tuple[str, str]] = field(default_factory=list)
     dicts: str = ""
 
     def conditions(self) -> list[Condition]:
         """Return the conditions of the query and of its joins."""
-        return [self._condition(word, text) for word, text in self.asked if word != "read"]
+        return [self._condition(word, text) for word, text in self.lines if word != "read"]
 
     def read(self) -> list[str] | None:
         """Return the columns read; None for all."""
-        return next((text.split(", ") for word, text in self.asked if word == "read"), None)
+        return next((text.split(", ") for word, text in self.lines if word == "read"), None)
 
     def report(self) -> Report:
         """Return the report of the dicts."""
@@ -119,27 +119,27 @@ class Example:
         assert self.table is not None
         if word == "unknown":
             columns, said, reason = text.split(": ")
-            return Condition.of(Filter(Opaque(said, tuple(columns.split(", ")), reason)))
+            return Condition.from_filter(Filter(Opaque(said, tuple(columns.split(", ")), reason)))
         origin: Origin = "join" if word == "join" else "query"
-        return Condition.of(parse_filter(text, self.table.types), origin)
+        return Condition.from_filter(parse_filter(text, self.table.types), origin)
 
 
-def read_examples(path: Path) -> Iterator[Example]:
+def read_examples(path: Path) -> Iterator[ReportExample]:
     """Give the examples of a golden file."""
-    table: Table | None = None
-    example: Example | None = None
+    table: ExampleTable | None = None
+    example: ReportExample | None = None
     for number, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), ""]):
         word, _, rest = line.partition(" ")
         if word == "table":
             data, _, by = rest.partition(" by ")
-            table = Table(_columns(data), _columns(by))
+            table = ExampleTable(_columns(data), _columns(by))
         elif word == "file" and table is not None:
             name, *words = rest.split()
             table.add(name, words)
         elif word == "##":
-            example = Example(number, rest, table)
-        elif example is not None and word in _GIVEN:
-            example.asked.append((word, rest))
+            example = ReportExample(number, rest, table)
+        elif example is not None and word in _LINE_WORDS:
+            example.lines.append((word, rest))
             example.line = number
         elif (example is not None and line[:1] in ("{", "]")) or line.startswith("  {"):
             example.dicts += line + "\n"
@@ -150,11 +150,11 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 def with_answers(path: Path, answers: dict[int, list[str]]) -> str:
     """Return a golden file's text with these lines below those that ask."""
-    told: list[str] = []
+    fields: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         if not line.startswith(("→ ", "= ", "{", "  {", "]")):
-            told += [line, *answers.get(number, ())]
-    return "\n".join(told) + "\n"
+            fields += [line, *answers.get(number, ())]
+    return "\n".join(fields) + "\n"
 
 
 def report_lines(report: Report) -> list[str]:

@@ -21,7 +21,7 @@ import parquetry
 from tests.support.jvm import quick_start
 from tests.support.random_histories.case import Case
 
-EVERY = 60
+SECONDS_PER_PROGRESS = 60
 """Seconds between two lines about how far it has come."""
 
 
@@ -66,7 +66,7 @@ def main() -> int:
             seen.update(case.seen)
             refused = {**case.refused, **refused}
             seen["cases"] += 1
-            if time.monotonic() - told > EVERY:
+            if time.monotonic() - told > SECONDS_PER_PROGRESS:
                 told = time.monotonic()
                 print(
                     f"{told - began:.0f} s: {seen['cases']} cases, {seen['compared']} compared, {seen['differences']} differences",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
 from tests.support.random_histories.tables.layouts import drawn_layout
-from tests.support.random_histories.tables.shapes import Column, Shape, drawn_shape, identifier
-from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.shapes import RandomColumn, TableShape, drawn_shape, identifier
+from tests.support.random_histories.tables.tables import Change, ModelledTable
 from tests.support.random_histories.tables.values import NESTED, SCALARS, TIMES, WIDER
 
 
-def _new_name(table: Table) -> str | None:
+def _new_name(table: ModelledTable) -> str | None:
     """Return a name for a column: new, or one that a column had once."""
     name = table.draw.choice([f"n{table.count}", *table.gone])
     taken = {column.name.lower() for column in table.shape.all}
     return None if name.lower() in taken else name
 
 
-def add_column(table: Table, _others: Others) -> Change | None:
+def add_column(table: ModelledTable, _others: Others) -> Change | None:
     """Add a column, at any place, with a default or without."""
     draw, shape = table.draw, table.shape
     name = _new_name(table)
@@ -25,18 +25,18 @@ def add_column(table: Table, _others: Others) -> Change | None:
     type = draw.choice(list(SCALARS if draw.often(0.8) else NESTED))
     # what a literal of a time means depends on the zone of the session that writes by it
     default = draw.literal(type, 0) if draw.often(0.5) and type not in (*NESTED, *TIMES) else None
-    column = Column(name, type, default)
+    column = RandomColumn(name, type, default)
     place = draw.choice(["", "", "FIRST", f"AFTER {identifier(shape.columns[0].name)}"])
     at = {"": len(shape.columns), "FIRST": 0}.get(place, 1)
     columns = (*shape.columns[:at], column, *shape.columns[at:])
     said = f" DEFAULT {default}" if default else ""
     sql = f"ALTER TABLE {table.name} ADD COLUMN {identifier(name)} {type}{said} {place}"
-    new = Shape(columns, shape.parts)
+    new = TableShape(columns, shape.parts)
     model = f"SELECT {new.names()} FROM (SELECT *, CAST({default or 'NULL'} AS {type}) AS {identifier(name)} FROM {table.view})"
     return table.changed(sql, model, new)
 
 
-def set_default(table: Table, _others: Others) -> Change | None:
+def set_default(table: ModelledTable, _others: Others) -> Change | None:
     """Change what rows get that are written without a column."""
     columns = [column for column in table.shape.columns if column.scalar and column.type not in TIMES]
     if not columns:
@@ -48,18 +48,20 @@ def set_default(table: Table, _others: Others) -> Change | None:
     return table.changed(sql, None, table.shape.with_column(column.name, column._replace(default=default)))
 
 
-def drop_column(table: Table, _others: Others) -> Change | None:
+def drop_column(table: ModelledTable, _others: Others) -> Change | None:
     """Drop a column that is not the key."""
     columns = [column for column in table.shape.columns if column.name != "k"]
     if not columns or len(table.shape.columns) == 1:
         return None
     column = table.draw.choice(columns)
-    shape = Shape(tuple(other for other in table.shape.columns if other is not column), table.shape.parts)
+    shape = TableShape(
+        tuple(other for other in table.shape.columns if other is not column), table.shape.parts
+    )
     sql = f"ALTER TABLE {table.name} DROP COLUMN {identifier(column.name)}"
     return table.changed(sql, f"SELECT {shape.names()} FROM {table.view}", shape)
 
 
-def rename_column(table: Table, _others: Others) -> Change | None:
+def rename_column(table: ModelledTable, _others: Others) -> Change | None:
     """Rename a column, a partition column too."""
     columns = [column for column in table.shape.all if column.name != "k"]
     new = _new_name(table)
@@ -75,7 +77,7 @@ def rename_column(table: Table, _others: Others) -> Change | None:
     return table.changed(sql, f"SELECT {', '.join(names)} FROM {table.view}", shape)
 
 
-def widen_column(table: Table, _others: Others) -> Change | None:
+def widen_column(table: ModelledTable, _others: Others) -> Change | None:
     """Give a column a wider type."""
     columns = [column for column in table.shape.columns if column.type in WIDER]
     if not columns:
@@ -92,30 +94,30 @@ def widen_column(table: Table, _others: Others) -> Change | None:
     return table.changed(sql, f"SELECT {', '.join(names)} FROM {table.view}", shape)
 
 
-def move_column(table: Table, _others: Others) -> Change:
+def move_column(table: ModelledTable, _others: Others) -> Change:
     """Put a column of the files before or behind another."""
     columns = list(table.shape.columns)
     column = columns.pop(table.draw.randrange(len(columns)))
     at = table.draw.randint(0, len(columns))
     place = f"AFTER {identifier(columns[at - 1].name)}" if at else "FIRST"
     columns.insert(at, column)
-    shape = Shape(tuple(columns), table.shape.parts)
+    shape = TableShape(tuple(columns), table.shape.parts)
     sql = f"ALTER TABLE {table.name} ALTER COLUMN {identifier(column.name)} {place}"
     return table.changed(sql, f"SELECT {shape.names()} FROM {table.view}", shape)
 
 
-def rename_table(table: Table, _others: Others) -> Change:
+def rename_table(table: ModelledTable, _others: Others) -> Change:
     """Give the table another name."""
     new = f"{table.name}r"
     sql = f"ALTER TABLE {table.name} RENAME TO {new.partition('.')[2]}"
     return Change(sql, table.rows(), table.shape, name=new)
 
 
-def replace_table(table: Table, _others: Others) -> Change:
+def replace_table(table: ModelledTable, _others: Others) -> Change:
     """Put another table in the place of this one: with other columns, arranged otherwise, with rows or without."""
     draw = table.draw
     shape = table.shape if draw.often(0.3) else drawn_shape(draw)
-    shape = Shape(
+    shape = TableShape(
         tuple(column._replace(default=None) for column in shape.columns),
         tuple(part._replace(default=None) for part in shape.parts),
     )

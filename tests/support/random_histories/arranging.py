@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
 from tests.support.random_histories.tables.layouts import bucket_clause, skew_clause
-from tests.support.random_histories.tables.shapes import Column, identifier
-from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.shapes import RandomColumn, identifier
+from tests.support.random_histories.tables.tables import Change, ModelledTable
 from tests.support.random_histories.tables.values import FLOATS, INTERVALS, TEXTS, text
 
 
-def _same_value(column: Column, constant: str) -> str:
+def _same_value(column: RandomColumn, constant: str) -> str:
     """Return whether a partition column has a value that a clause names by a constant."""
     value = f"CAST(CAST({constant} AS STRING) AS {column.type})"
     if column.type in TEXTS:
@@ -19,7 +19,7 @@ def _same_value(column: Column, constant: str) -> str:
     return f"{identifier(column.name)} <=> {value}"
 
 
-def _named_partition(table: Table) -> tuple[str, str] | None:
+def _named_partition(table: ModelledTable) -> tuple[str, str] | None:
     """Return a clause PARTITION that names the first column, and the condition that means the same."""
     first = table.shape.parts[:1]
     if not first or first[0].type in INTERVALS:
@@ -28,7 +28,7 @@ def _named_partition(table: Table) -> tuple[str, str] | None:
     return f"PARTITION ({identifier(first[0].name)} = {constant})", _same_value(first[0], constant)
 
 
-def drop_partition(table: Table, _others: Others) -> Change | None:
+def drop_partition(table: ModelledTable, _others: Others) -> Change | None:
     """Drop the partitions of a value of the first column."""
     found = _named_partition(table)
     if found is None:
@@ -37,7 +37,7 @@ def drop_partition(table: Table, _others: Others) -> Change | None:
     return table.changed(sql, f"{table.rows()} WHERE NOT ({found[1]})")
 
 
-def truncate(table: Table, _others: Others) -> Change | None:
+def truncate(table: ModelledTable, _others: Others) -> Change | None:
     """Empty the table, or what a clause names of it."""
     found = _named_partition(table)
     if found is None or table.draw.often(0.3):
@@ -45,7 +45,7 @@ def truncate(table: Table, _others: Others) -> Change | None:
     return table.changed(f"TRUNCATE TABLE {table.name} {found[0]}", f"{table.rows()} WHERE NOT ({found[1]})")
 
 
-def rename_partition(table: Table, _others: Others) -> Change | None:
+def rename_partition(table: ModelledTable, _others: Others) -> Change | None:
     """Give the rows of a partition other values of the partition columns, if there is such a one and no other is in the way."""
     parts = table.shape.parts
     if not parts or any(part.type in INTERVALS for part in parts):
@@ -69,13 +69,13 @@ def rename_partition(table: Table, _others: Others) -> Change | None:
     return table.changed(sql, f"SELECT {', '.join([*kept, *moved])} FROM {table.view}")
 
 
-def change_skew(table: Table, _others: Others) -> Change:
+def change_skew(table: ModelledTable, _others: Others) -> Change:
     """Have other values be heavy, or none."""
     clauses = [skew_clause(table.draw, table.shape), "NOT SKEWED", "NOT STORED AS DIRECTORIES"]
     return table.changed(f"ALTER TABLE {table.name} {table.draw.choices(clauses, [4, 1, 1])[0]}")
 
 
-def change_buckets(table: Table, _others: Others) -> Change:
+def change_buckets(table: ModelledTable, _others: Others) -> Change:
     """Have other buckets, or none, or another hash."""
     version = table.draw.choice(["1", "2", "spark"])
     clauses = [
@@ -86,14 +86,14 @@ def change_buckets(table: Table, _others: Others) -> Change:
     return table.changed(f"ALTER TABLE {table.name} {table.draw.choices(clauses, [3, 1, 1])[0]}")
 
 
-def change_order(table: Table, _others: Others) -> Change:
+def change_order(table: ModelledTable, _others: Others) -> Change:
     """Sort files by another column, or by none."""
     column = table.draw.choice(table.shape.scalars())
     clause = table.draw.choice([f"CLUSTER BY ({column})", "CLUSTER BY NONE"])
     return table.changed(f"ALTER TABLE {table.name} {clause}")
 
 
-def change_files(table: Table, _others: Others) -> Change:
+def change_files(table: ModelledTable, _others: Others) -> Change:
     """Have other files be written from now on: smaller ones, or with Bloom filters."""
     column = table.draw.choice(table.shape.scalars(without=(*FLOATS, *INTERVALS)))
     pair = table.draw.choice(
@@ -107,39 +107,39 @@ def change_files(table: Table, _others: Others) -> Change:
     return table.changed(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({text(pair[0])} = {text(pair[1])})")
 
 
-def _call(table: Table, procedure: str, more: str = "") -> Change:
+def _call(table: ModelledTable, procedure: str, more: str = "") -> Change:
     return table.changed(f"CALL lake.system.{procedure}(table => {text(table.plain)}{more})")
 
 
-def compact(table: Table, _others: Others) -> Change:
+def compact(table: ModelledTable, _others: Others) -> Change:
     """Write small files anew."""
     return _call(table, "compact")
 
 
-def rebucket(table: Table, _others: Others) -> Change:
+def rebucket(table: ModelledTable, _others: Others) -> Change:
     """Write what is not in the table's buckets anew."""
     return _call(table, "rebucket")
 
 
-def compact_metadata(table: Table, _others: Others) -> Change:
+def compact_metadata(table: ModelledTable, _others: Others) -> Change:
     """Write the lists of files anew."""
     return _call(table, "compact_metadata")
 
 
-def vacuum(table: Table, _others: Others) -> Change:
+def vacuum(table: ModelledTable, _others: Others) -> Change:
     """Delete all versions but the newest."""
     change = _call(table, "vacuum", ", older_than => TIMESTAMP'9000-01-01 00:00:00'")
     return Change(change.sql, change.model, change.shape, forgets=True)
 
 
-def index(table: Table, _others: Others) -> Change | None:
+def index(table: ModelledTable, _others: Others) -> Change | None:
     """Index the partitions by their last column."""
     if len(table.shape.parts) < 2:
         return None
     return _call(table, "create_partition_index", f", columns => array({text(table.shape.parts[-1].name)})")
 
 
-def rollback(table: Table, _others: Others) -> Change | None:
+def rollback(table: ModelledTable, _others: Others) -> Change | None:
     """Have the rows and columns of an earlier version again."""
     if not table.versions:
         return None

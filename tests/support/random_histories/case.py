@@ -17,13 +17,13 @@ from tests.support.random_histories.queries import Queries, others, written
 from tests.support.random_histories.tables.layouts import drawn_layout
 from tests.support.random_histories.tables.settings import SETTINGS
 from tests.support.random_histories.tables.shapes import drawn_shape, identifier
-from tests.support.random_histories.tables.tables import Change, Source, Table, Version
+from tests.support.random_histories.tables.tables import Change, ModelledTable, RecordedVersion, Source
 from tests.support.random_histories.tables.values import TEXTS, Draw, text
 
-QUERIES = 24
+QUERIES_PER_CASE = 24
 """How many queries a case asks when its histories are over."""
 
-_OF_VALUES = ("PARQUETRY_VALUE", "DATATYPE_MISMATCH")
+_VALUE_ERRORS = ("PARQUETRY_VALUE", "DATATYPE_MISMATCH")
 """Conditions of errors that refuse values which rows in memory may have: a name that no folder can have."""
 
 
@@ -37,7 +37,7 @@ _LONGEST, _SHORT = 2_000, 400
 """How much of an error's text a difference tells, and how much is told of a statement that was refused."""
 
 
-class Difference(NamedTuple):
+class ModelDifference(NamedTuple):
     """What a table did otherwise than its model.
 
     Attributes:
@@ -78,12 +78,12 @@ class Case:
         self.seen: Counter[str] = Counter()
         self.refused: dict[str, str] = {}
         self._database = f"lake.h{seed}"
-        self._tables: list[Table] = []
+        self._tables: list[ModelledTable] = []
         self._script: list[str] = []
-        self._found: list[Difference] = []
+        self._found: list[ModelDifference] = []
         self._settings: dict[str, str] = {}
 
-    def run(self) -> list[Difference]:
+    def run(self) -> list[ModelDifference]:
         """Make the tables, ask the queries, and return where ours were wrong; the session stays as it was."""
         before = {key: self.spark.conf.get(key, None) for key in [*SETTINGS, writing.MODE]}
         self._run(f"CREATE NAMESPACE {self._database}")
@@ -124,7 +124,7 @@ class Case:
             if layout == layout.simpler():
                 return
             layout = layout.simpler()
-        table = Table(name, draw, format, layout, f"h{self.seed}_{number}")
+        table = ModelledTable(name, draw, format, layout, f"h{self.seed}_{number}")
         self._tables.append(table)
         empty = ", ".join(f"CAST(NULL AS {c.type}) AS {identifier(c.name)}" for c in layout.shape.all)
         table.keep(self.spark, f"SELECT {empty} WHERE false", layout.shape)
@@ -136,7 +136,7 @@ class Case:
             self._choose_settings(0.1)
             self._step(table, *statements.drawn(table, others(self._now())))
 
-    def _step(self, table: Table, kind: str, change: Change) -> None:
+    def _step(self, table: ModelledTable, kind: str, change: Change) -> None:
         """Change a table and its model, and compare them."""
         sources = self._now()
         sql, model = written(change.sql, sources, True), written(change.model, sources, False)
@@ -171,21 +171,21 @@ class Case:
         ):
             raise _Over
 
-    def _remember(self, table: Table, replaced: bool = False) -> None:
+    def _remember(self, table: ModelledTable, replaced: bool = False) -> None:
         """Note which version the table has now; one that begins to count anew has lost those before."""
         number = self.spark.sql(f"SELECT max(version) FROM {table.name}.history").collect()[0][0]
         last = max((old.number for old in table.versions), default=-1)
         if replaced and number <= last:
             table.versions.clear()
         table.versions = [old for old in table.versions if old.number != number]
-        table.versions.append(Version(number, table.view, table.shape))
+        table.versions.append(RecordedVersion(number, table.view, table.shape))
 
     def _now(self) -> list[Source]:
         return [table.source() for table in self._tables]
 
     def _ask(self) -> None:
         """Ask queries of the tables and of versions of them."""
-        for _ in range(QUERIES):
+        for _ in range(QUERIES_PER_CASE):
             self._choose_settings(0.1)
             sources = self._now()
             if self.draw.often(0.3):
@@ -199,7 +199,7 @@ class Case:
                 f"SELECT {names} FROM {source.ours}", f"SELECT {names} FROM {source.model}", "time travel"
             )
 
-    def _version(self, table: Table) -> Source:
+    def _version(self, table: ModelledTable) -> Source:
         version = self.draw.choice(table.versions)
         return Source(f"{table.name} VERSION AS OF {version.number}", version.view, version.shape)
 
@@ -211,7 +211,7 @@ class Case:
                 if wrong := [row for row in told if row[0] not in _NO_FAULT]:
                     self._differs(f"{call} tells of {len(wrong)} faults", str(wrong[:5]))
 
-    def _same_columns(self, table: Table, kind: str) -> None:
+    def _same_columns(self, table: ModelledTable, kind: str) -> None:
         found = self.spark.table(table.name).dtypes
         wanted = [(c.name, "string" if c.type in TEXTS else c.type.lower()) for c in table.shape.all]
         if found != wanted:
@@ -243,7 +243,7 @@ class Case:
         told = f"{sql}\n{str(error)[:_LONGEST]}"
         if "INTERNAL" in condition:
             self._differs("refused by an error of the program", told)
-        elif change.computes and not condition.startswith(_OF_VALUES):
+        elif change.computes and not condition.startswith(_VALUE_ERRORS):
             try:
                 comparing.rows(self.spark.sql(model))
             except _FAILURES:
@@ -281,4 +281,4 @@ class Case:
                 self._script.append(f"SET `{key}` = {value};")
 
     def _differs(self, what: str, detail: str) -> None:
-        self._found.append(Difference(self.seed, what, detail, "\n".join(self._script)))
+        self._found.append(ModelDifference(self.seed, what, detail, "\n".join(self._script)))

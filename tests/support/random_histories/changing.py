@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.tables.shapes import Column, identifier
-from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.shapes import RandomColumn, identifier
+from tests.support.random_histories.tables.tables import Change, ModelledTable
 from tests.support.random_histories.tables.values import SCALARS, text
 
 
-def delete(table: Table, others: Others) -> Change:
+def delete(table: ModelledTable, others: Others) -> Change:
     """Delete the rows for which a condition holds."""
     condition = table.conditions("a", others).tree(2)
     names = table.shape.names()
@@ -17,7 +17,7 @@ def delete(table: Table, others: Others) -> Change:
     return Change(sql, f"SELECT {names} FROM ({model}) WHERE NOT __c", table.shape, computes=True)
 
 
-def update(table: Table, others: Others) -> Change:
+def update(table: ModelledTable, others: Others) -> Change:
     """Give some columns other values: constants, those of other columns, or what depends on a condition."""
     draw, columns = table.draw, table.shape.all
     conditions = table.conditions("a", others)
@@ -41,7 +41,7 @@ def update(table: Table, others: Others) -> Change:
     return Change(sql, f"SELECT {values} FROM ({met}) a", table.shape, computes=True)
 
 
-def merge(table: Table, _others: Others) -> Change | None:
+def merge(table: ModelledTable, _others: Others) -> Change | None:
     """Change, delete and add rows by a key that no two rows of the source have."""
     draw, shape = table.draw, table.shape
     key = shape.columns[0]
@@ -95,5 +95,5 @@ def merge(table: Table, _others: Others) -> Change | None:
     return Change(" ".join(clauses), model, shape, computes=True)
 
 
-def _theirs(column: Column) -> str:
+def _theirs(column: RandomColumn) -> str:
     return identifier(f"s_{column.name}")

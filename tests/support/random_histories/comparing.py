@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DayTimeIntervalType, YearMonthIntervalType
 
-_SHOWN = 4
+_MAX_SHOWN_ROWS = 4
 """How many rows a difference shows of either side."""
 
 
@@ -34,8 +34,8 @@ def difference(ours: Counter[str], model: Counter[str]) -> str | None:
         return None
     missing, extra = model - ours, ours - model
     return (
-        f"missing {missing.total()} of {model.total()} rows: {list(missing)[:_SHOWN]}\n"
-        f"too many {extra.total()} of {ours.total()} rows: {list(extra)[:_SHOWN]}"
+        f"missing {missing.total()} of {model.total()} rows: {list(missing)[:_MAX_SHOWN_ROWS]}\n"
+        f"too many {extra.total()} of {ours.total()} rows: {list(extra)[:_MAX_SHOWN_ROWS]}"
     )
 
 

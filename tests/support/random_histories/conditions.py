@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from tests.support.random_histories.tables.shapes import Column, identifier
+from tests.support.random_histories.tables.shapes import RandomColumn, identifier
 from tests.support.random_histories.tables.values import (
     FLOATS,
     INTERVALS,
@@ -26,7 +26,7 @@ Others = Sequence[tuple[str, Sequence[Term]]]
 _PATTERNS = ["a%", "%b", "%a%", "a_b", "a\\%b", "_", "%", "x%", LONG + "%", "é%", "", "A", "ab%"]
 
 
-def terms(columns: Sequence[Column], alias: str) -> list[Term]:
+def terms(columns: Sequence[RandomColumn], alias: str) -> list[Term]:
     """Return columns as a query names them by an alias."""
     return [(f"{alias}.{identifier(column.name)}", column.type) for column in columns]
 

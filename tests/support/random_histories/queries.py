@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.support.random_histories.conditions import Conditions, Others, Term, scalar_terms, terms
-from tests.support.random_histories.tables.shapes import Column
+from tests.support.random_histories.tables.shapes import RandomColumn
 from tests.support.random_histories.tables.tables import Source
 from tests.support.random_histories.tables.values import (
     FLOATS,
@@ -119,13 +119,13 @@ class Queries:
         return self.draw.choice(of)[0]
 
     def _joined(self) -> str:
-        name, known = self._table()
+        name, available = self._table()
         joins, several = "", 0
         for alias in "bcd"[: self.draw.choice([1, 1, 2, 3])]:
             number = self.draw.randrange(len(self.sources))
             columns = self.sources[number].shape.all
             mine = terms(columns, alias)
-            on = self._on(known, mine)
+            on = self._on(available, mine)
             if on is None:
                 continue
             kind = self.draw.choice(_JOINS)
@@ -133,25 +133,25 @@ class Queries:
             joins += f" {kind} {right} {alias} ON {on}"
             several += 1
             if "SEMI" not in kind and "ANTI" not in kind:
-                known = [*known, *mine]
-        where = f"WHERE {Conditions(self.draw, known).tree(1)}" if self.draw.often(0.5) else ""
+                available = [*available, *mine]
+        where = f"WHERE {Conditions(self.draw, available).tree(1)}" if self.draw.often(0.5) else ""
         hint = self.draw.choice(_HINTS) if joins else ""
         if several > 1 or self.draw.often(0.4):
-            return f"SELECT {hint}{_numbered(self._digest(known))} FROM {name} a{joins} {where}"
-        chosen = [term for term, _ in self._some(known, 5)]
+            return f"SELECT {hint}{_numbered(self._digest(available))} FROM {name} a{joins} {where}"
+        chosen = [term for term, _ in self._some(available, 5)]
         return f"SELECT {hint}{_numbered(chosen)} FROM {name} a{joins} {where}"
 
-    def _digest(self, known: Sequence[Term]) -> list[str]:
+    def _digest(self, available: Sequence[Term]) -> list[str]:
         """Return aggregates that differ where rows do: those of a join of several tables may be too many to fetch."""
-        hashed = [term for term, type in scalar_terms(known) if type not in (*FLOATS, *INTERVALS)]
+        hashed = [term for term, type in scalar_terms(available) if type not in (*FLOATS, *INTERVALS)]
         some = ", ".join(self.draw.sample(hashed, min(4, len(hashed)))) or "1"
-        counted = [f"count({term})" for term, _ in self._some(known, 3)]
+        counted = [f"count({term})" for term, _ in self._some(available, 3)]
         return ["count(*)", f"sum(CAST(hash({some}) AS DECIMAL(38,0)))", *counted]
 
-    def _on(self, known: Sequence[Term], mine: Sequence[Term]) -> str | None:
+    def _on(self, available: Sequence[Term], mine: Sequence[Term]) -> str | None:
         pairs = [
             (left, right)
-            for left, type in known
+            for left, type in available
             for right, other in mine
             if type in SCALARS
             and (type == other or any(type in group and other in group for group in (NUMBERS, TEXTS)))
@@ -166,10 +166,10 @@ class Queries:
             f"{left} {self.draw.choice(['=', '=', '=', '<=>'])} {right}" for left, right in chosen
         )
         if self.draw.often(0.3):
-            on += f" AND {Conditions(self.draw, mine if self.draw.often(0.7) else known).leaf()}"
+            on += f" AND {Conditions(self.draw, mine if self.draw.often(0.7) else available).leaf()}"
         return on
 
-    def _filtered(self, number: int, columns: Sequence[Column]) -> str:
+    def _filtered(self, number: int, columns: Sequence[RandomColumn]) -> str:
         condition = Conditions(self.draw, terms(columns, "z")).tree(1)
         return f"(SELECT * FROM {token(number)} z WHERE {condition})"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tests.support.random_histories import altering, arranging, changing, writing
 from tests.support.random_histories.conditions import Others
-from tests.support.random_histories.tables.tables import Change, Table
+from tests.support.random_histories.tables.tables import Change, ModelledTable
 
-Kind = Callable[[Table, Others], Change | None]
+Kind = Callable[[ModelledTable, Others], Change | None]
 """Makes a statement of one kind for a table, or None where it does not go."""
 
 KINDS: dict[Kind, int] = {
@@ -46,7 +46,7 @@ KINDS: dict[Kind, int] = {
 }
 
 
-def drawn(table: Table, others: Others) -> tuple[str, Change]:
+def drawn(table: ModelledTable, others: Others) -> tuple[str, Change]:
     """Return a statement of any kind that goes, and the kind's name."""
     while True:
         kind = table.draw.choices(list(KINDS), list(KINDS.values()))[0]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from tests.support.random_histories.conditions import Conditions, Others, terms
-from tests.support.random_histories.tables.shapes import Column, identifier
-from tests.support.random_histories.tables.tables import RECORDS, Change, Table
+from tests.support.random_histories.tables.shapes import RandomColumn, identifier
+from tests.support.random_histories.tables.tables import RECORDS, Change, ModelledTable
 from tests.support.random_histories.tables.values import FLOATS, INTERVALS, TEXTS, text
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
 """Whether INSERT OVERWRITE replaces what a clause names, or the partitions that the rows are of."""
 
 
-def _settled(column: Column, value: str) -> str:
+def _settled(column: RandomColumn, value: str) -> str:
     """Return the value of a partition as it is kept: an empty one is NULL."""
     if column.type in TEXTS:
         return f"nullif({value}, '')"
     return f"IF({value} = X'', NULL, {value})" if column.type == "BINARY" else value
 
 
-def _statement(table: Table, verb: str, query: str) -> str:
+def _statement(table: ModelledTable, verb: str, query: str) -> str:
     """Return an INSERT of a query of all columns: by their names, by a list of them, or by their places."""
     return table.draw.choice(
         [
@@ -29,14 +29,14 @@ def _statement(table: Table, verb: str, query: str) -> str:
     )
 
 
-def insert(table: Table, _others: Others = ()) -> Change:
+def insert(table: ModelledTable, _others: Others = ()) -> Change:
     """Add rows."""
     query = table.new_rows(table.draw.choice(RECORDS))
     sql = _statement(table, "INSERT INTO", query)
     return Change(sql, f"{table.rows()} UNION ALL {query}", table.shape, computes=True)
 
 
-def insert_some_columns(table: Table, _others: Others) -> Change | None:
+def insert_some_columns(table: ModelledTable, _others: Others) -> Change | None:
     """Add rows without some columns, which get their defaults."""
     left = table.draw.some([column.name for column in table.shape.all[1:]], 2)
     given = [column for column in table.shape.all if column.name not in left]
@@ -53,7 +53,7 @@ def insert_some_columns(table: Table, _others: Others) -> Change | None:
     return Change(sql, model, table.shape, computes=True)
 
 
-def insert_self(table: Table, _others: Others) -> Change | None:
+def insert_self(table: ModelledTable, _others: Others) -> Change | None:
     """Add some of the rows that the table has once more."""
     if not table.versions:
         return None
@@ -69,14 +69,14 @@ def insert_self(table: Table, _others: Others) -> Change | None:
     )
 
 
-def overwrite(table: Table, _others: Others) -> Change:
+def overwrite(table: ModelledTable, _others: Others) -> Change:
     """Replace all rows."""
     query = table.new_rows(table.draw.choice(RECORDS))
     sql = _statement(table, "INSERT OVERWRITE", query)
     return Change(sql, query, table.shape, {MODE: "static"}, computes=True)
 
 
-def overwrite_dynamically(table: Table, _others: Others) -> Change | None:
+def overwrite_dynamically(table: ModelledTable, _others: Others) -> Change | None:
     """Replace the partitions that the rows are of."""
     if not table.shape.parts:
         return None
@@ -90,7 +90,7 @@ def overwrite_dynamically(table: Table, _others: Others) -> Change | None:
     return Change(sql, f"{kept} UNION ALL {query}", table.shape, {MODE: "dynamic"}, computes=True)
 
 
-def write_partition(table: Table, _others: Others) -> Change | None:
+def write_partition(table: ModelledTable, _others: Others) -> Change | None:
     """Add rows to a partition that a clause names, wholly or in part, or replace what the clause names."""
     draw, shape = table.draw, table.shape
     first = shape.parts[:1]
@@ -113,7 +113,7 @@ def write_partition(table: Table, _others: Others) -> Change | None:
     return Change(f"INSERT OVERWRITE {table.name} {source}", model, shape, {MODE: "static"}, computes=True)
 
 
-def replace_where(table: Table, _others: Others) -> Change | None:
+def replace_where(table: ModelledTable, _others: Others) -> Change | None:
     """Replace the partitions that a condition selects, by rows for which it holds."""
     if not table.shape.parts:
         return None
@@ -126,7 +126,7 @@ def replace_where(table: Table, _others: Others) -> Change | None:
     return Change(sql, model, table.shape, computes=True)
 
 
-def adopt(table: Table, location: str) -> Change:
+def adopt(table: ModelledTable, location: str) -> Change:
     """Take in what plain Spark has written to the place of an external table.
 
     Plain Spark has two folders for 0.0 and -0.0, of which one is taken in: here there is one.

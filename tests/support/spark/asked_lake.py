@@ -13,13 +13,13 @@ from parquetry.planner.planner import Planner
 from parquetry.planner.protocol.codec import PROTOCOL
 
 COLUMNS = {"x": "integer", "y": "string", "p": "integer"}
-BY_P = [
+PARTITIONED_BY_P = [
     {"name": "identity", "columns": [["p"]], "arguments": [{"col": ["p"]}], "text": "p"},
 ]
 BUCKETS = {"name": "bucket", "columns": [["x"]], "arguments": [{"lit": "4", "type": "int"}, {"col": ["x"]}], "text": "bucket(4, x)"}  # fmt: skip
 
 
-class Lake:
+class BridgeLake:
     """A catalog, asked as the bridge asks it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Lake:
         fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in types.items()]
         return self.ask(
             op, namespace=["default"], name=name, schema={"type": "struct", "fields": fields},
-            partitioning=BY_P if by is None else by, **question,
+            partitioning=PARTITIONED_BY_P if by is None else by, **question,
         )  # fmt: skip
 
     def alter(self, *changes: dict[str, Any], name: str = "t", **properties: str) -> Any:

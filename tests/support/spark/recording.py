@@ -34,7 +34,7 @@ def lay_out(folder: Path) -> None:
         os.utime(path, (_WRITTEN, _WRITTEN))
 
 
-class Names:
+class StandInNames:
     """What differs from run to run, by the names that stand for it.
 
     Args:
@@ -45,60 +45,60 @@ class Names:
         self._folder = str(folder)
         self._tables: list[str] = []
 
-    def given(self, value: Any) -> Any:
+    def with_names(self, value: Any) -> Any:
         """Return a question or an answer with names in place of what differs."""
-        return _walk(value, self._name_of, self._name_of_table)
+        return _walk(value, self._named_text, self._table_name)
 
-    def taken(self, value: Any) -> Any:
+    def with_values(self, value: Any) -> Any:
         """Return a question with the values that its names have here."""
-        return _walk(value, self._text_of, self._table_of)
+        return _walk(value, self._original_text, self._table_id)
 
-    def _name_of(self, text: str) -> str:
+    def _named_text(self, text: str) -> str:
         if _TIME.fullmatch(text):
             return "<time>"
         for number, id in enumerate(self._tables, 1):  # in how far a stream is, for one
             text = text.replace(id, f"<table {number}>")
         return _ERROR.sub("<error>", text.replace(self._folder, "<folder>"))
 
-    def _text_of(self, text: str) -> str:
-        return _TABLE.sub(lambda found: self._table_of(found[0]), text.replace("<folder>", self._folder))
+    def _original_text(self, text: str) -> str:
+        return _TABLE.sub(lambda found: self._table_id(found[0]), text.replace("<folder>", self._folder))
 
-    def _name_of_table(self, id: str) -> str:
+    def _table_name(self, id: str) -> str:
         if id not in self._tables:
             self._tables.append(id)
         return f"<table {self._tables.index(id) + 1}>"
 
-    def _table_of(self, name: str) -> str:
+    def _table_id(self, name: str) -> str:
         found = _TABLE.fullmatch(name)
         assert found, name
         return self._tables[int(found[1]) - 1]
 
 
-def _walk(value: Any, of_text: Callable[[str], str], of_table: Callable[[str], str]) -> Any:
+def _walk(value: Any, map_text: Callable[[str], str], map_table: Callable[[str], str]) -> Any:
     match value:
         case str():
-            return of_text(value)
+            return map_text(value)
         case list():
-            return [_walk(each, of_text, of_table) for each in value]
+            return [_walk(each, map_text, map_table) for each in value]
         case dict() if set(value) == _TABLE_FIELDS:
-            return {**value, "id": of_table(value["id"])}
+            return {**value, "id": map_table(value["id"])}
         case dict():
             return {
-                key: "<user>" if key == "owner" else _walk(each, of_text, of_table)
+                key: "<user>" if key == "owner" else _walk(each, map_text, map_table)
                 for key, each in value.items()
             }
     return value
 
 
-def lines(head: dict[str, Any], told: Iterable[str | Exchange]) -> Iterator[str]:
+def lines(head: dict[str, Any], exchanges: Iterable[str | Exchange]) -> Iterator[str]:
     """Write statements, questions and answers as the lines of the file.
 
     Args:
         head: what every question about a catalog carries.
-        told: statements and exchanges, with names in place of what differs.
+        exchanges: statements and exchanges, with names in place of what differs.
     """
     yield json.dumps(head)
-    for each in told:
+    for each in exchanges:
         if isinstance(each, str):
             yield json.dumps({"statement": each}, ensure_ascii=False)
         else:

@@ -18,7 +18,7 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import DataFile, Metastore, StagedTable, TableSnapshot, Totals, Transaction
+from parquetry.metastore import FileRecord, Metastore, StagedTable, TableSnapshot, Totals, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries, merge_policy
 from parquetry.metastore.namespace import orphans
@@ -42,7 +42,7 @@ Rows = dict[bytes, bytes]
 
 
 @dataclass
-class World:
+class CrashWorld:
     """A metastore to begin with: its rows, the files of its tables, a dump of it, and a file that is missing."""
 
     folder: Path
@@ -71,32 +71,46 @@ class World:
 @contextlib.contextmanager
 def hurried() -> Iterator[None]:
     """Have lists of files be long soon, and full, rows be large, and what was left behind be so at once."""
-    before = entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S, sqlite_layout.LARGE
-    entries.INLINE_BYTES, entries.CHUNK_FILES, sqlite_layout.LARGE = LONG_LIST, FULL_LIST, LARGE_ROW
-    orphans.RENAMING_S = 0.001
+    before = (
+        entries.MAX_INLINE_BYTES,
+        entries.MAX_CHUNK_FILES,
+        orphans.MIN_RENAMING_S,
+        sqlite_layout.MAX_ROW_BYTES_IN_PAGE,
+    )
+    entries.MAX_INLINE_BYTES, entries.MAX_CHUNK_FILES, sqlite_layout.MAX_ROW_BYTES_IN_PAGE = (
+        LONG_LIST,
+        FULL_LIST,
+        LARGE_ROW,
+    )
+    orphans.MIN_RENAMING_S = 0.001
     try:
         yield
     finally:
-        entries.INLINE_BYTES, entries.CHUNK_FILES, orphans.RENAMING_S, sqlite_layout.LARGE = before
+        (
+            entries.MAX_INLINE_BYTES,
+            entries.MAX_CHUNK_FILES,
+            orphans.MIN_RENAMING_S,
+            sqlite_layout.MAX_ROW_BYTES_IN_PAGE,
+        ) = before
 
 
-def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
+def written(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[FileRecord]:
     """Write files of a partition, under names that are the table's own."""
     folder = Path(table.placement.default_location(values))
     folder.mkdir(parents=True, exist_ok=True)
     full = [f"pq-{table.id.hex()}-{name}" for name in names]
     for name in full:
         (folder / name).write_bytes(b"x")
-    return [DataFile(name, 1, 1) for name in full]
+    return [FileRecord(name, 1, 1) for name in full]
 
 
-def others(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[DataFile]:
+def others(table: TableSnapshot, values: Sequence[Any], *names: str) -> list[FileRecord]:
     """Write files of a partition, as others do, in their own way."""
     folder = Path(table.placement.default_location(values))
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / f"pq-{name}").write_bytes(b"x")
-    return [DataFile(f"pq-{name}", 1, 1) for name in names]
+    return [FileRecord(f"pq-{name}", 1, 1) for name in names]
 
 
 def fill(transaction: Transaction, *parts: tuple[tuple[Any, ...], str]) -> None:
@@ -104,7 +118,7 @@ def fill(transaction: Transaction, *parts: tuple[tuple[Any, ...], str]) -> None:
         transaction.append(values, written(transaction.base, values, name))
 
 
-def make_world(folder: Path) -> World:
+def make_world(folder: Path) -> CrashWorld:
     """Return a world with a table `default.t`, which has a past, and a database `d` with two small tables."""
     store = MemoryStore()
     metastore = Metastore(store, str(folder))
@@ -146,16 +160,16 @@ def make_world(folder: Path) -> World:
     commit(transaction)
     dump(metastore, folder / "dump")
     files = {path: path.read_bytes() for path in folder.rglob("pq-*") if path.is_file()}
-    return World(folder, dict(store.scan(b"", None)), files, folder / "dump")
+    return CrashWorld(folder, dict(store.scan(b"", None)), files, folder / "dump")
 
 
-def damaged(world: World) -> World:
+def damaged(world: CrashWorld) -> CrashWorld:
     """Return the world with a table that lacks a file, whose totals are wrong, and in which a writer died."""
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
     dying = Transaction(Metastore(Client(store, 4), str(world.folder)).table("default", "t"), "dead")
-    dying.append((1, "a"), [DataFile("dead", 1, 1)] * 5)
+    dying.append((1, "a"), [FileRecord("dead", 1, 1)] * 5)
     with contextlib.suppress(Crash):
         commit(dying)
     head = read_head(store, table.id)
@@ -169,27 +183,27 @@ def damaged(world: World) -> World:
     part = table.partition((2, "b"))
     assert part is not None
     missing = Path(part.location) / part.files[0].path
-    return World(world.folder, dict(store.scan(b"", None)), world.files, world.dumped, missing)
+    return CrashWorld(world.folder, dict(store.scan(b"", None)), world.files, world.dumped, missing)
 
 
-def scattered(world: World) -> World:
+def scattered(world: CrashWorld) -> CrashWorld:
     """Return the world with a table of which two lists of files are in more parts than they need."""
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
-    with patch.object(merge_policy, "TAIL_BYTES", 0):  # as if a few files were many
+    with patch.object(merge_policy, "MAX_TAIL_BYTES", 0):  # as if a few files were many
         for n in range(2):
             transaction = Transaction(table, "append")
             for values in ((1, "a"), (1, "b")):
                 transaction.append(values, written(table, values, f"small{n}", f"more{n}"))
             table = commit(transaction)
     files = {path: path.read_bytes() for path in world.folder.rglob("pq-*") if path.is_file()}
-    return World(world.folder, dict(store.scan(b"", None)), files, world.dumped)
+    return CrashWorld(world.folder, dict(store.scan(b"", None)), files, world.dumped)
 
 
-def empty(world: World) -> World:
+def empty(world: CrashWorld) -> CrashWorld:
     """Return a world with a metastore in which nothing is, and the dump of the other."""
-    return World(world.folder, {FORMAT: world.rows[FORMAT]}, world.files, world.dumped)
+    return CrashWorld(world.folder, {FORMAT: world.rows[FORMAT]}, world.files, world.dumped)
 
 
 # -- what is done in it
@@ -205,14 +219,14 @@ class Operation:
         begin: makes its world of the common one.
         steps: how many states it goes through, those at the ends included.
         again: whether it has to be run again after a crash before others can go on.
-        told: what `fsck` may find although all is in order.
+        allowed_findings: what `fsck` may find although all is in order.
     """
 
-    run: Callable[[Metastore, World], object]
-    begin: Callable[[World], World] = lambda world: world
+    run: Callable[[Metastore, CrashWorld], object]
+    begin: Callable[[CrashWorld], CrashWorld] = lambda world: world
     steps: int = 2
     again: bool = False
-    told: frozenset[str] = frozenset()
+    allowed_findings: frozenset[str] = frozenset()
 
     @property
     def at_once(self) -> bool:
@@ -222,7 +236,7 @@ class Operation:
 def changing(change: Callable[[Transaction], object]) -> Operation:
     """Return a commit to `default.t`."""
 
-    def run(metastore: Metastore, _: World) -> None:
+    def run(metastore: Metastore, _: CrashWorld) -> None:
         transaction = Transaction(metastore.table("default", "t"), "change")
         change(transaction)
         commit(transaction, {"by": "test"})
@@ -256,7 +270,7 @@ def replace_day(transaction: Transaction) -> None:
 def adopt(transaction: Transaction) -> None:
     """Take in again what was taken out, forget what is gone, and take out something else."""
     transaction.append((6, "o"), others(transaction.base, (6, "o"), "out"))
-    transaction.record_taken_out({"d=6/s=o/pq-gone": None})
+    transaction.record_removed_files({"d=6/s=o/pq-gone": None})
     transaction.replace((1, "a"), ())
 
 
@@ -272,7 +286,7 @@ def everything(transaction: Transaction) -> None:
     transaction.replace_where(whole_day(transaction.base, 2))
 
 
-def staged(metastore: Metastore, world: World, name: str) -> StagedTable:
+def staged(metastore: Metastore, world: CrashWorld, name: str) -> StagedTable:
     table = metastore.stage_table("default", name, metadata(location=str(world.folder / name), comment="new"))
     transaction = Transaction(table.snapshot, "create table as")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
@@ -280,15 +294,15 @@ def staged(metastore: Metastore, world: World, name: str) -> StagedTable:
     return table
 
 
-def create_table(metastore: Metastore, world: World) -> None:
+def create_table(metastore: Metastore, world: CrashWorld) -> None:
     metastore.create_table("d", "new", metadata(location=str(world.folder / "new")))
 
 
-def create_as(metastore: Metastore, world: World) -> None:
+def create_as(metastore: Metastore, world: CrashWorld) -> None:
     staged(metastore, world, "new").publish()
 
 
-def replace_table(metastore: Metastore, world: World) -> None:
+def replace_table(metastore: Metastore, world: CrashWorld) -> None:
     new = metadata(location=str(world.folder / "t"), comment="new")
     replacement = metastore.replace_table("default", "t", new)
     transaction = Transaction(replacement.snapshot, "append")
@@ -297,11 +311,11 @@ def replace_table(metastore: Metastore, world: World) -> None:
     replacement.publish()
 
 
-def roll_back(metastore: Metastore, _: World) -> None:
+def roll_back(metastore: Metastore, _: CrashWorld) -> None:
     rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
 
 
-def clear(metastore: Metastore, _: World) -> None:
+def clear(metastore: Metastore, _: CrashWorld) -> None:
     vacuum(metastore.table("default", "t"), older_than=LATER)
 
 
@@ -317,7 +331,7 @@ OPERATIONS: dict[str, Operation] = {
     "rename partition": changing(lambda transaction: transaction.rename((1, "a"), (7, "moved"))),
     "replace where": changing(replace_day),
     "adopt": changing(adopt),
-    "forget": changing(lambda transaction: transaction.record_taken_out({"d=6/s=o/pq-out": None})),
+    "forget": changing(lambda transaction: transaction.record_removed_files({"d=6/s=o/pq-out": None})),
     "alter": changing(alter),
     "everything": changing(everything),
     "create table": Operation(create_table),
@@ -331,12 +345,12 @@ OPERATIONS: dict[str, Operation] = {
     "create index": Operation(
         lambda metastore, _: create_index(metastore.table("d", "u"), ["s"]),
         steps=3,
-        told=frozenset({"unfinished index"}),
+        allowed_findings=frozenset({"unfinished index"}),
     ),
     "rebuild index": Operation(
         lambda metastore, _: rebuild_index(metastore.table("default", "t"), "s"),
         steps=3,
-        told=frozenset({"unfinished index"}),
+        allowed_findings=frozenset({"unfinished index"}),
     ),
     "drop index": Operation(lambda metastore, _: drop_index(metastore.table("default", "t"), "s")),
     "rollback": Operation(roll_back),

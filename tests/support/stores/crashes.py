@@ -19,9 +19,9 @@ from parquetry.errors import CommitUnknownError, StoreError
 from parquetry.maintenance.check.fsck import fsck
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.history import history
-from parquetry.metastore import DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import (
     DATABASES,
@@ -34,15 +34,15 @@ from parquetry.metastore.storage.keyspace import (
     index_prefix,
     metadata_key,
     name_key,
+    removed_files_prefix,
     summary_key,
-    taken_out_prefix,
     ticket_of,
 )
 from parquetry.metastore.versions.snapshot import load
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from tests.support.effort import sampled
-from tests.support.stores.crash_world import Operation, Rows, World, fill
+from tests.support.stores.crash_world import CrashWorld, Operation, Rows, fill
 from tests.support.stores.failing_client import Client, How
 from tests.support.stores.metastores import Crash
 
@@ -58,7 +58,7 @@ def copied(store: Store) -> MemoryStore:
     return copy
 
 
-def state(world: World, store: Store) -> State:
+def state(world: CrashWorld, store: Store) -> State:
     """Return what a client finds: databases, tables, and each version of them that can be read."""
     metastore = world.open(store)
     rows = list(store.scan(b"", None))
@@ -80,7 +80,7 @@ def _versions(metastore: Metastore, newest: TableSnapshot) -> list[Any]:
     for each in history(newest):
         table = metastore.table(newest.database, newest.name, version=each.version)
         told = (each.version, each.operation, each.summary, each.totals)
-        out = {(_idless(table, file.path), file.record) for file in taken_out(table)}
+        out = {(_idless(table, file.path), file.record) for file in files_removed(table)}
         versions.append((told, _nameless(table.metadata), content(table), out))
     return versions
 
@@ -105,7 +105,7 @@ def content(table: TableSnapshot) -> State:
     return {repr(p.values): (p.location, p.arrangement, _nameless_files(table, p.files)) for p in parts}
 
 
-def _nameless_files(table: TableSnapshot, files: Sequence[DataFile]) -> list[DataFile]:
+def _nameless_files(table: TableSnapshot, files: Sequence[FileRecord]) -> list[FileRecord]:
     """Return files under names that do not tell the table's id, which is random."""
     return [msgspec.structs.replace(file, path=_idless(table, file.path)) for file in files]
 
@@ -152,7 +152,7 @@ def _needed(table: TableSnapshot, rows: Rows) -> set[bytes]:
             for chunk in part.entry.chunks:
                 needed |= {key(id, chunk.ticket, chunk.number) for key in (chunk_key, summary_key)}
     for key in rows:
-        tags = PARTITIONS + id, taken_out_prefix(id), *(index_prefix(id, index) for index in indexes)
+        tags = PARTITIONS + id, removed_files_prefix(id), *(index_prefix(id, index) for index in indexes)
         ours = key.startswith(tags)
         if ours and head.is_committed(ticket_of(key)):
             needed.add(key)
@@ -175,7 +175,7 @@ class Expected:
         calls: the numbers of the rows that it writes, those of a call to the store together.
     """
 
-    world: World
+    world: CrashWorld
     states: list[State]
     calls: list[range]
 
@@ -185,7 +185,7 @@ class Expected:
         return self.calls[-1].stop
 
 
-def expect(world: World, operation: Operation) -> Expected:
+def expect(world: CrashWorld, operation: Operation) -> Expected:
     """Run an operation, in memory, and look at the metastore before each row that it writes."""
     world, store = operation.begin(world), MemoryStore()
     world.enter(store)
@@ -271,7 +271,7 @@ def check(
     for name in touched or tables[:1]:
         table = metastore.table(*name.split("."))
         vacuum(table, older_than=0)
-        assert {finding.kind for finding in fsck(table, footers=False)} <= operation.told
+        assert {finding.kind for finding in fsck(table, footers=False)} <= operation.allowed_findings
     assert leftovers(store) == []
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from parquetry.metastore import Metastore
 from parquetry.store import SQLiteStore
-from tests.support.stores.crash_world import OPERATIONS, World, hurried
+from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried
 from tests.support.stores.failing_client import Client
 
 
 def run(name: str, row: int, path: str, folder: str, dumped: str) -> None:
     """Do an operation on a metastore, up to a row."""
-    world = World(Path(folder), {}, {}, Path(dumped))
+    world = CrashWorld(Path(folder), {}, {}, Path(dumped))
     with hurried():
         client = Client(SQLiteStore(path, create=False), row, "kill")
         OPERATIONS[name].run(Metastore(client, folder, create=False), world)

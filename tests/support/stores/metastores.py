@@ -7,7 +7,7 @@ from typing import Any
 
 from parquetry.errors import StoreError
 from parquetry.keys import successor
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import (
@@ -17,7 +17,7 @@ from parquetry.metastore.storage.keyspace import (
     SUMMARIES,
     partition_prefix,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
     ticket_of,
 )
 from parquetry.metastore.versions.snapshot import load
@@ -29,7 +29,7 @@ from parquetry.store.groups import Groups
 from tests.support.planning.keys import leading
 
 
-def table_of(metastore: Metastore, name: str) -> TableSnapshot:
+def current_table(metastore: Metastore, name: str) -> TableSnapshot:
     """Return a table as it is now, given its name with its catalog."""
     return metastore.table(*name.split(".")[1:])
 
@@ -164,7 +164,7 @@ class LateStore(FaultyStore):
 
 def metadata(**changes: Any) -> TableMetadata:
     fields: dict[str, Any] = {
-        "columns": (Column("x", "long"), Column("d", "integer"), Column("s", "string")),
+        "columns": (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("s", "string")),
         "partition_by": ("d", "s"),
         "format": "parquet",
         "location": "/lake/t",
@@ -172,8 +172,8 @@ def metadata(**changes: Any) -> TableMetadata:
     return TableMetadata(**{**fields, **changes})
 
 
-def file(name: str, rows: int | None = 10, bytes: int = 100) -> DataFile:
-    return DataFile(name, bytes, rows)
+def file(name: str, rows: int | None = 10, bytes: int = 100) -> FileRecord:
+    return FileRecord(name, bytes, rows)
 
 
 def new_table(store: Store | None = None) -> tuple[Metastore, TableSnapshot]:
@@ -218,7 +218,7 @@ def leftovers(store: Store, table: bytes) -> list[str]:
     known = {commit.ticket for commit in load(store, table, head).history()}
     found = [f"pending ticket {ticket}" for ticket in head.pending]
     found += [f"journal {key.hex()}" for key, _ in store.scan(*prefix_range(JOURNAL + table))]
-    tagged = (partition_prefix(table), taken_out_prefix(table))
+    tagged = (partition_prefix(table), removed_files_prefix(table))
     tickets = [(key, ticket_of(key)) for tag in tagged for key, _ in store.scan(*prefix_range(tag))]
     for tag in (CHUNKS, SUMMARIES, METADATA):
         for key, _ in store.scan(*prefix_range(tag + table)):

@@ -43,7 +43,7 @@ def check_values_apart(path: Path | str, *, inherited: int = 0) -> int:
         assert ids == [id for (id,) in named]
         (large,) = connection.execute(
             "SELECT count(*) FROM keyed WHERE typeof(v) = 'blob' AND length(k) + length(v) > ?",
-            (sqlite_layout.LARGE,),
+            (sqlite_layout.MAX_ROW_BYTES_IN_PAGE,),
         ).fetchone()
         assert large <= inherited
     return len(ids)

@@ -19,15 +19,15 @@ def tally(outcomes: Iterable[str], reasons: Iterable[str]) -> dict[str, int]:
         outcomes: of its tests, as ScalaTest calls them.
         reasons: of those that are on the list.
     """
-    ended, told = list(outcomes), list(reasons)
-    stands = {stand: sum(reason.startswith(stand) for reason in told) for stand in STANDS}
+    ended, summary_line = list(outcomes), list(reasons)
+    stands = {stand: sum(reason.startswith(stand) for reason in summary_line) for stand in STANDS}
     return {_OF: len(ended), _PASS: ended.count("passed"), **stands}
 
 
-def told(suites: Iterable[Mapping[str, int]]) -> str | None:
+def summary_line(suites: Iterable[Mapping[str, int]]) -> str | None:
     """Return the line that tells of all suites that were run; None if none was.
 
-    >>> told([{"of": 7, "pass": 4, "does not apply: ": 2, "for now: ": 1}, {"of": 3, "pass": 3}])
+    >>> summary_line([{"of": 7, "pass": 4, "does not apply: ": 2, "for now: ": 1}, {"of": 3, "pass": 3}])
     "Spark's own suites: 7 of 10 tests pass (2 suites); suites.txt has the reasons of 2 that do not apply and 1 that fails for now."
     """
     counts: Counter[str] = Counter()

@@ -11,25 +11,25 @@ import msgspec
 from parquetry.data_files.records import PHYSICAL_NAME
 from parquetry.layout.arrangement import AutoSkew
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     SkewMap,
     SortColumn,
+    TableColumn,
     TableMetadata,
 )
 from parquetry.metastore.storage.model import Constraint, PartitionIndex, ViewDefinition
 
 COLUMNS = (
-    Column("x", "long", False, {"comment": "heavy"}),
-    Column("price", "decimal(9,2)"),
-    Column("share", "double"),
-    Column("raw", "binary"),
-    Column("renamed", "string", metadata={PHYSICAL_NAME: "was"}),
-    Column("d", "integer"),
-    Column("s", "string"),
+    TableColumn("x", "long", False, {"comment": "heavy"}),
+    TableColumn("price", "decimal(9,2)"),
+    TableColumn("share", "double"),
+    TableColumn("raw", "binary"),
+    TableColumn("renamed", "string", metadata={PHYSICAL_NAME: "was"}),
+    TableColumn("d", "integer"),
+    TableColumn("s", "string"),
 )
 SKEW = SkewMap(
     ("x", "price", "share", "raw", "was"),
@@ -41,24 +41,24 @@ SKEW = SkewMap(
     directories=True,
     locations=("hdfs://h:1/x=10", None, "/far/away"),
 )
-OWN = Arrangement(
+OWN = ArrangementSpec(
     SKEW,
     BucketSpec(("was", "x"), 8, "spark", (SortColumn("price", descending=True), SortColumn("x")), True),
     (SortColumn("share", descending=True), SortColumn("raw")),
 )
 """Of a partition."""
-TABLES = Arrangement(
+TABLES = ArrangementSpec(
     SkewMap(("x",), ((1,),), True, ("/one",)),
     BucketSpec(("x",), 4, 1, (SortColumn("x", True),), True),
     (SortColumn("x", True),),
 )
 """Of a table: for partitions made from now on."""
-MEASURED = Arrangement(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
+MEASURED = ArrangementSpec(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
 """Of a table whose partitions measure what is heavy in them."""
 STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False)
-FILE = DataFile("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
+FILE = FileRecord("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
 
-EARLIER = DataFile("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)
+EARLIER = FileRecord("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)
 """Of the rest of the first cells of a map that has grown."""
 
 
@@ -89,7 +89,7 @@ def full_metadata(location: str) -> TableMetadata:
 def full_view() -> TableMetadata:
     """Return what a view is, with each field set that views have."""
     return TableMetadata(
-        columns=(Column("n", "long", False, {"comment": "number"}), Column("s", "string")),
+        columns=(TableColumn("n", "long", False, {"comment": "number"}), TableColumn("s", "string")),
         partition_by=(),
         format="parquet",
         location="",
@@ -104,7 +104,7 @@ def full_view() -> TableMetadata:
     )
 
 
-def left_out(*records: msgspec.Struct) -> list[str]:
+def unset_fields(*records: msgspec.Struct) -> list[str]:
     """Return the fields that have their defaults in all of some records of one type, and in the records within.
 
     A field that is added later is among them, until these records set it.
@@ -122,4 +122,4 @@ def left_out(*records: msgspec.Struct) -> list[str]:
             for each in inner if isinstance(inner, Iterable) else [inner]:
                 if isinstance(each, msgspec.Struct):
                     within.setdefault(type(each), []).append(each)
-    return found + [name for group in within.values() for name in left_out(*group)]
+    return found + [name for group in within.values() for name in unset_fields(*group)]

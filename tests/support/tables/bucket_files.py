@@ -17,13 +17,13 @@ import pyarrow.parquet
 from parquetry import metastore as ms
 from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.layout.arrangement import SortColumn
-from parquetry.locations.file_names import bucket_of, is_own
+from parquetry.locations.file_names import bucket_from_name, is_own
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 
 
-def file_table(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> pa.Table:
+def file_table(table: ms.TableSnapshot, part: ms.PartitionSnapshot, file: ms.FileRecord) -> pa.Table:
     """Return the rows of a file, read alone, by the physical names of the columns."""
     path = join_location(part.location, file.path).removeprefix("file:")
     if table.metadata.format == "orc":
@@ -40,10 +40,10 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
             if not is_own(file.path, table.id):
                 yield f"{file.path} is not known as one of the table's own"
             if spec is None:
-                if file.bucket is not None or file.sorted or bucket_of(file.path) is not None:
+                if file.bucket is not None or file.sorted or bucket_from_name(file.path) is not None:
                     yield f"{file.path} is of bucket {file.bucket}, sorted {file.sorted}, and there are none"
                 continue
-            if file.bucket is None or bucket_of(file.path) != file.bucket:
+            if file.bucket is None or bucket_from_name(file.path) != file.bucket:
                 yield f"{file.path} is recorded as of bucket {file.bucket}"
             if file.sorted != bool(spec.sort):
                 yield f"{file.path} is recorded as sorted {file.sorted}"
@@ -124,7 +124,7 @@ def files_by_bucket(table: ms.TableSnapshot) -> dict[tuple[Any, ...], Counter[in
     return {part.values: Counter(file.bucket for file in part.files) for part in table.partitions()}
 
 
-def set_arrangement(metastore: ms.Metastore, name: str, arrangement: ms.Arrangement) -> None:
+def set_arrangement(metastore: ms.Metastore, name: str, arrangement: ms.ArrangementSpec) -> None:
     """Set how the rows of a table's partitions are arranged that are made from now on.
 
     Args:

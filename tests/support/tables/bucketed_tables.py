@@ -103,10 +103,10 @@ def agree(
 
 
 @contextmanager
-def settings(spark: SparkSession, given: Mapping[str, Any]) -> Iterator[None]:
+def settings(spark: SparkSession, values: Mapping[str, Any]) -> Iterator[None]:
     """Have settings for a while."""
-    before = {name: spark.conf.get(name, None) for name in given}
-    for name, value in given.items():
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
         spark.conf.set(name, value if isinstance(value, str) else str(value).lower())
     try:
         yield

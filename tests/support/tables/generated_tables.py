@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from parquetry.predicate.nodes import (
     OPERATORS,
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -174,7 +174,7 @@ def predicates(columns: Columns, opaque: bool = False) -> st.SearchStrategy[Pred
     leaf = st.sampled_from(columns).flatmap(lambda column: _leaves(*column))
     if len(columns) > 1:
         leaf = st.one_of(leaf, leaf, leaf, _tuples(columns))
-    rare: list[Predicate] = [Constant(True), Constant(False), Constant(None)]
+    rare: list[Predicate] = [BooleanConstant(True), BooleanConstant(False), BooleanConstant(None)]
     if opaque:
         rare.append(Opaque("f(a)", ("a",), "function on the column"))
     leaf = st.one_of(*[leaf] * 8, st.sampled_from(rare))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import metadata
@@ -13,7 +13,7 @@ NOW = 1 << 50
 """A time in milliseconds that is later than any commit."""
 
 
-class Lake:
+class TableLake:
     """A table `default.t` with real files; every change to it is a commit."""
 
     def __init__(self, folder: Path, store: Store | None = None, external: bool = False) -> None:
@@ -29,15 +29,15 @@ class Lake:
     def table(self, version: int | None = None) -> TableSnapshot:
         return self.metastore.table("default", "t", version=version)
 
-    def file(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
+    def file(self, key: tuple[int, str], name: str, own: bool = True) -> FileRecord:
         """Write a file of a partition, which nothing lists yet."""
         full = f"pq-{self.id.hex()}-{name}.parquet" if own else name
         path = Path(self.table().placement.default_location(key).removeprefix("file:")) / full
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(name.encode())
-        return DataFile(full, len(name), 1, path.stat().st_mtime_ns // 1_000_000)
+        return FileRecord(full, len(name), 1, path.stat().st_mtime_ns // 1_000_000)
 
-    def append(self, key: tuple[int, str], name: str, own: bool = True) -> DataFile:
+    def append(self, key: tuple[int, str], name: str, own: bool = True) -> FileRecord:
         written = self.file(key, name, own)
         transaction = Transaction(self.table(), "append")
         transaction.append(key, [written])
@@ -71,9 +71,9 @@ class Lake:
         return {path.rpartition("/")[2].removeprefix(prefix).removesuffix(".parquet") for path in files}
 
 
-def busy(folder: Path, store: Store | None = None) -> Lake:
+def busy(folder: Path, store: Store | None = None) -> TableLake:
     """Return a table of six versions, in which everything has happened; only version 6 is wanted."""
-    lake = Lake(folder, store)
+    lake = TableLake(folder, store)
     lake.append((1, "a"), "one")
     lake.append((2, "b"), "two")
     lake.replace((1, "a"), "three")

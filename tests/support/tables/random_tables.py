@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from parquetry.metastore import Column, TableMetadata
+from parquetry.metastore import TableColumn, TableMetadata
 from parquetry.predicate.nodes import (
     OPERATORS,
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -56,7 +56,7 @@ class RandomTable:
             [None, *chance.sample(VALUES[str(type)], min(3, len(VALUES[str(type)])))]
             for _, type in self.columns
         ]
-        columns = tuple(Column(name, _JSON.get(str(type), str(type))) for name, type in self.columns)
+        columns = tuple(TableColumn(name, _JSON.get(str(type), str(type))) for name, type in self.columns)
         self.metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t")
 
     def partitions(self, chance: Random) -> list[Value]:
@@ -94,5 +94,5 @@ class RandomTable:
                 names, types = zip(*(self.columns[each] for each in places), strict=True)
                 return TupleIn(names, tuple(rows), types)
             case 6 if chance.random() < 0.2:
-                return Constant(chance.choice((True, False, None)))
+                return BooleanConstant(chance.choice((True, False, None)))
         return Compare(chance.choice(("=", "=", "=", *OPERATORS)), name, chance.choice(pool), type)

@@ -34,13 +34,15 @@ def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None
     transaction = Transaction(table, "arrange")
     properties = {**table.metadata.properties, "list-bucketing-rules": "relaxed"}
     arranged = msgspec.structs.replace(
-        table.metadata, arrangement=ms.Arrangement(skew), properties=properties
+        table.metadata, arrangement=ms.ArrangementSpec(skew), properties=properties
     )
     transaction.set_metadata(arranged)
     commit(transaction)
 
 
-def rows_of(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> list[dict[str, Any]]:
+def read_rows(
+    table: ms.TableSnapshot, part: ms.PartitionSnapshot, file: ms.FileRecord
+) -> list[dict[str, Any]]:
     """Return the rows of a file, read alone, by the physical names of the columns."""
     path = join_location(part.location, file.path).removeprefix("file:")
     reader = pyarrow.orc.read_table if table.metadata.format == "orc" else pyarrow.parquet.read_table
@@ -49,7 +51,7 @@ def rows_of(table: ms.TableSnapshot, part: ms.Partition, file: ms.DataFile) -> l
     return rows
 
 
-def cell_of(skew: ms.SkewMap, types: Sequence[ColumnType], row: dict[str, Any]) -> int:
+def find_cell(skew: ms.SkewMap, types: Sequence[ColumnType], row: dict[str, Any]) -> int:
     """Return the cell of a row, looked for one by one."""
     for number, cell in enumerate(skew.values(types)):
         wanted = [to_python(type, value) for type, value in zip(types, cell, strict=True)]
@@ -88,8 +90,8 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
                     yield f"{path} is of cell {file.cell}, and there are none"
                 continue
             kinds = [types[name] for name in skew.columns]
-            for row in rows_of(table, part, file):
-                cell: int | None = cell_of(skew, kinds, row)
+            for row in read_rows(table, part, file):
+                cell: int | None = find_cell(skew, kinds, row)
                 assert cell is not None
                 given = skew.locations[cell] if skew.locations and cell != REST else None
                 usual = cell_directory(skew, kinds, cell)

@@ -29,7 +29,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Version:
+class ModelVersion:
     """A version of the table.
 
     Attributes:
@@ -79,11 +79,11 @@ class Model:
     """All versions that were ever made, and which is the oldest that can be read."""
 
     def __init__(self) -> None:
-        self.versions = [Version({}, "", 0, "create")]
+        self.versions = [ModelVersion({}, "", 0, "create")]
         self.oldest = 0
 
     @property
-    def newest(self) -> Version:
+    def newest(self) -> ModelVersion:
         """Return the newest version."""
         return self.versions[-1]
 
@@ -92,7 +92,7 @@ class Model:
         """Return the number of the newest version."""
         return len(self.versions) - 1
 
-    def predict(self, pending: Pending) -> Version | Refusal:
+    def predict(self, pending: Pending) -> ModelVersion | Refusal:
         """Return the version that a commit makes now, or why it makes none."""
         base, now = self.versions[pending.base], self.newest
         changes, scopes = self._all_changes(pending)
@@ -124,8 +124,8 @@ class Model:
             out = now.taken_out | self._taken_out(base, changes)
         if alters:
             assert pending.comment is not None
-            return Version(after, pending.comment, number, pending.operation, out)
-        return Version(after, now.comment, now.altered, pending.operation, out)
+            return ModelVersion(after, pending.comment, number, pending.operation, out)
+        return ModelVersion(after, now.comment, now.altered, pending.operation, out)
 
     def came_and_went(self, pending: Pending) -> bool:
         """Return whether a partition that a commit adds was made and dropped by others since the commit's base.
@@ -136,7 +136,7 @@ class Model:
         added = {key for key, (kind, _) in pending.changes.items() if kind == "add"}
         return any(added & version.partitions.keys() for version in since)
 
-    def _taken_out(self, base: Version, changes: dict[Key, tuple[str, tuple[str, ...]]]) -> set[str]:
+    def _taken_out(self, base: ModelVersion, changes: dict[Key, tuple[str, tuple[str, ...]]]) -> set[str]:
         """Return the files of others that changes take out; no file is ever listed again."""
         return {
             name

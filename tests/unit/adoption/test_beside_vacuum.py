@@ -11,28 +11,28 @@ from parquetry.errors import CommitConflictError, FileMissingError
 from parquetry.locations.uri import join_location
 from parquetry.maintenance.deletion import vacuum as vacuum_module
 from parquetry.maintenance.deletion.file_access import require_files
-from parquetry.maintenance.deletion.vacuum import Files, vacuum
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.maintenance.deletion.vacuum import FileAccess, vacuum
+from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import read_head
 from parquetry.store import MemoryStore
 from tests.support.stores.failing_client import Client
 from tests.support.stores.metastores import Crash, content
-from tests.support.tables.lakes import NOW, Lake
+from tests.support.tables.lakes import NOW, TableLake
 
 KEY = (1, "a")
 PLACE = "d=1/s=a"
 
 
-def lake_with(folder: Path, *names: str) -> tuple[Lake, list[DataFile]]:
+def lake_with(folder: Path, *names: str) -> tuple[TableLake, list[FileRecord]]:
     """Return a table whose files others wrote, and from which they were dropped; only old versions list them."""
-    lake = Lake(folder, MemoryStore())
+    lake = TableLake(folder, MemoryStore())
     files = [lake.append(KEY, name, own=False) for name in names]
     lake.drop(KEY)
     return lake, files
 
 
-def adopt(metastore: Metastore, files: list[DataFile]) -> TableSnapshot:
+def adopt(metastore: Metastore, files: list[FileRecord]) -> TableSnapshot:
     """Take files in that are there when this begins."""
     table = metastore.table("default", "t")
     place = table.placement.default_location(KEY)
@@ -52,7 +52,7 @@ def attempt(action: Callable[[], object]) -> bool:
     return True
 
 
-def check(lake: Lake, adopted: bool) -> None:
+def check(lake: TableLake, adopted: bool) -> None:
     """What is listed is there."""
     listed = set(content(lake.table()).get(KEY, []))
     assert listed == ({"one", "two"} if adopted else set())
@@ -70,7 +70,7 @@ def test_vacuum_at_each_step_of_an_adoption(tmp_path: Path, monkeypatch: pytest.
         lake, files = lake_with(tmp_path / str(row), "one", "two")
         client = Client(lake.store)
 
-        def come_between(row: int = row, client: Client = client, lake: Lake = lake) -> None:
+        def come_between(row: int = row, client: Client = client, lake: TableLake = lake) -> None:
             if client.writes == row:
                 client.before_write = None
                 attempt(lambda: vacuum(lake.table(), older_than=NOW))
@@ -88,16 +88,16 @@ def test_adoption_at_each_file_that_a_vacuum_deletes(
 ) -> None:
     """While files are being deleted, none is taken in."""
     lake, files = lake_with(tmp_path, "one", "two")
-    delete, done = Files.delete, list[bool]()
+    delete, done = FileAccess.delete, list[bool]()
 
-    def slowly(self: Files, place: object) -> None:
+    def slowly(self: FileAccess, place: object) -> None:
         if len(done) == file:
             with pytest.raises((CommitConflictError, FileMissingError), match=r"vacuum|deleted"):
                 adopt(lake.metastore, files)
         done.append(True)
         delete(self, place)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Files, "delete", slowly)
+    monkeypatch.setattr(FileAccess, "delete", slowly)
     vacuum(lake.table(), older_than=NOW)
     assert len(done) == 2
     assert lake.on_disk() == set()
@@ -114,7 +114,7 @@ def test_adoption_at_each_row_of_a_vacuum(tmp_path: Path) -> None:
         before = len(outcomes)
 
         def come_between(
-            row: int = row, client: Client = client, lake: Lake = lake, files: list[DataFile] = files
+            row: int = row, client: Client = client, lake: TableLake = lake, files: list[FileRecord] = files
         ) -> None:
             if client.writes == row:
                 client.before_write = None
@@ -135,13 +135,13 @@ def test_a_vacuum_that_died_keeps_nobody_from_adopting(
     """Who was deleting files and died is passed over, by commits and by the next vacuum."""
     lake, files = lake_with(tmp_path, "one", "two")
 
-    def die(self: Files, place: object) -> None:
+    def die(self: FileAccess, place: object) -> None:
         client.stop_after(0)
         raise Crash
 
     client = Client(lake.store)
     with monkeypatch.context() as patch:
-        patch.setattr(Files, "delete", die)
+        patch.setattr(FileAccess, "delete", die)
         with pytest.raises(Crash):
             vacuum(Metastore(client, str(tmp_path)).table("default", "t"), older_than=NOW)
     head = read_head(lake.store, lake.id)

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
-from parquetry.adoption.bucket_names import in_buckets
-from parquetry.data_files.records import Column, DataFile
-from parquetry.hashing.bucket_hash import bucket_ids, buckets_of
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
+from parquetry.adoption.bucket_names import assign_buckets
+from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SortColumn, Version
 from parquetry.maintenance.results import Difference
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
@@ -38,7 +38,11 @@ class Tree:
         self, root: Path, spec: BucketSpec, type: str = "integer", by: str | None = None, **properties: str
     ) -> None:
         self.root, self.path = root, root / "t"
-        columns = (Column("id", "integer"), Column("k", type), *([Column(by, "string")] if by else ()))
+        columns = (
+            TableColumn("id", "integer"),
+            TableColumn("k", type),
+            *([TableColumn(by, "string")] if by else ()),
+        )
         with open_metastore(str(root), create=True) as metastore:
             metadata = TableMetadata(
                 columns, (by,) if by else (), "parquet", str(self.path), properties=properties
@@ -53,7 +57,7 @@ class Tree:
             transaction.set_metadata(
                 msgspec.structs.replace(
                     snapshot.metadata,
-                    arrangement=Arrangement(buckets=spec),
+                    arrangement=ArrangementSpec(buckets=spec),
                     properties={**snapshot.metadata.properties, **properties},
                 )
             )
@@ -96,11 +100,11 @@ class Tree:
             records = bucket_specs(snapshot, partitions)
             if records is None:
                 return [-1] * len(partitions)
-            return [-1 if number < 0 else records.distinct[number].count for number in records.of]
+            return [-1 if number < 0 else records.distinct[number].count for number in records.numbers]
 
 
 def keys_of(bucket: int, spec: BucketSpec, among: range = range(1000)) -> list[int]:
-    found = buckets_of(spec.version, spec.count, [parse_type("int")], [(key,) for key in among])
+    found = bucket_numbers(spec.version, spec.count, [parse_type("int")], [(key,) for key in among])
     return [key for key, place in zip(among, found, strict=True) if place == bucket]
 
 
@@ -261,7 +265,9 @@ def test_files_of_no_known_writer_do_not_join_those_of_a_known_one(tmp_path: Pat
     tree.put("000001_0", 1.0, type=pa.float64())
     with open_metastore(str(tmp_path)) as metastore:
         transaction = Transaction(metastore.table("default", "t"), "write")
-        transaction.replace((), [DataFile("000001_0", (tree.path / "000001_0").stat().st_size, 1, bucket=1)])
+        transaction.replace(
+            (), [FileRecord("000001_0", (tree.path / "000001_0").stat().st_size, 1, bucket=1)]
+        )
         commit(transaction)
     assert tree.claimed() == [4]
     tree.put("000001_0_copy_1", -0.0, type=pa.float64())
@@ -308,7 +314,7 @@ def test_a_condition_limits_what_is_looked_at_again(tmp_path: Path) -> None:
 def judged(
     place: Path,
     table: pa.Table,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     spec: BucketSpec,
     file_format: str = "parquet",
     **options: Any,
@@ -324,8 +330,8 @@ def judged(
             orc.write_table(rows, place / f"00000{bucket}_0")
         else:
             pq.write_table(rows, place / f"00000{bucket}_0", **options)
-        files.append(DataFile(f"00000{bucket}_0", 1))
-    return in_buckets(str(place), file_format, files, columns, [spec]).refused
+        files.append(FileRecord(f"00000{bucket}_0", 1))
+    return assign_buckets(str(place), file_format, files, columns, [spec]).refused
 
 
 MOMENTS = [datetime(2024, 1, day, 12, 30, 0, 123456, UTC) for day in range(1, 20)] + [None]
@@ -349,7 +355,7 @@ MOMENTS = [datetime(2024, 1, day, 12, 30, 0, 123456, UTC) for day in range(1, 20
 def test_how_files_hold_keys(tmp_path: Path, type: str, array: pa.Array, options: dict[str, Any]) -> None:
     """Instants as INT96 or with a zone, small numbers in 32 bits, dictionaries, text without its mark: hashed as Spark reads them."""
     spec = BucketSpec(("k",), 4, "spark")
-    columns = (Column("k", "byte" if type == "tinyint" else type),)
+    columns = (TableColumn("k", "byte" if type == "tinyint" else type),)
     assert judged(tmp_path, pa.table({"k": array}), columns, spec, **options) is None
 
 
@@ -370,7 +376,11 @@ def test_what_is_not_read_as_spark_reads_it(
 ) -> None:
     """Clocks of unknown zones, other widths and scales: the file is told with both types, and not believed."""
     told = judged(
-        tmp_path, pa.table({"k": array}), (Column("k", type),), BucketSpec(("k",), 4, "spark"), file_format
+        tmp_path,
+        pa.table({"k": array}),
+        (TableColumn("k", type),),
+        BucketSpec(("k",), 4, "spark"),
+        file_format,
     )
     assert told is not None
     assert "the file has k as" in told
@@ -390,7 +400,7 @@ def test_what_is_not_read_as_spark_reads_it(
 )
 def test_days_of_long_ago(tmp_path: Path, type: str, array: pa.Array, year: str | None) -> None:
     """Whoever wrote them may have had another calendar, by which Spark reads other days: they are not believed."""
-    told = judged(tmp_path, pa.table({"k": array}), (Column("k", type),), BucketSpec(("k",), 4, "spark"))
+    told = judged(tmp_path, pa.table({"k": array}), (TableColumn("k", type),), BucketSpec(("k",), 4, "spark"))
     assert (told is None) is (year is None)
     assert year is None or f"k has values from before {year}" in str(told)
 
@@ -408,8 +418,8 @@ def test_an_order_that_cannot_be_judged(tmp_path: Path, file_format: str) -> Non
             orc.write_table(table, path)
         else:
             pq.write_table(table, path)
-        columns = (Column("k", "integer"), Column("s", "timestamp"))
-        found = in_buckets(str(tmp_path), file_format, [DataFile(path.name, 1)], columns, [spec])
+        columns = (TableColumn("k", "integer"), TableColumn("s", "timestamp"))
+        found = assign_buckets(str(tmp_path), file_format, [FileRecord(path.name, 1)], columns, [spec])
         assert [(file.bucket, file.sorted) for file in found.files] == [(3, False)]
         assert found.refused is None
 
@@ -440,7 +450,7 @@ def test_directories_for_heavy_values_with_buckets_in_each(tmp_path: Path) -> No
 def test_columns_are_found_as_spark_finds_them(tmp_path: Path) -> None:
     """In any case; by their places in ORC files of Hive's old writers; not at all if two have one name."""
     keys = pa.array(range(20), pa.int32())
-    columns = (Column("v", "string"), Column("K", "integer"))
+    columns = (TableColumn("v", "string"), TableColumn("K", "integer"))
     spec = BucketSpec(("K",), 4, 2)
 
     def refused(names: Sequence[str], file_format: str) -> str | None:
@@ -452,7 +462,9 @@ def test_columns_are_found_as_spark_finds_them(tmp_path: Path) -> None:
             orc.write_table(rows, path)
         else:
             pq.write_table(rows, path)
-        return in_buckets(str(tmp_path), file_format, [DataFile("000003_0", 1)], columns, [spec]).refused
+        return assign_buckets(
+            str(tmp_path), file_format, [FileRecord("000003_0", 1)], columns, [spec]
+        ).refused
 
     assert refused(["v", "k"], "parquet") is None
     assert refused(["_col0", "_col1"], "orc") is None
@@ -477,7 +489,7 @@ def test_of_large_files_a_part_is_looked_at(tmp_path: Path, file_format: str, pl
         assert orc.ORCFile(path).nstripes == 40
     else:
         pq.write_table(table, path, row_group_size=1000)
-    columns = (Column("k", "integer"),)
-    found = in_buckets(str(tmp_path), file_format, [DataFile(path.name, 1)], columns, [spec], most=4000)
+    columns = (TableColumn("k", "integer"),)
+    found = assign_buckets(str(tmp_path), file_format, [FileRecord(path.name, 1)], columns, [spec], most=4000)
     assert (found.refused is not None) is seen
     assert [(file.bucket, file.sorted) for file in found.files] == [(None if seen else 1, False)]

@@ -21,24 +21,24 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.results import Difference
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     AutoSkew,
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     Transaction,
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore
 from parquetry.verification.tuple_check import lacks_tuples
 
-COLUMNS = (Column("x", "string"), Column("Y", "integer"), Column("v", "integer"))
+COLUMNS = (TableColumn("x", "string"), TableColumn("Y", "integer"), TableColumn("v", "integer"))
 ARROW = {
     "string": pa.string(),
     "integer": pa.int32(),
@@ -56,12 +56,14 @@ NOT_READ = "directories below a partition are not read. Move the files up."
 class Tree:
     """A table over a tree of Parquet files that others write."""
 
-    def __init__(self, root: Path, columns: Sequence[Column] = COLUMNS, by: Sequence[str] = ("ds",)) -> None:
+    def __init__(
+        self, root: Path, columns: Sequence[TableColumn] = COLUMNS, by: Sequence[str] = ("ds",)
+    ) -> None:
         self.root = root
         self.path = root / "t"
         self.columns = columns
         with open_metastore(str(root), create=True) as metastore:
-            every = (*columns, *(Column(name, "integer") for name in by))
+            every = (*columns, *(TableColumn(name, "integer") for name in by))
             metastore.create_table("default", "t", TableMetadata(every, tuple(by), "parquet", str(self.path)))
 
     def internal(self, value: Any) -> Any:
@@ -87,7 +89,7 @@ class Tree:
     def metastore(self) -> Metastore:
         return open_metastore(str(self.root))
 
-    def partition(self, *values: int) -> Partition:
+    def partition(self, *values: int) -> PartitionSnapshot:
         with self.metastore() as metastore:
             found = metastore.table("default", "t").partition(values)
             assert found is not None
@@ -187,7 +189,7 @@ def test_several_columns_make_as_many_levels(tree: Tree) -> None:
         f"{other}/g": None,
         f"{other}_copy_1/above": REST,
     }
-    assert tree.partition(2).arrangement == Arrangement()
+    assert tree.partition(2).arrangement == ArrangementSpec()
     assert tree.cells(2) == {f"{other}/f": None}
     assert tree.read("x = 'a b'", "Y = 7") == {"y=7/x=a b/f", f"{other}/g"}
     assert tree.read("Y = 8") == {f"{other}/f", f"{other}_copy_1/above"}
@@ -253,7 +255,7 @@ def test_all_other_rows_are_looked_at(
     tmp_path: Path, type: str, heavy: Any, others: tuple[Any, ...], dictionary: bool
 ) -> None:
     """Where a heavy value lies between the least and the greatest: files are read, and believed if none of their rows has it."""
-    tree = Tree(tmp_path, (Column("x", type), Column("v", "integer")))
+    tree = Tree(tmp_path, (TableColumn("x", type), TableColumn("v", "integer")))
     text = {b"6": "6", True: "true"}.get(heavy, heavy)
     tree.put(f"ds=1/x={text}/f", *[(heavy, 1)] * 3)
     for name, values in {"none": others, "some": (*others, heavy)}.items():
@@ -281,18 +283,18 @@ def test_rows_are_looked_for_where_all_heavy_values_of_a_column_are_null(tree: T
 
 def test_values_that_python_does_not_know_prove_nothing(tmp_path: Path) -> None:
     """Dates beyond its own, among others that it knows, in what is looked for and in the file."""
-    column = Column("x", "date")
+    column = TableColumn("x", "date")
     for name, days in {"known": [1, 2], "far": [1, 3_000_000]}.items():
         pq.write_table(pa.table({"x": pa.array(days, pa.date32())}), tmp_path / name)
         lacks = lacks_tuples(str(tmp_path), "parquet")
-        assert not lacks(DataFile(name, 1), [column], [(0,), (3_000_000,)])
-        assert lacks(DataFile(name, 1), [column], [(0,)])
-        assert not lacks(DataFile(name, 1), [column], [(1,)])
+        assert not lacks(FileRecord(name, 1), [column], [(0,), (3_000_000,)])
+        assert lacks(FileRecord(name, 1), [column], [(0,)])
+        assert not lacks(FileRecord(name, 1), [column], [(1,)])
 
 
 def test_floats_and_decimals(tmp_path: Path) -> None:
     """Statistics leave NaN out, so that no float is proved; a decimal is, however many digits its directory has."""
-    columns = (Column("f", "double"), Column("d", "decimal(5,2)"))
+    columns = (TableColumn("f", "double"), TableColumn("d", "decimal(5,2)"))
     tree = Tree(tmp_path, columns, by=())
     tree.put("d=1.5/f", (0.5, Decimal("1.50")))
     tree.put("d=2.00/f", (0.5, Decimal("2.00")))
@@ -343,7 +345,7 @@ def test_a_map_that_is_known_is_kept(tree: Tree) -> None:
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
         transaction = Transaction(table, "alter")
-        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=Arrangement(skew)))
+        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=ArrangementSpec(skew)))
         commit(transaction)
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put("ds=1/x=2/f", ("2", 1, 1))
@@ -363,7 +365,7 @@ def test_a_map_that_was_to_be_measured_is_what_directories_say(tree: Tree) -> No
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
         transaction = Transaction(table, "alter")
-        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=Arrangement(skew)))
+        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=ArrangementSpec(skew)))
         commit(transaction)
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put("ds=2/f", ("1", 1, 1))
@@ -379,7 +381,7 @@ def test_a_map_that_was_to_be_measured_is_what_directories_say(tree: Tree) -> No
 def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> None:
     """A sync leaves them alone, also where no column is called as the directories are; so do vacuum and fsck, but for leftovers."""
     skew = SkewMap(("x", "gone"), (("1", 1),), directories=True)
-    columns = (*COLUMNS, Column("gone", "integer"))
+    columns = (*COLUMNS, TableColumn("gone", "integer"))
     with tree.metastore() as metastore:
         table = metastore.table("default", "t")
         by = table.metadata.columns[-1:]
@@ -393,10 +395,10 @@ def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> 
             tree.put(f"ds=1/{name}", ("1", 1, 1))
         sizes = [(tree.path / "ds=1" / name).stat().st_size for name in names]
         files = [
-            DataFile(name, size, 1, cell=cell)
+            FileRecord(name, size, 1, cell=cell)
             for name, size, cell in zip(names, sizes, (0, REST), strict=True)
         ]
-        transaction.replace((1,), files, arrangement=Arrangement(skew))
+        transaction.replace((1,), files, arrangement=ArrangementSpec(skew))
         table = commit(transaction)
         transaction = Transaction(table, "alter")
         transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=(*COLUMNS, *by)))

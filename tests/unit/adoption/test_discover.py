@@ -7,10 +7,10 @@ import pyarrow.fs as pafs
 import pytest
 
 from parquetry.adoption.compare import compare, files_below
-from parquetry.adoption.discover import DirectoryLevels, FoundFile, FoundPartition, Unfit, discover
+from parquetry.adoption.discover import DirectoryLevels, DiscoveredFile, DiscoveredPartition, Unfit, discover
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.locations.filesystem import open_location
-from parquetry.metastore.storage.model import DataFile
+from parquetry.metastore.storage.model import FileRecord
 from parquetry.types import parse_type
 
 LOCAL = pafs.LocalFileSystem()
@@ -34,15 +34,15 @@ def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
     """Names of columns count in any case, and each file comes with its size and time."""
     lay(tmp_path, "p=2/s=a/1.parquet", "p=1/s=x y/2", "p=1/s=x y/1", "P=3/S=__HIVE_DEFAULT_PARTITION__/f")
     assert find(tmp_path) == [
-        FoundPartition(
-            (3, None), "P=3/S=__HIVE_DEFAULT_PARTITION__", (FoundFile("f", 4, 1_700_000_000_000),)
+        DiscoveredPartition(
+            (3, None), "P=3/S=__HIVE_DEFAULT_PARTITION__", (DiscoveredFile("f", 4, 1_700_000_000_000),)
         ),
-        FoundPartition(
+        DiscoveredPartition(
             (1, "x y"),
             "p=1/s=x y",
-            (FoundFile("1", 4, 1_700_000_000_000), FoundFile("2", 4, 1_700_000_000_000)),
+            (DiscoveredFile("1", 4, 1_700_000_000_000), DiscoveredFile("2", 4, 1_700_000_000_000)),
         ),
-        FoundPartition((2, "a"), "p=2/s=a", (FoundFile("1.parquet", 4, 1_700_000_000_000),)),
+        DiscoveredPartition((2, "a"), "p=2/s=a", (DiscoveredFile("1.parquet", 4, 1_700_000_000_000),)),
     ]
 
 
@@ -66,7 +66,7 @@ def test_a_partition_may_be_empty(tmp_path):
     """A directory of the last level without files is a partition; one above it is none."""
     (tmp_path / "p=1/s=a").mkdir(parents=True)
     (tmp_path / "p=2").mkdir()
-    assert find(tmp_path) == [FoundPartition((1, "a"), "p=1/s=a", ())]
+    assert find(tmp_path) == [DiscoveredPartition((1, "a"), "p=1/s=a", ())]
 
 
 def test_an_unpartitioned_table_is_its_location(tmp_path):
@@ -157,11 +157,13 @@ class Known:
 
 
 def known(values, location, *files):
-    return Known(values, location, tuple(DataFile(path, size, 1, modified) for path, size, modified in files))
+    return Known(
+        values, location, tuple(FileRecord(path, size, 1, modified) for path, size, modified in files)
+    )
 
 
 def found(values, path, *files):
-    return FoundPartition(values, path, tuple(FoundFile(*file) for file in files))
+    return DiscoveredPartition(values, path, tuple(DiscoveredFile(*file) for file in files))
 
 
 def test_nothing_changed():
@@ -170,7 +172,7 @@ def test_nothing_changed():
     recorded = [known((None,), "/t/p=x", ("/t/p=x/f", 4, None)), known((1,), "/t/p=1", ("f", 4, 5))]
     changes = compare(same, recorded, "/t/")
     assert not changes
-    assert (changes.added, changes.changed, changes.gone) == ((), (), ())
+    assert (changes.added, changes.changed, changes.deleted) == ((), (), ())
 
 
 def test_added_changed_and_gone_are_told_apart():
@@ -187,11 +189,11 @@ def test_added_changed_and_gone_are_told_apart():
     ]
     changes = compare(now, recorded, "/t")
     assert changes.added == (now[1],)
-    assert changes.gone == ((3,),)
+    assert changes.deleted == ((3,),)
     (change,) = changes.changed
     assert change.partition == now[0]
     assert [file.path for file in change.added] == ["new", "rewritten", "grown"]
-    assert sorted(change.gone) == ["gone", "grown", "rewritten"]
+    assert sorted(change.deleted) == ["gone", "grown", "rewritten"]
 
 
 def test_partitions_that_lie_elsewhere_are_left_alone():
@@ -203,7 +205,7 @@ def test_partitions_that_lie_elsewhere_are_left_alone():
 def test_an_unpartitioned_table_is_compared_too():
     """Its one partition has the empty path."""
     (change,) = compare([found((), "", ("a", 1, 1))], [known((), "/t", ("b", 1, 1))], "/t").changed
-    assert ([file.path for file in change.added], change.gone) == (["a"], ("b",))
+    assert ([file.path for file in change.added], change.deleted) == (["a"], ("b",))
 
 
 def test_files_of_one_name_are_told_apart_by_their_directories():
@@ -214,7 +216,7 @@ def test_files_of_one_name_are_told_apart_by_their_directories():
     ]
     (change,) = compare(now, recorded, "/t").changed
     assert [file.path for file in change.added] == ["000000_0", "x=20/000000_0"]
-    assert change.gone == ("x=20/000000_0",)
+    assert change.deleted == ("x=20/000000_0",)
     assert files_below(recorded[0]).keys() == {"x=10/000000_0", "x=20/000000_0"}
 
 
@@ -222,4 +224,4 @@ def test_a_file_recorded_by_its_absolute_path_is_gone_by_that_below_its_partitio
     """However a file is recorded, what is said of it is the path by which it would be found."""
     recorded = [known((1,), "/t/p=1", ("/t/p=1/f", 4, 5), ("g", 4, 5), ("/u/h", 4, 5))]
     (change,) = compare([found((1,), "p=1", ("g", 4, 5))], recorded, "/t").changed
-    assert (change.added, change.gone) == ((), ("f",))
+    assert (change.added, change.deleted) == ((), ("f",))

@@ -14,33 +14,33 @@ from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import encode_taken_out, taken_out
+from parquetry.metastore.commits.removed_files import encode_removed, files_removed
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     JOURNAL,
     partition_prefix,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
 )
-from parquetry.metastore.storage.model import TakenOut, Totals
+from parquetry.metastore.storage.model import RemovedFileRecord, Totals
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import FaultyStore, content, leftovers, metadata, whole_day
-from tests.support.tables.lakes import NOW, Lake
+from tests.support.tables.lakes import NOW, TableLake
 
 Records = dict[str, int | None]
 A, B, C = (1, "a"), (1, "b"), (2, "c")
 
 
-def their(name: str, size: int = 10, modified: int | None = 1000) -> DataFile:
-    return DataFile(name, size, 1, modified)
+def their(name: str, size: int = 10, modified: int | None = 1000) -> FileRecord:
+    return FileRecord(name, size, 1, modified)
 
 
 def records(table: TableSnapshot) -> Records:
     """Return the times of the files that a version knows as taken out, by their paths."""
-    return {file.path: file.record.modified for file in taken_out(table)}
+    return {file.path: file.record.modified for file in files_removed(table)}
 
 
 def adopted(store: Store | None = None) -> TableSnapshot:
@@ -49,7 +49,7 @@ def adopted(store: Store | None = None) -> TableSnapshot:
     transaction = Transaction(table, "sync")
     transaction.append(A, [their("one")])
     transaction.append(B, [their("two", modified=None)])
-    transaction.append(C, [their("three", modified=3000), DataFile(f"pq-{table.id.hex()}-own", 1, 1)])
+    transaction.append(C, [their("three", modified=3000), FileRecord(f"pq-{table.id.hex()}-own", 1, 1)])
     return commit(transaction)
 
 
@@ -78,8 +78,8 @@ def test_a_commit_records_what_it_takes_out(name: str) -> None:
     change(transaction)
     after = commit(transaction)
     assert records(after) == expected
-    assert {file.ticket for file in taken_out(after)} <= {after.commit.ticket}
-    assert {file.record.bytes for file in taken_out(after)} <= {10}
+    assert {file.ticket for file in files_removed(after)} <= {after.commit.ticket}
+    assert {file.record.bytes for file in files_removed(after)} <= {10}
     assert records(table) == {}
 
 
@@ -87,7 +87,7 @@ def test_files_that_move_are_not_taken_out() -> None:
     """One commit that drops a file from a partition and lists it in another has it live."""
     transaction = Transaction(adopted(), "move")
     transaction.drop(A)
-    transaction.append((3, "m"), [DataFile("/lake/t/d=1/s=a/one", 10, 1, 1000)])
+    transaction.append((3, "m"), [FileRecord("/lake/t/d=1/s=a/one", 10, 1, 1000)])
     assert records(commit(transaction)) == {}
 
 
@@ -123,11 +123,11 @@ def test_what_is_gone_from_disk_is_not_recorded() -> None:
     transaction = Transaction(adopted(), "sync")
     transaction.leave_records()
     transaction.drop(A)
-    transaction.record_taken_out({"d=5/s=x/y": TakenOut(1, 2)})
+    transaction.record_removed_files({"d=5/s=x/y": RemovedFileRecord(1, 2)})
     table = commit(transaction)
     assert records(table) == {"d=5/s=x/y": 2}
     transaction = Transaction(table, "sync")
-    transaction.record_taken_out({"d=5/s=x/y": None})
+    transaction.record_removed_files({"d=5/s=x/y": None})
     after = commit(transaction)
     assert after.version == table.version + 1
     assert content(after) == content(table)
@@ -167,7 +167,7 @@ def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> Non
     commit(transaction)
     store = FaultyStore(inner)
     slow = Transaction(Metastore(store, "/lake").table("default", "t"), "forget")
-    slow.record_taken_out({"d=1/s=a/one": None})
+    slow.record_removed_files({"d=1/s=a/one": None})
     order: list[str] = []
 
     def meanwhile(writes: int) -> None:
@@ -193,7 +193,7 @@ def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
     table = commit(transaction)
     late = Transaction(table, "sync")
     late.adopt(lambda: None)
-    late.record_taken_out({"d=1/s=a/one": None})
+    late.record_removed_files({"d=1/s=a/one": None})
     late.append(B, [their("more")])
     for act in (lambda t: t.add(A, None, [their("one", modified=5)]), lambda t: t.drop(A)):
         transaction = Transaction(table.refresh(), "fast")
@@ -222,7 +222,7 @@ def test_writers_of_one_partition_conflict_as_ever() -> None:
 
 def test_a_rollback_restores_records(tmp_path: Path) -> None:
     """Back to where a file was live, out, or not yet met, from each of these."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(A, "one", own=False)
     lake.drop(A)
     expected: dict[int, list[str]] = {0: [], 1: [], 2: ["d=1/s=a/one"]}
@@ -234,7 +234,7 @@ def test_a_rollback_restores_records(tmp_path: Path) -> None:
 
 def test_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists of files and long journals: all are recorded, and a commit of own files reads no record."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 200)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 200)
     store = MemoryStore()
     table = Metastore(store, "/lake").create_table("default", "t", metadata())
     transaction = Transaction(table, "sync")
@@ -252,7 +252,7 @@ def test_lost_lists_of_files_are_not_recorded() -> None:
     """A partition whose list of files is lost can be dropped, and a sync then takes its files in again."""
     store = MemoryStore()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entries, "INLINE_BYTES", 10)
+        patch.setattr(entries, "MAX_INLINE_BYTES", 10)
         table = adopted(store)
     store.delete_many([key for key, _ in store.scan(*prefix_range(CHUNKS + table.id))])
     transaction = Transaction(table, "drop")
@@ -260,9 +260,9 @@ def test_lost_lists_of_files_are_not_recorded() -> None:
     assert records(commit(transaction)) == {}
 
 
-def lake_with_past(folder: Path, store: Store | None = None) -> Lake:
+def lake_with_past(folder: Path, store: Store | None = None) -> TableLake:
     """Return a table in which `one` was taken out, `two` too and taken in again, and `three` is live."""
-    lake = Lake(folder, store)
+    lake = TableLake(folder, store)
     for key, name in ((A, "one"), (B, "two"), (C, "three")):
         lake.append(key, name, own=False)
     lake.drop(A)
@@ -271,8 +271,8 @@ def lake_with_past(folder: Path, store: Store | None = None) -> Lake:
     return lake
 
 
-def stored(lake: Lake) -> int:
-    return sum(1 for _ in lake.store.scan(*prefix_range(taken_out_prefix(lake.id))))
+def stored(lake: TableLake) -> int:
+    return sum(1 for _ in lake.store.scan(*prefix_range(removed_files_prefix(lake.id))))
 
 
 def test_vacuum_keeps_what_is_taken_out(tmp_path: Path) -> None:
@@ -303,14 +303,14 @@ def test_dumped_and_restored(tmp_path: Path) -> None:
     """All versions say the same in the copy, and the copy dumps the same."""
     lake = lake_with_past(tmp_path / "lake")
     transaction = Transaction(lake.table(), "forget nothing")
-    transaction.record_taken_out({"d=9/s=z/é": TakenOut(7)})
+    transaction.record_removed_files({"d=9/s=z/é": RemovedFileRecord(7)})
     commit(transaction)
     dump(lake.metastore, tmp_path / "one")
     copy = Metastore(MemoryStore(), str(tmp_path / "lake"))
     restore(copy, tmp_path / "one")
     for version in range(lake.table().version + 1):
         now = copy.table("default", "t", version=version)
-        assert list(taken_out(now)) == list(taken_out(lake.table(version)))
+        assert list(files_removed(now)) == list(files_removed(lake.table(version)))
     dump(copy, tmp_path / "two")
     (one,), (two,) = ([*(tmp_path / name / "tables").iterdir()] for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
@@ -319,7 +319,7 @@ def test_dumped_and_restored(tmp_path: Path) -> None:
 def test_fsck_tells_of_records_that_cannot_be_read(tmp_path: Path) -> None:
     """And forgets them on request."""
     lake = lake_with_past(tmp_path)
-    key = next(key for key, _ in lake.store.scan(*prefix_range(taken_out_prefix(lake.id))))
+    key = next(key for key, _ in lake.store.scan(*prefix_range(removed_files_prefix(lake.id))))
     lake.store.put_many([(key, b"\x01nonsense")])
     for repair in (False, True):
         (found,) = fsck(lake.table(), repair=repair, footers=False)
@@ -343,21 +343,21 @@ def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
         assert list(records(table)) == expected
         assert list(records(lake.metastore.table("default", "u"))) == expected
     lake.metastore.drop_table("default", "u")
-    for tag in (taken_out_prefix(b""), JOURNAL):
+    for tag in (removed_files_prefix(b""), JOURNAL):
         assert list(lake.store.scan(*prefix_range(tag))) == []
 
 
 def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) -> None:
     """What the old table takes in while it is being replaced is left out by the new one, too."""
     for stop in itertools.count():
-        lake = Lake(tmp_path / str(stop))
+        lake = TableLake(tmp_path / str(stop))
         lake.append(A, "one", own=False)
         store = FaultyStore(lake.store)
         metastore = Metastore(store, lake.metastore.warehouse)
         replacement = metastore.replace_table("default", "t", metadata(location=f"file:{lake.location}"))
         late: list[str] = []
 
-        def meanwhile(writes: int, stop: int = stop, lake: Lake = lake, late: list[str] = late) -> None:
+        def meanwhile(writes: int, stop: int = stop, lake: TableLake = lake, late: list[str] = late) -> None:
             if writes == stop and lake.table().operation != "replace":
                 lake.append(B, "late", own=False)
                 late.append("d=1/s=b/late")
@@ -377,14 +377,14 @@ def test_records_are_rows_of_their_own() -> None:
     transaction = Transaction(table, "drop")
     transaction.drop(A)
     table = commit(transaction)
-    ((key, value),) = table.store.scan(*prefix_range(taken_out_prefix(table.id)))
+    ((key, value),) = table.store.scan(*prefix_range(removed_files_prefix(table.id)))
     assert key == b"\x09" + table.id + b"d=1/s=a/one" + (2**64 - 1 - table.commit.ticket).to_bytes(8, "big")
-    assert value == encode_taken_out(TakenOut(10, 1000)) == b"\x01\x92\x0a\xcd\x03\xe8"
+    assert value == encode_removed(RemovedFileRecord(10, 1000)) == b"\x01\x92\x0a\xcd\x03\xe8"
 
 
 def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
     """Then nothing is known of what it leaves, and the damage goes with the version before."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(A, "one", own=False)
     ((row, _),) = lake.store.scan(*prefix_range(partition_prefix(lake.id)))
     lake.store.put_many([(row, b"\x01nonsense")])

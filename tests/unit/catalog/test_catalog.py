@@ -18,9 +18,16 @@ from parquetry.errors import (
     TableNotFoundError,
     WarehouseError,
 )
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.manifest.entries import FILES_AT_ONCE, read_files
+from parquetry.metastore.manifest.entries import FILES_PER_READ, read_files
 from parquetry.predicate.nodes import Compare
 from parquetry.predicate.pruning.match import match
 from parquetry.predicate.reading.parse import parse_filter
@@ -31,11 +38,11 @@ from parquetry.warehouse import STORE_VARIABLE, VARIABLE, find_warehouse
 FIRST_DAY = 19782  # 2024-02-29
 ORDERS = TableMetadata(
     columns=(
-        Column("id", "long", nullable=False),
-        Column("price", "decimal(10,2)"),
-        Column("tags", {"type": "array", "elementType": "string", "containsNull": True}),
-        Column("Day", "date", metadata={"comment": "of the sale"}),
-        Column("shop", "string"),
+        TableColumn("id", "long", nullable=False),
+        TableColumn("price", "decimal(10,2)"),
+        TableColumn("tags", {"type": "array", "elementType": "string", "containsNull": True}),
+        TableColumn("Day", "date", metadata={"comment": "of the sale"}),
+        TableColumn("shop", "string"),
     ),
     partition_by=("Day", "shop"),
     format="parquet",
@@ -60,7 +67,7 @@ def warehouse(tmp_path):
     with open_metastore(str(path), create=True) as metastore:
         metastore.create_database("sales")
         metastore.create_table(
-            "default", "empty", TableMetadata((Column("x", "integer"),), (), "orc", f"{path}/empty")
+            "default", "empty", TableMetadata((TableColumn("x", "integer"),), (), "orc", f"{path}/empty")
         )
         location = metastore.table_location("sales", "orders")
         table = metastore.create_table("sales", "Orders", msgspec.structs.replace(ORDERS, location=location))
@@ -69,7 +76,7 @@ def warehouse(tmp_path):
             for shop in ("a", None):
                 files = [_file(day, part) for part in range(2)]
                 transaction.append((FIRST_DAY + day, shop), files)
-        transaction.append((FIRST_DAY + 3, "z"), [DataFile("/elsewhere/z.parquet", 5)])
+        transaction.append((FIRST_DAY + 3, "z"), [FileRecord("/elsewhere/z.parquet", 5)])
         commit(transaction)
     return path
 
@@ -80,7 +87,7 @@ def _file(day, part):
         "id": ColumnStatistics(80, 0, low, low + 9),
         "price": ColumnStatistics(40, 1, "1.50", f"{day + 2}.00"),
     }
-    return DataFile(f"part-{part}.parquet", 1000, 10, 1, statistics)
+    return FileRecord(f"part-{part}.parquet", 1000, 10, 1, statistics)
 
 
 @pytest.fixture
@@ -128,7 +135,9 @@ def test_a_name_alone_is_of_the_default_database(catalog):
 def test_names_with_dots_come_and_go_in_backticks(warehouse):
     """A name that `tables()` lists finds its table, whatever characters are in it."""
     with open_metastore(str(warehouse)) as metastore:
-        metastore.create_table("sales", "a.b`c", TableMetadata((Column("x", "integer"),), (), "orc", "/t"))
+        metastore.create_table(
+            "sales", "a.b`c", TableMetadata((TableColumn("x", "integer"),), (), "orc", "/t")
+        )
     with parquetry.open(warehouse) as catalog:
         assert "sales.`a.b``c`" in catalog.tables()
         assert all(catalog.table(name).name == name for name in catalog.tables())
@@ -218,19 +227,19 @@ def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
         "parquetry.metastore.versions.partition.read_files",
         lambda *args: read.append(len(found := read_files(*args))) or found,
     )
-    files = [DataFile(f"{n}.orc", 7, 3) for n in range(3 * FILES_AT_ONCE)]
+    files = [FileRecord(f"{n}.orc", 7, 3) for n in range(3 * FILES_PER_READ)]
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
         table = metastore.create_table(
-            "default", "t", TableMetadata((Column("x", "integer"),), (), "orc", f"{tmp_path}/t")
+            "default", "t", TableMetadata((TableColumn("x", "integer"),), (), "orc", f"{tmp_path}/t")
         )
-        for start in range(0, len(files), FILES_AT_ONCE // 2):
+        for start in range(0, len(files), FILES_PER_READ // 2):
             transaction = Transaction(table, "append")
-            transaction.append((), files[start : start + FILES_AT_ONCE // 2])
+            transaction.append((), files[start : start + FILES_PER_READ // 2])
             table = commit(transaction)
         catalog = Catalog(metastore)
         assert [file.path for file in catalog.files("t")] == [f"{tmp_path}/t/{file.path}" for file in files]
         assert sum(read) == len(files)
-        assert max(read) <= FILES_AT_ONCE
+        assert max(read) <= FILES_PER_READ
         read.clear()
         found = catalog.files("t")
         assert next(found).path == f"{tmp_path}/t/0.orc"
@@ -257,14 +266,14 @@ def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypa
         lambda condition, known: looked_at.append(known.count) or match(condition, known),
     )
     with open_metastore(str(tmp_path / "lake"), create=True) as metastore:
-        columns = (Column("x", "integer"), Column("p", "integer"))
+        columns = (TableColumn("x", "integer"), TableColumn("p", "integer"))
         table = metastore.create_table("default", "t", TableMetadata(columns, ("p",), "orc", f"{tmp_path}/t"))
         transaction = Transaction(table, "append")
         for p in range(40):
             transaction.append(
                 (p,),
                 [
-                    DataFile(f"{n}.orc", 7, 3, columns={"x": ColumnStatistics(min=n, max=n)})
+                    FileRecord(f"{n}.orc", 7, 3, columns={"x": ColumnStatistics(min=n, max=n)})
                     for n in range(300)
                 ],
             )
@@ -284,7 +293,7 @@ def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files
         assert list(catalog.partitions("empty")) == []
     with open_metastore(str(warehouse)) as metastore:
         transaction = Transaction(metastore.table("default", "empty"), "append")
-        transaction.append((), [DataFile("a.orc", 7, 3)])
+        transaction.append((), [FileRecord("a.orc", 7, 3)])
         commit(transaction)
     with parquetry.open(warehouse) as catalog:
         (only,) = catalog.partitions("empty")

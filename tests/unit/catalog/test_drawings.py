@@ -9,7 +9,7 @@ import pytest
 import parquetry
 from parquetry.catalog import Catalog
 from parquetry.catalog.listing import Listing
-from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 
 ODD = "<script>&"
@@ -19,12 +19,12 @@ ODD = "<script>&"
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
     """A table `t` of thirty partitions, of which the last has a name that HTML would read."""
     with open_metastore(str(tmp_path), create=True) as metastore:
-        columns = (Column("id", "long", metadata={"comment": ODD}), Column("p", "string"))
+        columns = (TableColumn("id", "long", metadata={"comment": ODD}), TableColumn("p", "string"))
         metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t", comment=ODD)
         transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for number in range(29):
-            transaction.append((f"{number:02}",), [DataFile("a.parquet", 1500, 10)])
-        transaction.append((ODD,), [DataFile("b.parquet", 1500)])
+            transaction.append((f"{number:02}",), [FileRecord("a.parquet", 1500, 10)])
+        transaction.append((ODD,), [FileRecord("b.parquet", 1500)])
         commit(transaction)
     with parquetry.open(tmp_path) as opened:
         yield opened

@@ -18,12 +18,12 @@ import parquetry
 from parquetry.catalog import Catalog
 from parquetry.cli.main import app, main
 from parquetry.errors import IndexNotFoundError, TableNotFoundError, UnsupportedError
-from parquetry.metastore import Column, TableMetadata, open_metastore
+from parquetry.metastore import TableColumn, TableMetadata, open_metastore
 from parquetry.planner.procedures import PROCEDURES
 from parquetry.warehouse import VARIABLE
 
 SOON = datetime.now(UTC) + timedelta(days=1)
-ORDERS = (Column("id", "long"), Column("day", "date"), Column("shop", "string"))
+ORDERS = (TableColumn("id", "long"), TableColumn("day", "date"), TableColumn("shop", "string"))
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for name, columns, format in (
             ("orders", ORDERS, "parquet"),
             ("old", ORDERS[:2], "orc"),
-            ("timed", (ORDERS[0], Column("at", "timestamp")), "parquet"),
+            ("timed", (ORDERS[0], TableColumn("at", "timestamp")), "parquet"),
         ):
             by = tuple(column.name for column in columns[1:])
             metadata = TableMetadata(columns, by, format, f"{path}/{name}")

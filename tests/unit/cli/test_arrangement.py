@@ -12,12 +12,12 @@ import pytest
 from parquetry.cli.main import main
 from parquetry.metastore import (
     PLAIN,
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
-    DataFile,
+    FileRecord,
     SkewMap,
     SortColumn,
+    TableColumn,
     TableMetadata,
     Transaction,
     open_metastore,
@@ -25,7 +25,7 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 
-ALL = Arrangement(
+ALL = ArrangementSpec(
     SkewMap(("x", "day"), ((10, 0), (None, 1)), directories=True, locations=("/far", None)),
     BucketSpec(("id",), 1024, 1, (SortColumn("id"), SortColumn("x", descending=True))),
     (SortColumn("x"),),
@@ -36,7 +36,12 @@ ALL = Arrangement(
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command on a warehouse of two tables, one of them arranged; gives what it printed."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    columns = (Column("id", "long"), Column("x", "long"), Column("day", "date"), Column("p", "integer"))
+    columns = (
+        TableColumn("id", "long"),
+        TableColumn("x", "long"),
+        TableColumn("day", "date"),
+        TableColumn("p", "integer"),
+    )
     with open_metastore(str(tmp_path), create=True) as metastore:
         for name, arrangement in (("arranged", ALL), ("plain", PLAIN)):
             table = metastore.create_table(
@@ -46,8 +51,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
             )
             transaction = Transaction(table, "append")
             if arrangement is ALL:
-                transaction.append((1,), [DataFile("a", 5, 1, cell=1, bucket=3, sorted=True)])
-                transaction.append((1,), [DataFile("b", 5, 1, cell=-1)])
+                transaction.append((1,), [FileRecord("a", 5, 1, cell=1, bucket=3, sorted=True)])
+                transaction.append((1,), [FileRecord("b", 5, 1, cell=-1)])
             transaction.add((2,), arrangement=PLAIN)
             commit(transaction)
 

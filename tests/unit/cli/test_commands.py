@@ -17,7 +17,14 @@ from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
 from parquetry.config import spark
 from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 
@@ -34,7 +41,10 @@ def warehouse(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     monkeypatch.chdir(tmp_path)
     with open_metastore(str(path), create=True) as metastore:
-        columns = (Column("id", "integer"), Column("day", "date", metadata={"comment": "[red]of sale"}))
+        columns = (
+            TableColumn("id", "integer"),
+            TableColumn("day", "date", metadata={"comment": "[red]of sale"}),
+        )
         table = metastore.create_table(
             "default",
             "t",
@@ -43,17 +53,17 @@ def warehouse(tmp_path, monkeypatch):
         transaction = Transaction(table, "append")
         for day in range(3):
             statistics = {"id": ColumnStatistics(80, 0, day * 10, day * 10 + 9)}
-            transaction.append((day,), [DataFile("f.parquet", 1500, 1000, 1, statistics)])
-        transaction.append((None,), [DataFile("g.parquet", 7)])
+            transaction.append((day,), [FileRecord("f.parquet", 1500, 1000, 1, statistics)])
+        transaction.append((None,), [FileRecord("g.parquet", 7)])
         commit(transaction)
         names = tuple(f"c{place}" for place in range(len(TYPED)))
-        columns = tuple(Column(name, type) for name, type in zip(names, TYPED, strict=True))
+        columns = tuple(TableColumn(name, type) for name, type in zip(names, TYPED, strict=True))
         typed = metastore.create_table(
             "default", "typed", TableMetadata(columns, names, "orc", f"{path}/typed")
         )
         transaction = Transaction(typed, "append")
         values = (19782, 1_500_000, Decimal("1.50"), float("inf"), b"\x01b", True)
-        transaction.append(values, [DataFile("f.orc", 1, 1)])
+        transaction.append(values, [FileRecord("f.orc", 1, 1)])
         commit(transaction)
     return path
 
@@ -222,7 +232,7 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
     """Control characters in a value are printed as escapes."""
     with open_metastore(str(warehouse)) as metastore:
         table = metastore.create_table(
-            "default", "odd", TableMetadata((Column("p", "string"),), ("p",), "orc", f"{warehouse}/odd")
+            "default", "odd", TableMetadata((TableColumn("p", "string"),), ("p",), "orc", f"{warehouse}/odd")
         )
         transaction = Transaction(table, "append")
         transaction.append(("a\x1b[2J\n",), [])
@@ -237,7 +247,9 @@ def test_a_table_of_another_database_is_named(warehouse, run):
     with open_metastore(str(warehouse)) as metastore:
         for database in ("tpcds", "web"):
             metastore.create_database(database)
-            metadata = TableMetadata((Column("id", "integer"),), (), "parquet", f"{warehouse}/{database}")
+            metadata = TableMetadata(
+                (TableColumn("id", "integer"),), (), "parquet", f"{warehouse}/{database}"
+            )
             metastore.create_table(database, "store_sales", metadata)
     code, _, err = run("describe", "STORE_SALES")
     assert code == 1

@@ -12,7 +12,7 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
-from parquetry.metastore import Column, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.warehouse import VARIABLE
 
@@ -26,11 +26,11 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(VARIABLE, str(path))
     with open_metastore(str(path), create=True) as metastore:
         metastore.create_database("sales")
-        columns = (Column("id", "integer"), Column("day", "date"))
+        columns = (TableColumn("id", "integer"), TableColumn("day", "date"))
         metadata = TableMetadata(columns, ("day",), "parquet", f"{path}/orders")
         transaction = Transaction(metastore.create_table("sales", "orders", metadata), "append")
-        transaction.append((0,), [DataFile("f", 1500, 1000)])
-        transaction.append((1,), [DataFile("g", 7)])
+        transaction.append((0,), [FileRecord("f", 1500, 1000)])
+        transaction.append((1,), [FileRecord("g", 7)])
         commit(transaction, {"by": "test"})
     return path
 

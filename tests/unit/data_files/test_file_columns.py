@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
-from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord
 
 _BOUNDS: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -25,7 +25,7 @@ _SIZES = st.none() | st.integers(0, 1 << 40)
 _STATISTICS = st.builds(ColumnStatistics, _SIZES, _SIZES, _BOUNDS, _BOUNDS, st.booleans(), st.booleans())
 FILES = st.lists(
     st.builds(
-        DataFile,
+        FileRecord,
         st.text(min_size=1, max_size=5),
         st.integers(0, 1 << 40),
         _SIZES,
@@ -41,7 +41,7 @@ FILES = st.lists(
 
 
 @given(FILES, st.data())
-def test_records_come_back(records: list[DataFile], data: st.DataObject) -> None:
+def test_records_come_back(records: list[FileRecord], data: st.DataObject) -> None:
     """From columns come the records that they were made of, of all files and of some, by type and value."""
     files = RecordedFiles(records)
     assert list(map(told, FileColumns.records(files))) == list(map(told, records))
@@ -52,7 +52,7 @@ def test_records_come_back(records: list[DataFile], data: st.DataObject) -> None
     assert again.paths == [records[place].path for place in reversed(places)]
 
 
-def told(file: DataFile) -> str:
+def told(file: FileRecord) -> str:
     """Return a file by type and value, whatever the order of its columns."""
     columns = None if file.columns is None else dict(sorted(file.columns.items()))
     return repr(msgspec.structs.replace(file, columns=columns))
@@ -63,17 +63,17 @@ def told(file: DataFile) -> str:
 )
 def test_numbers_of_one_type_are_arrays(values: list[Any], kind: Any) -> None:
     """Numbers are held in arrays even where some are missing; mixed types are not."""
-    held = Bound.of(values)
+    held = Bound.from_values(values)
     assert isinstance(held.values, np.ndarray)
     assert held.values.dtype == kind
     assert held.listed() == values
-    assert isinstance(Bound.of([1, 0.5]).values, list)
+    assert isinstance(Bound.from_values([1, 0.5]).values, list)
 
 
 def test_what_is_unknown() -> None:
     """A file without a row count, or without statistics of a column, says UNKNOWN there."""
     files = RecordedFiles(
-        [DataFile("f", 1, None, None, {"a": ColumnStatistics(4, None, 1, 2)}), DataFile("g", 2, 3)]
+        [FileRecord("f", 1, None, None, {"a": ColumnStatistics(4, None, 1, 2)}), FileRecord("g", 2, 3)]
     )
     assert files.rows.tolist() == [UNKNOWN, 3]
     found = files.statistics("a")

@@ -9,10 +9,10 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from parquetry.data_files.bounds import LONGEST_BOUND, FileBounds, bounds_reader, column_statistics
+from parquetry.data_files.bounds import MAX_BOUND_LENGTH, FileBounds, bounds_reader, column_statistics
 from parquetry.data_files.footer_statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
-from parquetry.metastore.storage.model import Column, ColumnStatistics, DataFile
+from parquetry.metastore.storage.model import ColumnStatistics, FileRecord, TableColumn
 
 LOCAL = pafs.LocalFileSystem()
 SPARK = {b"org.apache.spark.version": b"4.0.0"}
@@ -161,9 +161,9 @@ def test_two_columns_of_one_name_tell_nothing(tmp_path):
 def test_long_texts_are_shortened_outwards(tmp_path, long):
     """The minimum is cut, the maximum cut and raised to a valid text, and both are marked as inexact."""
     found = columns_of(write(tmp_path / "a", {"x": [long]}))["x"]
-    assert found.min == long[:LONGEST_BOUND]
+    assert found.min == long[:MAX_BOUND_LENGTH]
     assert found.max > long
-    assert len(found.max) <= LONGEST_BOUND
+    assert len(found.max) <= MAX_BOUND_LENGTH
     found.max.encode()
     assert (found.min_exact, found.max_exact) == (False, False)
 
@@ -174,7 +174,7 @@ def test_what_has_nothing_above_it_has_no_upper_bound():
     assert (found.min, found.max, found.min_exact, found.max_exact) == ("a", None, True, False)
     assert column_statistics(1, 0, b"a", b"\xff" * 65, True, True).max is None
     assert column_statistics(1, 0, b"a", b"b\x01" + b"\xff" * 65, True, True).max == b"b\x02"
-    exact = "x" * LONGEST_BOUND
+    exact = "x" * MAX_BOUND_LENGTH
     assert column_statistics(1, 0, exact, exact, True, True) == ColumnStatistics(
         1, 0, exact, exact, True, True
     )
@@ -267,13 +267,13 @@ def test_many_footers_keep_their_order_and_tell_progress(tmp_path):
 
 
 def column(kind, **options):
-    return Column("x", kind, **options)
+    return TableColumn("x", kind, **options)
 
 
-def bounds_of(column: Column, statistics: ColumnStatistics | None, rows: int) -> FileBounds | None:
+def bounds_of(column: TableColumn, statistics: ColumnStatistics | None, rows: int) -> FileBounds | None:
     """Return the bounds of a column in a file that has these statistics of it, or none of anything."""
     columns = None if statistics is None else {column.physical: statistics}
-    return bounds_reader(column)(DataFile("f", 1, rows, columns=columns))
+    return bounds_reader(column)(FileRecord("f", 1, rows, columns=columns))
 
 
 @pytest.mark.parametrize(
@@ -345,12 +345,12 @@ def test_a_column_missing_from_a_file_with_statistics_is_null():
     """The file was written before the column came; one with a default for old rows is not known."""
     read = bounds_reader(column("long"))
     other = {"y": ColumnStatistics(9, 0, 1, 2)}
-    assert read(DataFile("a", 10, 5, columns=other)).all_null
-    assert read(DataFile("a", 10, 5)) is None
-    assert read(DataFile("a", 10, 5, columns={})) is None
+    assert read(FileRecord("a", 10, 5, columns=other)).all_null
+    assert read(FileRecord("a", 10, 5)) is None
+    assert read(FileRecord("a", 10, 5, columns={})) is None
     # Spark fills such a column with its default instead.
     assert (
-        bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "7"}))(DataFile("a", 10, 5, columns=other))
+        bounds_reader(column("long", metadata={"EXISTS_DEFAULT": "7"}))(FileRecord("a", 10, 5, columns=other))
         is None
     )
 
@@ -359,12 +359,12 @@ def test_names_in_files_are_found_in_any_case_but_never_guessed():
     """Two that differ by case tell nothing, though one of them is spelled as the table spells it: Spark reads neither."""
     read = bounds_reader(column("long"))
     one = ColumnStatistics(9, 0, 1, 2)
-    assert read(DataFile("a", 10, 5, columns={"X": one})).min == 1
-    assert read(DataFile("a", 10, 5, columns={"X": ColumnStatistics(9, 0, 7, 8), "x": one})) is None
+    assert read(FileRecord("a", 10, 5, columns={"X": one})).min == 1
+    assert read(FileRecord("a", 10, 5, columns={"X": ColumnStatistics(9, 0, 7, 8), "x": one})) is None
     renamed = bounds_reader(column("long", metadata={"parquetry.physical": "X1"}))
-    assert renamed(DataFile("a", 10, 5, columns={"X1": one, "x": ColumnStatistics(9, 0, 7, 8)})).min == 1
-    upper = bounds_reader(Column("Xy", "long"))
-    assert upper(DataFile("a", 10, 5, columns={"XY": one, "xy": one})) is None
+    assert renamed(FileRecord("a", 10, 5, columns={"X1": one, "x": ColumnStatistics(9, 0, 7, 8)})).min == 1
+    upper = bounds_reader(TableColumn("Xy", "long"))
+    assert upper(FileRecord("a", 10, 5, columns={"XY": one, "xy": one})) is None
 
 
 def orc(**columns):

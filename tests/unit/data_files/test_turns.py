@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from parquetry.data_files.interleave import Turns
+from parquetry.data_files.interleave import Interleaving
 
 
 @pytest.mark.parametrize("most", [1, 3, 40, 400])
@@ -23,11 +23,11 @@ def test_turns_are_a_stable_sort(most: int, count: int) -> None:
             for _ in range(count)
         ]
         numbers = [part.astype(np.int32) for part in parts]
-        turns = Turns(numbers)
+        turns = Interleaving(numbers)
         things = [np.arange(len(part)) + 10_000 * place for place, part in enumerate(parts)]
         order = np.argsort(np.concatenate(numbers), kind="stable")
         expected = np.concatenate(things)[order].tolist()
         assert turns.array(things).tolist() == expected
         assert turns.list([each.tolist() for each in things]) == expected
-        assert turns.places.tolist() == order.tolist()
+        assert turns.positions.tolist() == order.tolist()
         assert turns.in_order == (order.tolist() == sorted(order.tolist()))

@@ -13,7 +13,7 @@ from parquetry.errors import BucketError, ListBucketingError, PropertyError
 from parquetry.layout.arrangement import BucketSpec, SortColumn
 from parquetry.metastore import open_metastore
 from tests.support.goldens import GOLDENS, check_golden
-from tests.support.spark.asked_lake import BUCKETS, BY_P, COLUMNS, Lake
+from tests.support.spark.asked_lake import BUCKETS, COLUMNS, PARTITIONED_BY_P, BridgeLake
 
 CLAUSE = "(y, x) SORTED BY (x DESC) INTO 4 BUCKETS"
 SPEC = BucketSpec(("y", "x"), 4, 2, (SortColumn("x", True),))
@@ -27,11 +27,11 @@ WIDE = {
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path) -> Iterator[BridgeLake]:
     """An empty catalog."""
     folder = tmp_path / "lake"
     with open_metastore(str(folder), create=True) as metastore:
-        yield Lake(folder, metastore)
+        yield BridgeLake(folder, metastore)
 
 
 def transform(name: str, *arguments: int | str | list[str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def transform(name: str, *arguments: int | str | list[str]) -> dict[str, Any]:
     return {"name": name, "columns": paths, "arguments": trees, "text": f"{name}({text})"}
 
 
-def test_the_properties_become_the_record_and_are_shown_from_it(lake: Lake) -> None:
+def test_the_properties_become_the_record_and_are_shown_from_it(lake: BridgeLake) -> None:
     """The clause is kept as a property no more; version and `hive-compatible` are shown of a bucketed table, as of Hive's."""
     made = lake.create(
         properties={"clustered-by": "( Y , x ) sorted by ( X desc ) into 4 buckets", "mine": "1"}
@@ -73,9 +73,11 @@ def test_the_properties_become_the_record_and_are_shown_from_it(lake: Lake) -> N
         (transform("sorted_bucket", "x", 4, "y", "x"), BucketSpec(("x",), 4, 2, (SortColumn("y"), SortColumn("x")))),
     ],
 )  # fmt: skip
-def test_a_member_of_partitioned_by_says_the_same(lake: Lake, by: dict[str, Any], spec: BucketSpec) -> None:
+def test_a_member_of_partitioned_by_says_the_same(
+    lake: BridgeLake, by: dict[str, Any], spec: BucketSpec
+) -> None:
     """In any place among the partition columns: `PARTITIONED BY (bucket(8, x), p)`, or DataFrames' `bucketBy`."""
-    lake.create(properties={}, by=[by, *BY_P])
+    lake.create(properties={}, by=[by, *PARTITIONED_BY_P])
     assert (lake.buckets(), lake.table().metadata.partition_by) == (spec, ("p",))
     lake.create("u", properties={"bucketing-version": "spark"}, by=[by])
     buckets = lake.buckets("u")
@@ -83,7 +85,7 @@ def test_a_member_of_partitioned_by_says_the_same(lake: Lake, by: dict[str, Any]
     assert buckets.version == "spark"
 
 
-def test_alter_is_for_partitions_made_from_then_on(lake: Lake) -> None:
+def test_alter_is_for_partitions_made_from_then_on(lake: BridgeLake) -> None:
     """A history of Hive's four statements and of versions: each partition has what the table said when it was made."""
     lake.create(properties={})
     expected: dict[tuple[int], BucketSpec | None] = {}
@@ -113,7 +115,7 @@ def test_alter_is_for_partitions_made_from_then_on(lake: Lake) -> None:
     assert "Num Buckets" not in lake.ask("load_partition", table=now, partitions=[["0"]])["properties"]
 
 
-def test_hives_spelling_is_the_same_property(lake: Lake) -> None:
+def test_hives_spelling_is_the_same_property(lake: BridgeLake) -> None:
     """Set, shown as ours, removed; removing it gives the default version back, and the buckets stay."""
     made = lake.create(properties={"bucketing_version": "1", "clustered-by": "(x) INTO 4 BUCKETS"})
     assert made["properties"]["bucketing-version"] == "1"
@@ -131,7 +133,7 @@ def test_hives_spelling_is_the_same_property(lake: Lake) -> None:
     assert "code" not in lake.create("u", properties={"bucketing_version": "2", "bucketing-version": "2"})
 
 
-def test_a_version_waits_for_buckets(lake: Lake) -> None:
+def test_a_version_waits_for_buckets(lake: BridgeLake) -> None:
     """A table without buckets keeps the property, and shows nothing else; NOT CLUSTERED keeps it, too."""
     made = lake.create(properties={"bucketing-version": "1", "hive-compatible": "TRUE"})["properties"]
     assert (made["bucketing-version"], "hive-compatible" in made) == ("1", False)
@@ -143,7 +145,7 @@ def test_a_version_waits_for_buckets(lake: Lake) -> None:
     assert lake.buckets() == BucketSpec(("y",), 4, 1)
 
 
-def test_a_table_like_another_has_its_buckets(lake: Lake) -> None:
+def test_a_table_like_another_has_its_buckets(lake: BridgeLake) -> None:
     """What the statement itself says comes first, and a version that Hive cannot read is no contradiction then."""
     source = lake.create(properties={"clustered-by": CLAUSE, "bucketing-version": "1"})["properties"]
     lake.create("u", properties={}, like=source)
@@ -153,11 +155,13 @@ def test_a_table_like_another_has_its_buckets(lake: Lake) -> None:
     lake.create(
         "w",
         properties={"clustered-by": "(x) INTO 2 BUCKETS"},
-        by=[*BY_P, BUCKETS],
+        by=[*PARTITIONED_BY_P, BUCKETS],
         like={"bucketing_version": "1"},
     )
     assert lake.buckets("w") == BucketSpec(("x",), 2, 1)
-    lake.create("of_spark", properties={}, by=[*BY_P, BUCKETS], like={"transient_lastDdlTime": "1"})
+    lake.create(
+        "of_spark", properties={}, by=[*PARTITIONED_BY_P, BUCKETS], like={"transient_lastDdlTime": "1"}
+    )
     assert lake.buckets("of_spark") == BucketSpec(("x",), 4)
 
 
@@ -182,8 +186,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("a type without values", {"properties": {"clustered-by": "(n) INTO 4 BUCKETS"}}),
     ("a map in Spark's version", {"properties": {"clustered-by": "(m) INTO 4 BUCKETS", "bucketing-version": "spark"}}),
     ("a map to sort by", {"properties": {"clustered-by": "(m) SORTED BY (m) INTO 4 BUCKETS"}}),
-    ("a field of a struct", {"properties": {}, "by": [*BY_P, transform("bucket", 4, ["s", "a"])]}),
-    ("two kinds of buckets", {"properties": {"clustered-by": CLAUSE}, "by": [*BY_P, BUCKETS]}),
+    ("a field of a struct", {"properties": {}, "by": [*PARTITIONED_BY_P, transform("bucket", 4, ["s", "a"])]}),
+    ("two kinds of buckets", {"properties": {"clustered-by": CLAUSE}, "by": [*PARTITIONED_BY_P, BUCKETS]}),
     ("buckets by members of PARTITIONED BY", {"properties": {}, "by": [BUCKETS, transform("bucket", 2, "y")]}),
     ("no columns for the buckets", {"properties": {}, "by": [transform("bucket", 4)]}),
     ("a count without columns", {"properties": {"clustered-by": "INTO 4 BUCKETS"}}),
@@ -198,7 +202,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def test_what_cannot_be_is_refused_with_these_messages(lake: Lake) -> None:
+def test_what_cannot_be_is_refused_with_these_messages(lake: BridgeLake) -> None:
     """No table is made, and each message says what, and what to do."""
     told = []
     for name, question in CASES:
@@ -211,14 +215,14 @@ def test_what_cannot_be_is_refused_with_these_messages(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("column", ["x", "y", "m", "s", "`a b`"])
-def test_other_types_can_be_hashed(lake: Lake, column: str) -> None:
+def test_other_types_can_be_hashed(lake: BridgeLake, column: str) -> None:
     """A map in Hive's versions, a struct, a varchar, a name with a blank; what DESCRIBE shows names them as they are called."""
     made = lake.create(columns=WIDE, properties={"clustered-by": f"({column}) INTO 3 BUCKETS"})
     assert made["properties"]["clustered-by"] == f"({column}) INTO 3 BUCKETS"
     assert made["details"][1] == ["Bucket Columns", f"[{column.strip('`')}]"]
 
 
-def test_a_failing_alter_changes_nothing(lake: Lake) -> None:
+def test_a_failing_alter_changes_nothing(lake: BridgeLake) -> None:
     """Neither columns nor properties; rules of list bucketing hold for it, and what was relaxed stays so while it has to."""
     lake.create(properties={"clustered-by": CLAUSE, "bucketing-version": "1"}, columns=WIDE)
     before = lake.table().metadata
@@ -242,7 +246,7 @@ def test_a_failing_alter_changes_nothing(lake: Lake) -> None:
     assert "Spark makes no buckets by maps" in lake.alter(bucketing_version="spark")["message"]
 
 
-def test_a_column_of_buckets_keeps_its_type(lake: Lake) -> None:
+def test_a_column_of_buckets_keeps_its_type(lake: BridgeLake) -> None:
     """While the table or any partition has such buckets; its name may change, and the clause is shown with the new one."""
     lake.create(properties={"clustered-by": "(x) SORTED BY (y DESC) INTO 4 BUCKETS"})
     retype = {"change": "update_type", "column": ["X"], "type": "long", "metadata": {}}
@@ -268,7 +272,7 @@ def test_a_column_of_buckets_keeps_its_type(lake: Lake) -> None:
     assert "code" not in lake.alter(retype)
 
 
-def test_the_inside_of_a_bucket_column_stays_as_it_is(lake: Lake) -> None:
+def test_the_inside_of_a_bucket_column_stays_as_it_is(lake: BridgeLake) -> None:
     """A field more, or in another place, would hash otherwise; a field's name does not count."""
     lake.create(columns=WIDE, properties={"clustered-by": "(s) INTO 4 BUCKETS"})
     add = {"change": "add_column", "column": ["s", "b"], "type": "integer", "nullable": True, "metadata": {}, "comment": None, "position": None}  # fmt: skip
@@ -280,7 +284,7 @@ def test_the_inside_of_a_bucket_column_stays_as_it_is(lake: Lake) -> None:
     assert "code" not in lake.alter({**add, "column": ["c"]})
 
 
-def test_python_says_which_buckets(lake: Lake) -> None:
+def test_python_says_which_buckets(lake: BridgeLake) -> None:
     """What a table shows can be given again; columns of none are no buckets; errors are those of the statements."""
     lake.create(properties={}, columns=WIDE)
     with parquetry.open(lake.folder) as catalog:

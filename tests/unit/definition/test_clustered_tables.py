@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parquetry.metastore import open_metastore
-from tests.support.spark.asked_lake import BUCKETS, BY_P, Lake
+from tests.support.spark.asked_lake import BUCKETS, PARTITIONED_BY_P, BridgeLake
 
 STRUCT = {
     "type": "struct",
@@ -43,13 +43,13 @@ def cluster_by(*paths: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path) -> Iterator[BridgeLake]:
     """A catalog without tables."""
     with open_metastore(str(tmp_path), create=True) as metastore:
-        yield Lake(tmp_path, metastore)
+        yield BridgeLake(tmp_path, metastore)
 
 
-def test_the_clause_is_the_property(lake: Lake) -> None:
+def test_the_clause_is_the_property(lake: BridgeLake) -> None:
     """Columns and fields of structs, in any letter case; they are shown as the table has them, by the property and by the clause."""
     made = lake.create(by=by(["y"], ["S", "in ner"], ["a.b"]), columns=COLUMNS, properties={})
     assert made["properties"]["sort-by"] == "y, S.`in ner`, `a.b`"
@@ -67,13 +67,13 @@ def test_the_clause_is_the_property(lake: Lake) -> None:
     assert lake.alter(cluster_by())["table"]["version"] == none["table"]["version"]
 
 
-def test_a_name_with_a_dot_may_go_without_backticks(lake: Lake) -> None:
+def test_a_name_with_a_dot_may_go_without_backticks(lake: BridgeLake) -> None:
     """As when fields could not be named: it leads to a column, unless there is a struct of that name."""
     made = lake.create(by=[], columns=COLUMNS, properties={"sort-by": "a.b"})
     assert made["clustered_by"] == [["a.b"]]
 
 
-def test_names_follow_their_columns(lake: Lake) -> None:
+def test_names_follow_their_columns(lake: BridgeLake) -> None:
     """A column or a field that is renamed is called so in the property, too; one that is named cannot be dropped."""
     lake.create(by=by(["s", "In Ner"], ["x"]), columns=COLUMNS, properties={})
     renamed = lake.alter(
@@ -92,11 +92,11 @@ def test_names_follow_their_columns(lake: Lake) -> None:
 
 @pytest.mark.parametrize(
     ("by_", "properties"),
-    [(BY_P, {}), ([BUCKETS], {}), ([], {"clustered-by": "(x) into 2 buckets"})],
+    [(PARTITIONED_BY_P, {}), ([BUCKETS], {}), ([], {"clustered-by": "(x) into 2 buckets"})],
     ids=["partitions", "buckets", "buckets of the property"],
 )
 def test_tables_that_the_clause_does_not_make(
-    lake: Lake, by_: list[dict[str, Any]], properties: dict[str, str]
+    lake: BridgeLake, by_: list[dict[str, Any]], properties: dict[str, str]
 ) -> None:
     """Spark has no CLUSTER BY beside PARTITIONED BY and CLUSTERED BY: there the property is shown, though ALTER TABLE may set it."""
     made = lake.create(by=by_, columns=COLUMNS, properties={**properties, "sort-by": "Y"})
@@ -118,7 +118,7 @@ def test_tables_that_the_clause_does_not_make(
         (["i"], "CLUSTER BY of table default.t: column i is of type interval, whose values have no order."),
     ],
 )  # fmt: skip
-def test_what_rows_cannot_be_sorted_by(lake: Lake, path: list[str], says: str) -> None:
+def test_what_rows_cannot_be_sorted_by(lake: BridgeLake, path: list[str], says: str) -> None:
     """The error says the table and what was named, whether the table is new or not, and nothing is made of it."""
     refused = lake.create(by=by(["x"], path), columns=COLUMNS, properties={})
     assert refused["message"].startswith(says)
@@ -127,7 +127,7 @@ def test_what_rows_cannot_be_sorted_by(lake: Lake, path: list[str], says: str) -
     assert lake.table().metadata.properties == {"sort-by": "x"}
 
 
-def test_the_clause_and_the_property_are_one(lake: Lake) -> None:
+def test_the_clause_and_the_property_are_one(lake: BridgeLake) -> None:
     """Both at once would leave open which holds."""
     refused = lake.create(by=by(["x"]), columns=COLUMNS, properties={"sort-by": "Y"})
     assert (
@@ -135,7 +135,7 @@ def test_the_clause_and_the_property_are_one(lake: Lake) -> None:
     )
 
 
-def test_a_table_like_another(lake: Lake) -> None:
+def test_a_table_like_another(lake: BridgeLake) -> None:
     """It is sorted as that one, of ours or of Spark's; what the statement says holds in its place."""
     ours = {"sort-by": "x", "provider": "parquet"}
     sparks = {"clusteringColumns": '[["x"]]', "provider": "parquet"}
@@ -147,7 +147,7 @@ def test_a_table_like_another(lake: Lake) -> None:
         assert "clusteringColumns" not in made["properties"]
 
 
-def test_buckets_are_told_as_they_are(lake: Lake) -> None:
+def test_buckets_are_told_as_they_are(lake: BridgeLake) -> None:
     """Columns, number and order of buckets are told by themselves, too; an order that is downwards anywhere is not told."""
     clauses = {
         "(y, x) into 3 buckets": {"columns": ["Y", "x"], "count": 3},
@@ -159,7 +159,7 @@ def test_buckets_are_told_as_they_are(lake: Lake) -> None:
         assert made["bucketing"] == told
     like = lake.create(
         "like",
-        by=[*BY_P, BUCKETS],
+        by=[*PARTITIONED_BY_P, BUCKETS],
         columns=COLUMNS,
         properties={},
         like={"clustered-by": "(x) into 4 buckets", "provider": "parquet"},

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
+from parquetry.metastore import FileRecord, Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.spark.asked_lake import Lake
+from tests.support.spark.asked_lake import BridgeLake
 
 POSITIVE = {"name": "Positive", "kind": "check", "predicate": "`x` > 0 AND s.a < 9", "enforced": True}
 KEY = {"name": "pk", "kind": "primary_key", "columns": [["p"], ["y"]], "rely": True}
@@ -32,9 +32,9 @@ def metastore(tmp_path: Path) -> Iterator[Metastore]:
 
 
 @pytest.fixture
-def lake(tmp_path: Path, metastore: Metastore) -> Lake:
+def lake(tmp_path: Path, metastore: Metastore) -> BridgeLake:
     """A catalog with a table `t` that has constraints of three kinds."""
-    lake = Lake(tmp_path, metastore)
+    lake = BridgeLake(tmp_path, metastore)
     lake.create(columns=COLUMNS, properties={}, constraints=[POSITIVE, KEY, OTHER])
     return lake
 
@@ -51,7 +51,7 @@ def told(answer: dict[str, Any]) -> list[str]:
     return [each["name"] for each in answer.get("constraints", [])]
 
 
-def test_they_are_told_as_they_were_given(lake: Lake) -> None:
+def test_they_are_told_as_they_were_given(lake: BridgeLake) -> None:
     """Each field of each kind, in the order in which they were given; others come behind."""
     found = lake.ask("load_table", namespace=["default"], name="t")
     assert found["constraints"] == [POSITIVE, KEY, OTHER]
@@ -60,7 +60,7 @@ def test_they_are_told_as_they_were_given(lake: Lake) -> None:
     assert told(lake.alter(drop("POSITIVE"), drop("nope", if_exists=True))) == ["pk", "fk", "u"]
 
 
-def test_names_are_unique(lake: Lake) -> None:
+def test_names_are_unique(lake: BridgeLake) -> None:
     """In any letter case, among those of one statement, too; and there is one primary key."""
     refused = lake.alter(add({**POSITIVE, "name": "POSITIVE"}))
     assert refused["code"] == "CONSTRAINT_EXISTS"
@@ -78,7 +78,7 @@ def test_names_are_unique(lake: Lake) -> None:
     ("path", "by"),
     [(["X"], "Positive"), (["s", "a"], "Positive"), (["s"], "Positive"), (["y"], "pk"), (["z"], None)],
 )
-def test_columns_that_are_named_stay(lake: Lake, path: list[str], by: str | None) -> None:
+def test_columns_that_are_named_stay(lake: BridgeLake, path: list[str], by: str | None) -> None:
     """Neither dropped nor renamed, as the text of a CHECK would mean another column or none; until the constraint is gone."""
     for change in (
         {"change": "rename_column", "column": path, "to": "new"},
@@ -92,7 +92,7 @@ def test_columns_that_are_named_stay(lake: Lake, path: list[str], by: str | None
         assert f"as constraint {by} of table default.t names it" in answer["message"]
 
 
-def test_rows_are_tested_of_the_version_that_is_altered(lake: Lake) -> None:
+def test_rows_are_tested_of_the_version_that_is_altered(lake: BridgeLake) -> None:
     """A version in between may hold rows that nobody tested."""
     tested = str(lake.table().version)
     lake.alter(k="1")
@@ -103,10 +103,10 @@ def test_rows_are_tested_of_the_version_that_is_altered(lake: Lake) -> None:
     assert told(lake.alter(add(new, str(lake.table().version)))) == ["Positive", "pk", "fk", "n"]
 
 
-def test_rows_do_not_slip_past_a_new_check(lake: Lake) -> None:
+def test_rows_do_not_slip_past_a_new_check(lake: BridgeLake) -> None:
     """Those that were written for a version without it are refused, and it is if rows were committed meanwhile; not so with keys."""
     append = Transaction(lake.table(), "append")
-    append.append((1,), [DataFile("a", 1, 1)])
+    append.append((1,), [FileRecord("a", 1, 1)])
     lake.alter(add({"name": "n", "kind": "check", "predicate": "z > 0", "enforced": True}))
     with pytest.raises(CommitConflictError, match="constraints or properties was changed"):
         commit(append)
@@ -114,11 +114,11 @@ def test_rows_do_not_slip_past_a_new_check(lake: Lake) -> None:
     alter = Transaction(base, "alter")
     alter.set_metadata(msgspec.structs.replace(base.metadata, constraints=()))
     other = Transaction(lake.table(), "append")
-    other.append((1,), [DataFile("b", 1, 1)])
+    other.append((1,), [FileRecord("b", 1, 1)])
     commit(other)
     with pytest.raises(CommitConflictError):
         commit(alter)
     append = Transaction(lake.table(), "append")
-    append.append((2,), [DataFile("c", 1, 1)])
+    append.append((2,), [FileRecord("c", 1, 1)])
     lake.alter(add({"name": "u", "kind": "unique", "columns": [["z"]]}))
     commit(append)

@@ -11,9 +11,9 @@ import pytest
 
 from parquetry.definition.drop_columns import require_droppable
 from parquetry.errors import CommitConflictError, UnsupportedError
-from parquetry.metastore import Arrangement, BucketSpec, DataFile, Transaction, open_metastore
+from parquetry.metastore import ArrangementSpec, BucketSpec, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.spark.asked_lake import Lake
+from tests.support.spark.asked_lake import BridgeLake
 
 NESTED = {
     "type": "array",
@@ -30,7 +30,7 @@ COLUMNS = {"x": "integer", "y": "string", "a": NESTED, "p": "integer"}
 def lake(tmp_path: Path) -> Any:
     """A table `t` of columns x, y, a (an array of structs of x and y) and p, by which it is partitioned."""
     with open_metastore(str(tmp_path), create=True) as metastore:
-        lake = Lake(tmp_path, metastore)
+        lake = BridgeLake(tmp_path, metastore)
         lake.create(columns=COLUMNS, properties={})
         yield lake
 
@@ -57,7 +57,7 @@ def names(answer: dict[str, Any]) -> list[str]:
     return [field["name"] for field in answer["schema"]["fields"]]
 
 
-def test_a_name_is_never_used_twice_in_the_files(lake: Lake) -> None:
+def test_a_name_is_never_used_twice_in_the_files(lake: BridgeLake) -> None:
     """However often a column is dropped and made again, renamed in between, or made in another case."""
     lake.alter(drop("x"))
     assert files_names(lake.alter(add("x"))) == ["y", "a", "x_1", "p"]
@@ -71,7 +71,7 @@ def test_a_name_is_never_used_twice_in_the_files(lake: Lake) -> None:
     assert lake.table().metadata.dropped == (("x",), ("x_1",), ("y",), ("y_1",))
 
 
-def test_nor_in_a_struct(lake: Lake) -> None:
+def test_nor_in_a_struct(lake: BridgeLake) -> None:
     """A field of the elements of an array keeps to the same, by the names of the files on its way."""
     lake.alter({"change": "rename_column", "column": ["a"], "to": "b"})
     lake.alter(drop("b", "element", "X"))
@@ -102,7 +102,7 @@ def test_nor_in_a_struct(lake: Lake) -> None:
         (replacing(add("y", type="string"), add("p", type="string")), "p is a partition column: its type"),
     ],
 )
-def test_what_is_refused_changes_nothing(lake: Lake, changes: list[dict[str, Any]], says: str) -> None:
+def test_what_is_refused_changes_nothing(lake: BridgeLake, changes: list[dict[str, Any]], says: str) -> None:
     """Not even what of the same statement could be done."""
     before = lake.table().metadata
     refused = lake.alter(*changes)
@@ -111,7 +111,7 @@ def test_what_is_refused_changes_nothing(lake: Lake, changes: list[dict[str, Any
     assert lake.table().metadata == before
 
 
-def test_if_exists(lake: Lake) -> None:
+def test_if_exists(lake: BridgeLake) -> None:
     """What is not there is passed over, and no name is taken by it."""
     assert names(
         lake.alter(drop("nope", if_exists=True), drop("a", "element", "nope", if_exists=True))
@@ -119,7 +119,7 @@ def test_if_exists(lake: Lake) -> None:
     assert lake.table().metadata.dropped == ()
 
 
-def test_a_column_that_a_property_names_stays(lake: Lake) -> None:
+def test_a_column_that_a_property_names_stays(lake: BridgeLake) -> None:
     """The error names the property, until it names other columns."""
     for name, value in (("sort-by", "y, `x`"), ("bloom-filter-columns", "X")):
         assert "code" not in lake.alter({"change": "set_property", "key": name, "value": value})
@@ -129,7 +129,7 @@ def test_a_column_that_a_property_names_stays(lake: Lake) -> None:
     assert names(lake.alter(drop("x"))) == ["y", "a", "p"]
 
 
-def test_columns_that_are_named_again_stay(lake: Lake) -> None:
+def test_columns_that_are_named_again_stay(lake: BridgeLake) -> None:
     """REPLACE COLUMNS keeps their values, and the partition columns; the others go, and the order is the statement's."""
     lake.alter({"change": "rename_column", "column": ["x"], "to": "was_x"})
     dropped = [drop(name) for name in ("was_x", "y", "a", "p")]
@@ -146,13 +146,15 @@ def test_columns_that_are_named_again_stay(lake: Lake) -> None:
     assert files_names(answer) == ["p", "x", "y_1"]
 
 
-def test_nobody_arranges_rows_by_it_meanwhile(lake: Lake) -> None:
+def test_nobody_arranges_rows_by_it_meanwhile(lake: BridgeLake) -> None:
     """Who adds a partition in buckets by a column, and who drops that column, conflict, whoever comes first."""
     table = lake.table()
 
     def adding() -> Any:
         transaction = Transaction(lake.table(), "append")
-        transaction.add((1,), None, [DataFile("f", 1, bucket=1)], Arrangement(buckets=BucketSpec(("x",), 4)))
+        transaction.add(
+            (1,), None, [FileRecord("f", 1, bucket=1)], ArrangementSpec(buckets=BucketSpec(("x",), 4))
+        )
         return transaction
 
     dropping = Transaction(table, "alter")
@@ -178,7 +180,7 @@ def test_a_field_that_is_called_key(tmp_path: Path) -> None:
     }
     of_pairs = {"type": "map", "keyType": pair, "valueType": pair, "valueContainsNull": True}
     with open_metastore(str(tmp_path), create=True) as metastore:
-        lake = Lake(tmp_path, metastore)
+        lake = BridgeLake(tmp_path, metastore)
         lake.create(columns={"s": pair, "m": of_pairs, "p": "integer"}, properties={})
         before = metastore.table("default", "t")
         for path in (("s", "key"), ("m", "value", "KEY"), ("m", "value")):

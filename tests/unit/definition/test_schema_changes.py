@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.definition.schema_changes import changed
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout.schema_json import declared, logical_schema, physical_schema
@@ -26,7 +26,7 @@ def table(
     *columns: tuple[str, Any], partition_by: tuple[str, ...] = (), file_format: Any = "parquet"
 ) -> TableMetadata:
     """Return the metadata of a table."""
-    return TableMetadata(tuple(Column(n, t) for n, t in columns), partition_by, file_format, "/t")
+    return TableMetadata(tuple(TableColumn(n, t) for n, t in columns), partition_by, file_format, "/t")
 
 
 def change(kind: str, *path: str, **more: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.data_files.records import PHYSICAL_NAME, Column
+from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by
 from parquetry.ddl.skewed_locations import parse_skewed_locations
 from parquetry.definition.skew_clause import located, skew_map
@@ -31,16 +31,16 @@ from parquetry.layout.arrangement import AutoSkew, SkewMap
 from parquetry.sqltext.literals import constants
 
 COLUMNS = (
-    Column("i", "integer"),
-    Column("Name", "string", metadata={PHYSICAL_NAME: "was"}),
-    Column("n", "decimal(9,2)"),
-    Column("f", "double"),
-    Column("b", "boolean"),
-    Column("d", "date"),
-    Column("t", "timestamp"),
-    Column("raw", "binary"),
-    Column("c", "char(3)"),
-    Column("l", {"type": "array", "elementType": "integer", "containsNull": True}),
+    TableColumn("i", "integer"),
+    TableColumn("Name", "string", metadata={PHYSICAL_NAME: "was"}),
+    TableColumn("n", "decimal(9,2)"),
+    TableColumn("f", "double"),
+    TableColumn("b", "boolean"),
+    TableColumn("d", "date"),
+    TableColumn("t", "timestamp"),
+    TableColumn("raw", "binary"),
+    TableColumn("c", "char(3)"),
+    TableColumn("l", {"type": "array", "elementType": "integer", "containsNull": True}),
 )
 AUTO = AutoSkew(0.05, 16)
 
@@ -126,7 +126,7 @@ def test_columns_are_found_in_any_case_and_recorded_as_files_know_them() -> None
 )  # fmt: skip
 def test_checks_come_in_hives_order_with_hives_texts(clause: str, error: type[SkewError], says: str) -> None:
     """The first that fails is told of, with Hive's code, and with what to do."""
-    columns = (*COLUMNS[:1], Column("name", "string"), *COLUMNS[2:])
+    columns = (*COLUMNS[:1], TableColumn("name", "string"), *COLUMNS[2:])
     with pytest.raises(error) as raised:
         skew_map(parse_skewed_by(clause), columns, AUTO, str)
     assert says in raised.value.message
@@ -150,7 +150,7 @@ def test_what_is_no_clause_is_marked(clause: str) -> None:
 
 def test_the_longest_name_of_a_directory_is_taken() -> None:
     """255 bytes are, and long values without directories."""
-    name = Column("name", "string")
+    name = TableColumn("name", "string")
     for length, clause in ((250, "STORED AS DIRECTORIES"), (900, "")):
         text = f"(name) ON ('{'a' * length}') {clause}"
         assert len(skew_map(parse_skewed_by(text), [name], AUTO, str).cells[0][0]) == length

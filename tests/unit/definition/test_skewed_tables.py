@@ -15,21 +15,21 @@ from parquetry.layout.arrangement import AutoSkew, SkewMap
 from parquetry.metastore import open_metastore
 from parquetry.warehouse import VARIABLE
 from tests.support.goldens import GOLDENS, check_golden
-from tests.support.spark.asked_lake import BUCKETS, BY_P, Lake
+from tests.support.spark.asked_lake import BUCKETS, PARTITIONED_BY_P, BridgeLake
 
 HEAVY = "(x) ON (1, NULL) STORED AS DIRECTORIES"
 RELAXED = {"list-bucketing-rules": "relaxed"}
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path) -> Iterator[BridgeLake]:
     """An empty catalog."""
     folder = tmp_path / "lake"
     with open_metastore(str(folder), create=True) as metastore:
-        yield Lake(folder, metastore)
+        yield BridgeLake(folder, metastore)
 
 
-def test_the_property_becomes_the_record_and_is_shown_from_it(lake: Lake) -> None:
+def test_the_property_becomes_the_record_and_is_shown_from_it(lake: BridgeLake) -> None:
     """It is kept as a property no more; the table is told with it, with the clause, and with what DESCRIBE shows."""
     made = lake.create(properties={"skewed-by": "( X ) on ('1', null) stored as directories", "mine": "1"})
     assert lake.skew() == SkewMap(("x",), ((1,), (None,)), directories=True)
@@ -43,7 +43,7 @@ def test_the_property_becomes_the_record_and_is_shown_from_it(lake: Lake) -> Non
     assert plain.keys() == made.keys() - {"clauses", "details"}
 
 
-def test_alter_is_for_partitions_made_from_then_on(lake: Lake) -> None:
+def test_alter_is_for_partitions_made_from_then_on(lake: BridgeLake) -> None:
     """A history of what was heavy: each partition has what the table said when it was made."""
     lake.create(properties={})
     expected: dict[tuple[int], SkewMap | None] = {}
@@ -70,7 +70,7 @@ def test_alter_is_for_partitions_made_from_then_on(lake: Lake) -> None:
     assert {part.values: part.arrangement.skew for part in lake.table().partitions()} == expected
 
 
-def test_a_partitions_directories_are_given_places(lake: Lake) -> None:
+def test_a_partitions_directories_are_given_places(lake: BridgeLake) -> None:
     """Only that partition's record changes, its files stay; the table's own places can be taken back."""
     lake.create(properties={"skewed-by": HEAVY, "skewed-locations": "(1 = 'file:/one')"})
     assert lake.ask("load_table", namespace=["default"], name="t")["properties"]["skewed-locations"] == "(1 = 'file:/one')"  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_partitions_directories_are_given_places(lake: Lake) -> None:
     assert {part.values: part.arrangement.skew for part in lake.table().partitions()} == found
 
 
-def test_a_table_like_another_has_its_heavy_values(lake: Lake) -> None:
+def test_a_table_like_another_has_its_heavy_values(lake: BridgeLake) -> None:
     """Format, comment, the user's properties and heavy values are those of the other; places are its own."""
     source = lake.create(
         properties={
@@ -112,7 +112,7 @@ def test_a_table_like_another_has_its_heavy_values(lake: Lake) -> None:
     assert (made["provider"], made["comment"], made["skewed-by"]) == ("parquet", "own", HEAVY)
 
 
-def test_a_column_that_is_skewed_stays_as_it_is(lake: Lake) -> None:
+def test_a_column_that_is_skewed_stays_as_it_is(lake: BridgeLake) -> None:
     """Renaming is let go where rules are relaxed, and the record follows; a type never changes."""
     lake.create(properties={"skewed-by": "(x) ON (1)"})
     rename = {"change": "rename_column", "column": ["X"], "to": "weight"}
@@ -148,14 +148,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("too large a share", {"properties": {"skewed-by": "(x) ON AUTO", "auto-skew-share": "5"}}),
     ("too many values", {"properties": {"skewed-by": "(x) ON AUTO", "auto-skew-values": "1001"}}),
     ("unknown rules", {"properties": {"list-bucketing-rules": "lax"}}),
-    ("buckets", {"properties": {"skewed-by": HEAVY}, "by": [*BY_P, BUCKETS]}),
+    ("buckets", {"properties": {"skewed-by": HEAVY}, "by": [*PARTITIONED_BY_P, BUCKETS]}),
     ("files that cannot be merged", {"properties": {"skewed-by": HEAVY, "hive.stored-as": "TEXTFILE", **RELAXED}}),
     ("an external table", {"properties": {"skewed-by": HEAVY, "location": "/nowhere"}}),
     ("a table from a query", {"properties": {"skewed-by": HEAVY}, "op": "stage_table", "mode": "create"}),
 ]  # fmt: skip
 
 
-def test_what_cannot_be_is_refused_with_these_messages(lake: Lake) -> None:
+def test_what_cannot_be_is_refused_with_these_messages(lake: BridgeLake) -> None:
     """No table is made, and each message says what, and what to do."""
     told = []
     for name, question in CASES:
@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused_with_these_messages(lake: Lake) -> None:
     assert not (lake.folder / "t").exists()
 
 
-def test_rules_hold_for_alter_and_for_partitions(lake: Lake) -> None:
+def test_rules_hold_for_alter_and_for_partitions(lake: BridgeLake) -> None:
     """A failing ALTER changes nothing; what was relaxed cannot become strict while it breaks a rule."""
     place = str(lake.folder / "far")
     lake.create(properties={"location": place})
@@ -191,7 +191,7 @@ def test_rules_hold_for_alter_and_for_partitions(lake: Lake) -> None:
     assert "give a value for each of p" in refused["message"]
 
 
-def test_load_data_has_hives_code(lake: Lake) -> None:
+def test_load_data_has_hives_code(lake: BridgeLake) -> None:
     """Of a table whose heavy values have directories; of others it is not offered, as before."""
     for name, properties in (("t", {"skewed-by": HEAVY}), ("u", {"skewed-by": "(x) ON (1)"})):
         table = lake.create(name, properties=properties)["table"]
@@ -200,10 +200,10 @@ def test_load_data_has_hives_code(lake: Lake) -> None:
         assert refused["message"].startswith(hive if name == "t" else "LOAD DATA INTO lake.default.u is not")
 
 
-def test_partitions_are_not_called_what_the_default_directory_is(lake: Lake) -> None:
+def test_partitions_are_not_called_what_the_default_directory_is(lake: BridgeLake) -> None:
     """Adding and renaming are refused; without directories, and relaxed, they are not."""
     name = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
-    by = [{**BY_P[0], "columns": [["y"]], "arguments": [{"col": ["y"]}], "text": "y"}]
+    by = [{**PARTITIONED_BY_P[0], "columns": [["y"]], "arguments": [{"col": ["y"]}], "text": "y"}]
     for table, properties, refused in (
         ("strict", {"skewed-by": HEAVY}, True),
         ("relaxed", {"skewed-by": HEAVY, **RELAXED}, False),
@@ -218,7 +218,7 @@ def test_partitions_are_not_called_what_the_default_directory_is(lake: Lake) -> 
 
 
 def test_python_says_what_is_heavy(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lake: BridgeLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Values are Python's; columns of none are no skew; errors are those of the statements."""
     lake.create(properties={})

@@ -18,13 +18,13 @@ import pytest
 from pyarrow import orc, parquet
 
 from parquetry.errors import ArrangementError, UnsupportedError, ValueTypeError
-from parquetry.hashing.bucket_hash import CHUNK, bucket_ids, buckets_of, hive_hash
+from parquetry.hashing.bucket_hash import ROWS_PER_BATCH, bucket_ids, bucket_numbers, hive_hash
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.portability import unsettled
 from parquetry.layout.arrangement import Version
 from parquetry.temporal import timestamp_from_text
 from parquetry.types import ColumnType, Value, parse_type, type_from_json
-from tests.support.hive.values import TYPES, array, for_arrow, mapping, struct_of, values
+from tests.support.hive.values import TYPES, array, for_arrow, mapping, struct_with, values
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 VECTORS = [
@@ -40,7 +40,7 @@ NESTED = {
     "array<int>": array("integer"),
     "array<tinyint>": array("byte"),
     "array<string>": array("string"),
-    "struct<a:int,b:string>": struct_of("integer", "string"),
+    "struct<a:int,b:string>": struct_with("integer", "string"),
     "map<string,int>": mapping("string", "integer"),
     "map<string,array<int>>": mapping("string", array("integer")),
 }
@@ -50,7 +50,7 @@ def column(type: str, value: Any) -> pa.Array:
     """Return a vector's value as a column of one row."""
     if type in NESTED:
         return for_arrow(NESTED[type], [[tuple(v) for v in value] if type.startswith("map") else value])
-    arrow = HashType.of(parse_type(type)).arrow
+    arrow = HashType.from_column_type(parse_type(type)).arrow
     if value is None:
         return pa.nulls(1, arrow)
     match parse_type(type).name:
@@ -150,11 +150,11 @@ def test_how_an_array_lies_in_memory_changes_nothing(name: str, version: Version
 @pytest.mark.parametrize("version", VERSIONS)
 def test_more_rows_than_are_hashed_at_once(version: Version) -> None:
     """Where one part ends and the next begins, no row is lost, and NULL is where it was."""
-    found = [None if i % 1000 == 3 else i - CHUNK for i in range(2 * CHUNK + 5)]
+    found = [None if i % 1000 == 3 else i - ROWS_PER_BATCH for i in range(2 * ROWS_PER_BATCH + 5)]
     texts = [None if i % 700 == 5 else "é" * (i % 11) for i in range(len(found))]
     columns = [pa.array(found, pa.int64()), pa.array(texts)]
     together = hive_hash(version, columns)
-    for at in (0, 3, 5, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 4):
+    for at in (0, 3, 5, ROWS_PER_BATCH - 1, ROWS_PER_BATCH, ROWS_PER_BATCH + 1, 2 * ROWS_PER_BATCH + 4):
         assert together[at] == hive_hash(version, [each.slice(at, 1) for each in columns])[0]
     assert len(together) == len(found)
     for count in (1, 3, 8):
@@ -197,27 +197,28 @@ def test_a_tuple_of_values_is_in_the_bucket_of_its_rows(version: Version) -> Non
     types = [type_from_json(TYPES[name]) for name in columns]
     arrays = [for_arrow(TYPES[name], found) for name, found in columns.items()]
     tuples = list(zip(*columns.values(), strict=True))
-    assert buckets_of(version, 13, types, tuples) == bucket_ids(version, 13, arrays, types).tolist()
+    assert bucket_numbers(version, 13, types, tuples) == bucket_ids(version, 13, arrays, types).tolist()
     for type, found, held in zip(types, columns.values(), arrays, strict=True):
         assert (
-            buckets_of(version, 7, [type], [(each,) for each in found])
+            bucket_numbers(version, 7, [type], [(each,) for each in found])
             == bucket_ids(version, 7, [held], [type]).tolist()
         )
-    assert buckets_of(version, 7, types, []) == []
+    assert bucket_numbers(version, 7, types, []) == []
     far = [(1 << 63) - 1, -(1 << 63)]
     assert all(
-        0 <= bucket < 5 for bucket in buckets_of(version, 5, [parse_type("timestamp")], [(v,) for v in far])
+        0 <= bucket < 5
+        for bucket in bucket_numbers(version, 5, [parse_type("timestamp")], [(v,) for v in far])
     )
 
 
 def test_what_has_no_hash_is_refused_by_name() -> None:
     """The message has the type or the value."""
     with pytest.raises(UnsupportedError, match="interval day"):
-        buckets_of(2, 4, [parse_type("interval day to second")], [(1,)])
+        bucket_numbers(2, 4, [parse_type("interval day to second")], [(1,)])
     with pytest.raises(UnsupportedError, match="duration"):
         hive_hash(2, [pa.array([1], pa.duration("s"))])
     with pytest.raises(ValueTypeError, match="type tinyint"):
-        buckets_of(2, 4, [parse_type("tinyint")], [(1000,)])
+        bucket_numbers(2, 4, [parse_type("tinyint")], [(1000,)])
     with pytest.raises(ArrangementError, match="no column"):
         hive_hash(2, [])
     with pytest.raises(ArrangementError, match="differ in length"):
@@ -245,7 +246,7 @@ def test_what_the_hash_does_not_settle_is_not_claimed(name: str) -> None:
     """By type and version; a nested type claims what all its parts claim."""
     reasons = [unsettled(version, [parse_type("int"), parse_type(name)]) for version in VERSIONS]
     assert tuple(reason is None for reason in reasons) == CLAIMED[name]
-    deep = type_from_json(struct_of("integer", array(name)))
+    deep = type_from_json(struct_with("integer", array(name)))
     assert [unsettled(version, [deep]) for version in VERSIONS] == reasons
     assert unsettled("spark", [type_from_json(mapping("string", "integer"))]) is not None
 
@@ -256,7 +257,7 @@ def test_where_both_zeros_and_all_nans_lie(type: str) -> None:
     signed = parse_type(type)
     dtype = {"float": np.uint32, "double": np.uint64}[type]
     for version in VERSIONS:
-        places = {tuple(buckets_of(version, n, [signed], [(0.0,), (-0.0,)])) for n in range(1, 50)}
+        places = {tuple(bucket_numbers(version, n, [signed], [(0.0,), (-0.0,)])) for n in range(1, 50)}
         assert all(a == b for a, b in places) == (unsettled(version, [signed]) is None)
         patterns = {
             "float": [0x7FC00000, 0xFFC00001, 0x7F800001],

@@ -10,9 +10,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import ArrangementError, MetastoreDamagedError, ParquetryError
-from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
+from parquetry.layout.arrangement import (
+    PLAIN,
+    REST,
+    ArrangementSpec,
+    AutoSkew,
+    BucketSpec,
+    SkewMap,
+    SortColumn,
+)
 from parquetry.metastore.storage.wire import decode_arrangement, encode_arrangement
 from parquetry.types import parse_type
 from tests.support.tables.arrangements import MEASURED, OWN, SKEW, TABLES
@@ -21,9 +29,10 @@ SORT = (SortColumn("a"), SortColumn("b", descending=True))
 
 
 @pytest.mark.parametrize(
-    "arrangement", [PLAIN, TABLES, OWN, MEASURED, Arrangement(SkewMap(("x",))), Arrangement(sort=SORT)]
+    "arrangement",
+    [PLAIN, TABLES, OWN, MEASURED, ArrangementSpec(SkewMap(("x",))), ArrangementSpec(sort=SORT)],
 )
-def test_there_and_back(arrangement: Arrangement) -> None:
+def test_there_and_back(arrangement: ArrangementSpec) -> None:
     """What was recorded equals what is read, NaN, decimals and bytes included, and partitions share one object."""
     data = encode_arrangement(arrangement)
     assert decode_arrangement(data) == arrangement
@@ -64,7 +73,7 @@ def test_values() -> None:
 def test_columns() -> None:
     """All columns that an arrangement speaks of, each once."""
     assert OWN.columns == ("x", "price", "share", "raw", "was")
-    assert Arrangement(buckets=BucketSpec(("b",), 1, sort=SORT)).columns == ("b", "a")
+    assert ArrangementSpec(buckets=BucketSpec(("b",), 1, sort=SORT)).columns == ("b", "a")
     assert PLAIN.columns == ()
 
 
@@ -95,7 +104,7 @@ def test_columns() -> None:
         (lambda: BucketSpec(("a",), 0), "a count of 0"),
         (lambda: BucketSpec(("a",), 1, 3), "the version 3"),  # type: ignore[arg-type]
         (lambda: BucketSpec(("a",), 1, sort=(*SORT, SortColumn("B"))), "names the column 'B' twice"),
-        (lambda: Arrangement(sort=(*SORT, SortColumn("a"))), "sort order names the column 'a' twice"),
+        (lambda: ArrangementSpec(sort=(*SORT, SortColumn("a"))), "sort order names the column 'a' twice"),
     ],
 )
 def test_what_cannot_be(make: Callable[[], Any], says: str) -> None:
@@ -122,26 +131,30 @@ def test_what_cannot_be_is_damage_in_a_store() -> None:
 @pytest.mark.parametrize(
     ("file", "says"),
     [
-        (DataFile("f", 1, cell=3), "of cell 3, and there are 3 cells and the rest, -1"),
-        (DataFile("f", 1, cell=-2), "of cell -2"),
-        (DataFile("f", 1, cell=0, rest_of=1), "no row of the first 1 cells"),
-        (DataFile("f", 1, rest_of=4), "no row of the first 4 cells, and there are 3"),
-        (DataFile("f", 1, bucket=8), "of bucket 8, and there are 8 buckets"),
-        (DataFile("f", 1, bucket=-1), "of bucket -1"),
+        (FileRecord("f", 1, cell=3), "of cell 3, and there are 3 cells and the rest, -1"),
+        (FileRecord("f", 1, cell=-2), "of cell -2"),
+        (FileRecord("f", 1, cell=0, rest_of=1), "no row of the first 1 cells"),
+        (FileRecord("f", 1, rest_of=4), "no row of the first 4 cells, and there are 3"),
+        (FileRecord("f", 1, bucket=8), "of bucket 8, and there are 8 buckets"),
+        (FileRecord("f", 1, bucket=-1), "of bucket -1"),
     ],
 )
-def test_files_have_their_place(file: DataFile, says: str) -> None:
+def test_files_have_their_place(file: FileRecord, says: str) -> None:
     """A file is of a cell and a bucket that its partition has, and sorted only by what is known."""
     for fitting in (
-        DataFile("f", 1, cell=2, bucket=7, sorted=True),
-        DataFile("f", 1, cell=REST),
-        DataFile("f", 1, rest_of=3),
+        FileRecord("f", 1, cell=2, bucket=7, sorted=True),
+        FileRecord("f", 1, cell=REST),
+        FileRecord("f", 1, rest_of=3),
     ):
         OWN.require(fitting)
     with pytest.raises(ArrangementError, match=says):
         OWN.require(file)
-    for arranged in (DataFile("f", 1, cell=REST), DataFile("f", 1, bucket=0), DataFile("f", 1, sorted=True)):
+    for arranged in (
+        FileRecord("f", 1, cell=REST),
+        FileRecord("f", 1, bucket=0),
+        FileRecord("f", 1, sorted=True),
+    ):
         with pytest.raises(ArrangementError, match="File f is"):
             PLAIN.require(arranged)
-    TABLES.require(DataFile("f", 1, bucket=3))
-    Arrangement(buckets=BucketSpec(("a",), 1, sort=SORT)).require(DataFile("f", 1, sorted=True))
+    TABLES.require(FileRecord("f", 1, bucket=3))
+    ArrangementSpec(buckets=BucketSpec(("a",), 1, sort=SORT)).require(FileRecord("f", 1, sorted=True))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap
-from parquetry.layout.heavy_values import choose, found, least_count
+from parquetry.layout.heavy_values import choose, least_count, measured_map
 from parquetry.types import parse_type
 
 INT, STRING, DOUBLE = map(parse_type, ("int", "string", "double"))
@@ -80,5 +80,5 @@ def test_tuples() -> None:
 def test_what_was_found_is_a_map_of_its_own() -> None:
     """The partition's map names what was found, and does not ask to measure again, even where nothing is heavy."""
     asked = SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16))
-    assert found(asked, [(1,), (None,)]) == SkewMap(("x",), ((1,), (None,)), directories=True)
-    assert found(asked, ()) == SkewMap(("x",), (), directories=True)
+    assert measured_map(asked, [(1,), (None,)]) == SkewMap(("x",), ((1,), (None,)), directories=True)
+    assert measured_map(asked, ()) == SkewMap(("x",), (), directories=True)

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from parquetry.locations.file_names import (
-    bucket_of,
-    checked_by,
-    checksum_of,
+    bucket_from_name,
+    checksum_path,
+    checksummed_path,
     is_hidden,
     is_own,
     new_prefix,
@@ -45,7 +45,7 @@ BUCKET = f"000003_0_pq-{TABLE.hex()}-{UUID.replace('-', '')}-00002-41-0000_00003
 )
 def test_each_writers_names_say_the_bucket(name, bucket):
     """Hive's, Spark's, Trino's and Parquetry's forms all give the number of the bucket, not that of the attempt."""
-    assert bucket_of(name) == bucket
+    assert bucket_from_name(name) == bucket
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_each_writers_names_say_the_bucket(name, bucket):
 )
 def test_a_name_that_does_not_say_the_bucket_has_none(name):
     """A number that may mean something else is no bucket: a wrong one would lose rows."""
-    assert bucket_of(name) is None
+    assert bucket_from_name(name) is None
 
 
 def test_a_tables_own_files_are_known_by_their_names():
@@ -111,10 +111,10 @@ def test_other_engines_read_the_bucket_of_our_files(pattern, bucket):
 
 def test_checksums_lead_to_their_files_and_back():
     """Only `.<name>.crc` is a checksum; the folder stays the same, even one that is called like the file."""
-    assert [checked_by(path) for path in ("/a.crc", "/.crc", "/..crc", "/.a")] == [None] * 4
+    assert [checksummed_path(path) for path in ("/a.crc", "/.crc", "/..crc", "/.a")] == [None] * 4
     for path in ("a", "/t/a.parquet", "s3://b/a/a", "p=1/pq-1"):
-        assert checked_by(checksum_of(path)) == path
-    assert checksum_of("/a/a") == "/a/.a.crc"
+        assert checksummed_path(checksum_path(path)) == path
+    assert checksum_path("/a/a") == "/a/.a.crc"
 
 
 def test_names_with_an_underscore_or_a_dot_first_are_hidden():

@@ -7,16 +7,16 @@ import pytest
 from parquetry.errors import WarehouseError
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.uri import (
-    Place,
+    StoragePath,
     absolute_location,
     base_name,
-    folder_of,
     is_absolute,
     is_below,
     join_location,
     join_relative,
+    parent_folder,
     path_below,
-    place_of,
+    storage_path,
     take_apart,
     warehouse_location,
 )
@@ -49,7 +49,7 @@ def test_a_percent_sign_is_an_escape_in_the_uri_of_a_warehouse_only(tmp_path, mo
     text = "file:/lake/a%20b"
     assert absolute_location(text) == text
     assert open_location(text)[1] == "/lake/a%20b"
-    assert place_of(text) == Place("", "/lake/a%20b")
+    assert storage_path(text) == StoragePath("", "/lake/a%20b")
     assert warehouse_location(text) == "/lake/a b"
     assert warehouse_location("/lake/a%20b") == "/lake/a%20b"
     assert warehouse_location(warehouse_location("file:/lake/a%2520b")) == "/lake/a%20b"
@@ -119,19 +119,24 @@ def test_a_path_below_a_location_is_told_by_whole_names():
 
 def test_places_are_the_same_however_they_are_written():
     """Slashes, `file:` and S3's three schemes make no difference; letter case and dots do."""
-    assert place_of("/") == place_of("file:///") == Place("", "/")
-    assert place_of("/a//b/") == place_of("file:///a/b") == place_of("FILE:/a/b") == Place("", "/a/b")
-    assert place_of("s3n://b/a") == place_of("s3://b/a/") == Place("s3://b", "/a")
-    assert place_of("s3://b") == place_of("s3://b/")
-    assert place_of("/A") != place_of("/a")
-    assert folder_of(place_of("/a")) == place_of("/")
-    assert folder_of(place_of("s3://b/a/f")) == place_of("s3://b/a")
+    assert storage_path("/") == storage_path("file:///") == StoragePath("", "/")
+    assert (
+        storage_path("/a//b/")
+        == storage_path("file:///a/b")
+        == storage_path("FILE:/a/b")
+        == StoragePath("", "/a/b")
+    )
+    assert storage_path("s3n://b/a") == storage_path("s3://b/a/") == StoragePath("s3://b", "/a")
+    assert storage_path("s3://b") == storage_path("s3://b/")
+    assert storage_path("/A") != storage_path("/a")
+    assert parent_folder(storage_path("/a")) == storage_path("/")
+    assert parent_folder(storage_path("s3://b/a/f")) == storage_path("s3://b/a")
 
 
 def test_the_root_is_above_all():
     """And not below itself; nor is anything below a place of another file system."""
-    assert is_below(place_of("/a"), place_of("/"))
-    assert is_below(place_of("s3a://b/a"), place_of("s3://b/"))
-    assert not is_below(place_of("/"), place_of("/"))
-    assert not is_below(place_of("/a2"), place_of("/a"))
-    assert not is_below(place_of("s3://b/a/f"), place_of("/a"))
+    assert is_below(storage_path("/a"), storage_path("/"))
+    assert is_below(storage_path("s3a://b/a"), storage_path("s3://b/"))
+    assert not is_below(storage_path("/"), storage_path("/"))
+    assert not is_below(storage_path("/a2"), storage_path("/a"))
+    assert not is_below(storage_path("s3://b/a/f"), storage_path("/a"))

@@ -17,8 +17,8 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import metadata_from_json, metadata_to_json
 from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import (
-    Arrangement,
-    DataFile,
+    ArrangementSpec,
+    FileRecord,
     Metastore,
     TableMetadata,
     TableSnapshot,
@@ -40,7 +40,7 @@ from tests.support.tables.arrangements import (
     TABLES,
     full_metadata,
     full_view,
-    left_out,
+    unset_fields,
 )
 
 HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
@@ -60,11 +60,11 @@ class Arranged:
         self.files = (self.put(HERE, FILE, 12), self.put(HERE, EARLIER, 12))
         transaction = self.begin()
         transaction.add(HERE, files=self.files, arrangement=OWN)
-        transaction.append(OTHER, [self.put(OTHER, DataFile("other", 5, 1), 5)])
-        transaction.add(FAR, str(folder / "far"), [DataFile("gone", 1, 1)])
+        transaction.append(OTHER, [self.put(OTHER, FileRecord("other", 5, 1), 5)])
+        transaction.add(FAR, str(folder / "far"), [FileRecord("gone", 1, 1)])
         commit(transaction)
 
-    def put(self, key: tuple[int, str], file: DataFile, size: int) -> DataFile:
+    def put(self, key: tuple[int, str], file: FileRecord, size: int) -> FileRecord:
         """Write a file of a partition, and return its record with the time at which that was."""
         path = Path(self.table().placement.default_location(key)) / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,14 +91,14 @@ class Arranged:
 
 def append(lake: Arranged) -> None:
     transaction = lake.begin()
-    transaction.append(HERE, [DataFile("more", 1, 1)])
+    transaction.append(HERE, [FileRecord("more", 1, 1)])
     commit(transaction)
 
 
 def append_meanwhile(lake: Arranged) -> None:
     first, second = lake.begin(), lake.begin()
-    first.append(HERE, [DataFile("first", 1, 1, cell=0)])
-    second.append(HERE, [DataFile("second", 1, 1, bucket=1)])
+    first.append(HERE, [FileRecord("first", 1, 1, cell=0)])
+    second.append(HERE, [FileRecord("second", 1, 1, bucket=1)])
     commit(first)
     commit(second)
 
@@ -107,14 +107,14 @@ def replace(lake: Arranged) -> None:
     part = lake.table().partition(HERE)
     assert part is not None
     transaction = lake.begin()
-    transaction.replace(HERE, [*part.files, DataFile("more", 1, 1)])
+    transaction.replace(HERE, [*part.files, FileRecord("more", 1, 1)])
     commit(transaction)
 
 
 def replace_others(lake: Arranged) -> None:
     transaction = lake.begin()
     transaction.replace_where(whole_day(transaction.base, 2))
-    transaction.append(OTHER, [DataFile("new", 1, 1)])
+    transaction.append(OTHER, [FileRecord("new", 1, 1)])
     commit(transaction)
 
 
@@ -160,7 +160,7 @@ def index(lake: Arranged) -> None:
 
 def rollback(lake: Arranged) -> None:
     version = lake.table().version
-    alter(lake, msgspec.structs.replace(lake.table().metadata, arrangement=Arrangement()))
+    alter(lake, msgspec.structs.replace(lake.table().metadata, arrangement=ArrangementSpec()))
     transaction = lake.begin()
     transaction.drop(HERE)
     transaction.drop(FAR)
@@ -225,13 +225,13 @@ def reopen(lake: Arranged) -> None:
 def test_the_records_have_each_field_set() -> None:
     """What is taken through all of it says something in each field, those that will be added later included."""
     records = full_metadata("/t"), full_view()
-    assert left_out(*records) == ["SkewMap.auto"]  # where there are cells they are not measured
-    assert left_out(OWN, MEASURED) == left_out(TABLES, MEASURED) == left_out(FILE, EARLIER) == []
+    assert unset_fields(*records) == ["SkewMap.auto"]  # where there are cells they are not measured
+    assert unset_fields(OWN, MEASURED) == unset_fields(TABLES, MEASURED) == unset_fields(FILE, EARLIER) == []
     measured = msgspec.structs.replace(full_metadata("/t"), arrangement=MEASURED)
     assert metadata_from_json(metadata_to_json(measured)) == measured
-    assert left_out(DataFile("f", 1)) == [
-        "DataFile.rows", "DataFile.modified", "DataFile.columns", "DataFile.cell", "DataFile.bucket", "DataFile.sorted",
-        "DataFile.rest_of",
+    assert unset_fields(FileRecord("f", 1)) == [
+        "FileRecord.rows", "FileRecord.modified", "FileRecord.columns", "FileRecord.cell", "FileRecord.bucket", "FileRecord.sorted",
+        "FileRecord.rest_of",
     ]  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def test_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Arranged], None], inline: int
 ) -> None:
     """Table, partition and file are what they were, whole, whether the list of files is in the row or not."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", inline)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
     monkeypatch.chdir(tmp_path)
     lake = Arranged(tmp_path)
     lake.check()

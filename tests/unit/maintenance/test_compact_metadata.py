@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from parquetry.catalog import Catalog
 from parquetry.cli.main import app
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 from parquetry.maintenance.results import Compacted
@@ -23,18 +23,18 @@ from parquetry.metastore.manifest.chunks import read_summaries
 from parquetry.metastore.storage.keyspace import chunk_key
 from parquetry.store import MemoryStore, Store
 
-COLUMNS = (Column("v", "long"), Column("p", "integer"))
+COLUMNS = (TableColumn("v", "long"), TableColumn("p", "integer"))
 
 
-def file(place: int) -> DataFile:
-    return DataFile(f"f{place:05}", 100, 10, place, {"v": ColumnStatistics(4, 0, place, place)})
+def file(place: int) -> FileRecord:
+    return FileRecord(f"f{place:05}", 100, 10, place, {"v": ColumnStatistics(4, 0, place, place)})
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "INLINE_BYTES", 200)
-    monkeypatch.setattr(entries, "CHUNK_FILES", 50)
-    monkeypatch.setattr(merge_policy, "TAIL_BYTES", 0)  # as if 50 files were many
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 200)
+    monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 50)
+    monkeypatch.setattr(merge_policy, "MAX_TAIL_BYTES", 0)  # as if 50 files were many
 
 
 def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSnapshot:

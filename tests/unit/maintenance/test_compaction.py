@@ -11,22 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
-from parquetry.layout.arrangement import PLAIN, REST, Arrangement, AutoSkew, BucketSpec, SkewMap, SortColumn
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
+from parquetry.layout.arrangement import (
+    PLAIN,
+    REST,
+    ArrangementSpec,
+    AutoSkew,
+    BucketSpec,
+    SkewMap,
+    SortColumn,
+)
 from parquetry.layout.heavy_values import Counted
 from parquetry.maintenance.compaction.compact import rewrites, worth_rewriting
-from parquetry.metastore import Metastore, Partition, TableMetadata, Transaction
+from parquetry.metastore import Metastore, PartitionSnapshot, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
 
 TARGET = 128
 INT = [parse_type("int")]
-SKEWED = Arrangement(SkewMap(("x",), ((6,), (7,), (8,)), True, (None, "file:/far/seven", None)))
+SKEWED = ArrangementSpec(SkewMap(("x",), ((6,), (7,), (8,)), True, (None, "file:/far/seven", None)))
 DEFAULT = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
 
 
-def chosen(files: list[DataFile], arrangement: Arrangement = PLAIN) -> list[str]:
+def chosen(files: list[FileRecord], arrangement: ArrangementSpec = PLAIN) -> list[str]:
     """Return the paths of the files that are written anew."""
     return [files[i].path for i in worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET)]
 
@@ -50,28 +58,28 @@ def chosen(files: list[DataFile], arrangement: Arrangement = PLAIN) -> list[str]
 )
 def test_sizes(sizes: list[int], anew: list[int]) -> None:
     """Small files are merged if that makes at most half as many."""
-    files = [DataFile(str(i), size) for i, size in enumerate(sizes)]
+    files = [FileRecord(str(i), size) for i, size in enumerate(sizes)]
     assert chosen(files) == [str(i) for i in anew]
 
 
 def test_cells_are_apart() -> None:
     """Files of different cells are not merged."""
     apart = [
-        DataFile("x=6/a", 1, cell=0),
-        DataFile("x=8/a", 1, cell=2),
-        DataFile(f"{DEFAULT}/a", 1, cell=REST),
+        FileRecord("x=6/a", 1, cell=0),
+        FileRecord("x=8/a", 1, cell=2),
+        FileRecord(f"{DEFAULT}/a", 1, cell=REST),
     ]
     assert chosen(apart, SKEWED) == []
-    assert chosen([*apart, DataFile("x=8/b", 1, cell=2)], SKEWED) == ["x=8/a", "x=8/b"]
+    assert chosen([*apart, FileRecord("x=8/b", 1, cell=2)], SKEWED) == ["x=8/a", "x=8/b"]
 
 
-BUCKETS = Arrangement(buckets=BucketSpec(("x",), 2))
-SORTED = Arrangement(buckets=BucketSpec(("x",), 2, sort=(SortColumn("x"),)))
+BUCKETS = ArrangementSpec(buckets=BucketSpec(("x",), 2))
+SORTED = ArrangementSpec(buckets=BucketSpec(("x",), 2, sort=(SortColumn("x"),)))
 
 
-def of_bucket(path: str, size: int, bucket: int | None, rows: int = 1, is_sorted: bool = False) -> DataFile:
+def of_bucket(path: str, size: int, bucket: int | None, rows: int = 1, is_sorted: bool = False) -> FileRecord:
     """Return a file of a bucket."""
-    return DataFile(path, size, rows, bucket=bucket, sorted=is_sorted)
+    return FileRecord(path, size, rows, bucket=bucket, sorted=is_sorted)
 
 
 @pytest.mark.parametrize(
@@ -107,35 +115,38 @@ def test_buckets_of_cells() -> None:
     """A bucket of one directory is not merged with the same one of another."""
     both = msgspec.structs.replace(SKEWED, buckets=BucketSpec(("y",), 2))
     files = [
-        DataFile("x=6/a", 1, cell=0, bucket=0),
-        DataFile("x=8/a", 1, cell=2, bucket=0),
-        DataFile("x=6/b", 1, cell=0, bucket=1),
+        FileRecord("x=6/a", 1, cell=0, bucket=0),
+        FileRecord("x=8/a", 1, cell=2, bucket=0),
+        FileRecord("x=6/b", 1, cell=0, bucket=1),
     ]
     assert chosen(files, both) == []
-    assert chosen([*files, DataFile("x=6/c", 1, cell=0, bucket=1)], both) == ["x=6/b", "x=6/c"]
-    assert chosen([*files, DataFile("x=6_copy_1/c", 1, cell=0, bucket=1)], both) == ["x=6/b", "x=6_copy_1/c"]
-    assert chosen([*files, DataFile("x=6/c", 1, cell=0)], both) == ["x=6/a", "x=6/b", "x=6/c"]
+    assert chosen([*files, FileRecord("x=6/c", 1, cell=0, bucket=1)], both) == ["x=6/b", "x=6/c"]
+    assert chosen([*files, FileRecord("x=6_copy_1/c", 1, cell=0, bucket=1)], both) == [
+        "x=6/b",
+        "x=6_copy_1/c",
+    ]
+    assert chosen([*files, FileRecord("x=6/c", 1, cell=0)], both) == ["x=6/a", "x=6/b", "x=6/c"]
 
 
 def test_places() -> None:
     """A file beside its directory, of whichever size, is written anew, with the small ones of its cell."""
     good = [
-        DataFile("x=6/a", 1, cell=0),
-        DataFile("/far/seven/a", 1, cell=1),
-        DataFile("/elsewhere/p=1/x=8/a", 1, cell=2),
-        DataFile(f"{DEFAULT}/a", 1, cell=REST),
+        FileRecord("x=6/a", 1, cell=0),
+        FileRecord("/far/seven/a", 1, cell=1),
+        FileRecord("/elsewhere/p=1/x=8/a", 1, cell=2),
+        FileRecord(f"{DEFAULT}/a", 1, cell=REST),
     ]
     assert chosen(good, SKEWED) == []
-    assert chosen([*good, DataFile("x=6_copy_1/a", 500, cell=0)], SKEWED) == ["x=6/a", "x=6_copy_1/a"]
-    assert chosen([*good, DataFile("x=7/a", 1, cell=1)], SKEWED) == ["/far/seven/a", "x=7/a"]
-    assert chosen([*good, DataFile(f"{DEFAULT}_copy_1/a", 1, cell=REST)], SKEWED) == [
+    assert chosen([*good, FileRecord("x=6_copy_1/a", 500, cell=0)], SKEWED) == ["x=6/a", "x=6_copy_1/a"]
+    assert chosen([*good, FileRecord("x=7/a", 1, cell=1)], SKEWED) == ["/far/seven/a", "x=7/a"]
+    assert chosen([*good, FileRecord(f"{DEFAULT}_copy_1/a", 1, cell=REST)], SKEWED) == [
         f"{DEFAULT}/a", f"{DEFAULT}_copy_1/a"
     ]  # fmt: skip
-    earlier = DataFile(f"{DEFAULT}/b", 500, rest_of=2)  # it may have rows of the third cell, and of no cell
+    earlier = FileRecord(f"{DEFAULT}/b", 500, rest_of=2)  # it may have rows of the third cell, and of no cell
     assert chosen([*good, earlier], SKEWED) == ["/elsewhere/p=1/x=8/a", f"{DEFAULT}/a", f"{DEFAULT}/b"]
-    large = DataFile("x=8/b", 200, cell=2)
-    assert chosen([*good, large, DataFile("flat", 1)], SKEWED) == [*(file.path for file in good), "flat"]
-    assert chosen([DataFile("flat", 1)], Arrangement(SkewMap(("x",), ((6,),)))) == []
+    large = FileRecord("x=8/b", 200, cell=2)
+    assert chosen([*good, large, FileRecord("flat", 1)], SKEWED) == [*(file.path for file in good), "flat"]
+    assert chosen([FileRecord("flat", 1)], ArrangementSpec(SkewMap(("x",), ((6,),)))) == []
 
 
 @pytest.mark.parametrize("buckets", [None, BucketSpec(("y",), 8)])
@@ -146,7 +157,8 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
     names = {0: "x=6", 2: "x=8", REST: DEFAULT}
     bucket = None if buckets is None else 3
     files = [
-        DataFile(f"{names[cell]}/{i}", size, cell=cell, bucket=bucket) for i, (size, cell) in enumerate(sizes)
+        FileRecord(f"{names[cell]}/{i}", size, cell=cell, bucket=bucket)
+        for i, (size, cell) in enumerate(sizes)
     ]
     taken = set(worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET))
     after = [file for i, file in enumerate(files) if i not in taken]
@@ -156,7 +168,7 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
     for cell, size in merged.items():
         count = max(1, -(-size // TARGET))
         after += [
-            DataFile(f"{names[cell]}/new{i}", (size + i) // count, cell=cell, bucket=bucket)
+            FileRecord(f"{names[cell]}/new{i}", (size + i) // count, cell=cell, bucket=bucket)
             for i in range(count)
         ]
     assert len(after) <= len(files)
@@ -167,14 +179,14 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
 AUTO = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 2))
 
 
-def of_values(path: str, rows: int, least: int | None, most: int | None, **more: Any) -> DataFile:
+def of_values(path: str, rows: int, least: int | None, most: int | None, **more: Any) -> FileRecord:
     """Return a file of the default directory, as large as it should be, of the values of x from one to another."""
     columns = {"x": ColumnStatistics(nulls=more.pop("nulls", 0), min=least, max=most)}
     folder, cell = (DEFAULT, REST) if "cell" not in more else (f"x={least}", more.pop("cell"))
-    return DataFile(f"{folder}/{path}", more.pop("size", TARGET), rows, columns=columns, cell=cell, **more)
+    return FileRecord(f"{folder}/{path}", more.pop("size", TARGET), rows, columns=columns, cell=cell, **more)
 
 
-def small(path: str, rows: int) -> DataFile:
+def small(path: str, rows: int) -> FileRecord:
     return of_values(path, rows, 0, 99, size=1)
 
 
@@ -207,7 +219,7 @@ TEN = of_values("ten", 400, 10, 10, cell=0)
         ([of_values("few", 25, 10, 10, cell=0), of_values("a", 975, 11, 99)], {}, 0, None, ""),
         ([of_values("few", 24, 10, 10, cell=0), of_values("a", 976, 11, 99)], {}, 0, (), ("few",)),
         (
-            [TEN, of_values("a", 500, 0, 99), DataFile(f"{DEFAULT}/b", TARGET, None, cell=REST)],
+            [TEN, of_values("a", 500, 0, 99), FileRecord(f"{DEFAULT}/b", TARGET, None, cell=REST)],
             {},
             0,
             None,
@@ -216,23 +228,23 @@ TEN = of_values("ten", 400, 10, 10, cell=0)
     ],
 )
 def test_heavy_values_are_found_again(
-    files: list[DataFile],
+    files: list[FileRecord],
     counts: dict[int | None, int],
     looks: int,
     cells: tuple[int | None, ...] | None,
     anew: Sequence[str],
 ) -> None:
     """Rows are counted where enough is written anew, or statistics prove a value heavy; what is not heavy returns to the rest."""
-    own = Arrangement(SkewMap(("x",), ((10,),), directories=True))
+    own = ArrangementSpec(SkewMap(("x",), ((10,),), directories=True))
     metastore = Metastore(MemoryStore(), "/lake")
-    columns = (Column("x", "integer"), Column("p", "integer"))
-    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/t", arrangement=Arrangement(AUTO))
+    columns = (TableColumn("x", "integer"), TableColumn("p", "integer"))
+    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/t", arrangement=ArrangementSpec(AUTO))
     transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
     transaction.append((1,), files, arrangement=own)
     table = commit(transaction)
     looked_at: list[list[str]] = []
 
-    def look(wanted: Sequence[tuple[Partition, Sequence[DataFile]]]) -> dict[bytes, Counted]:
+    def look(wanted: Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]]) -> dict[bytes, Counted]:
         ((part, some),) = wanted
         looked_at.append([file.path for file in some])
         found: dict[tuple[Any, ...], int] = {(value,): count for value, count in counts.items()}

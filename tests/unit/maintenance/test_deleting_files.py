@@ -13,15 +13,15 @@ import pytest
 
 from parquetry.errors import LocationTakenError
 from parquetry.maintenance.deletion.claims import claims, require_free, require_outside
-from parquetry.maintenance.deletion.file_access import Files, RealPlaces
-from parquetry.maintenance.deletion.owned_files import DoomedTable, purge
+from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths
+from parquetry.maintenance.deletion.owned_files import DroppedTableFiles, purge
 from parquetry.maintenance.deletion.vacuum import DAY_MS, vacuum
 from parquetry.maintenance.results import Removed
-from parquetry.metastore import Arrangement, DataFile, SkewMap, TableSnapshot, Transaction
+from parquetry.metastore import ArrangementSpec, FileRecord, SkewMap, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.keyspace import metadata_key, partition_prefix, prefix_range
 from tests.support.stores.metastores import metadata
-from tests.support.tables.lakes import NOW, Lake
+from tests.support.tables.lakes import NOW, TableLake
 
 KEY = (1, "a")
 OTHER = (2, "b")
@@ -44,24 +44,24 @@ def own(table: TableSnapshot, name: str) -> str:
     return f"pq-{table.id.hex()}-{name}.parquet"
 
 
-def own_name(lake: Lake, name: str) -> str:
+def own_name(lake: TableLake, name: str) -> str:
     return own(lake.table(), name)
 
 
-def put(path: Path, text: str = "x") -> DataFile:
+def put(path: Path, text: str = "x") -> FileRecord:
     """Write a file, and return it as its partition lists it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    return DataFile(path.name, len(text), 1, path.stat().st_mtime_ns // 1_000_000)
+    return FileRecord(path.name, len(text), 1, path.stat().st_mtime_ns // 1_000_000)
 
 
 def another(
-    lake: Lake,
+    lake: TableLake,
     name: str,
     location: str | Path,
     *,
     external: bool = False,
-    files: dict[tuple[int, str], Iterable[DataFile]] | None = None,
+    files: dict[tuple[int, str], Iterable[FileRecord]] | None = None,
     place: str | None = None,
 ) -> TableSnapshot:
     """Make a further table of the metastore, as a version before claims were looked at could."""
@@ -72,8 +72,8 @@ def another(
     return commit(transaction)
 
 
-def drop(lake: Lake, name: str = "t") -> list[str]:
-    doomed = DoomedTable(lake.metastore.table("default", name))
+def drop(lake: TableLake, name: str = "t") -> list[str]:
+    doomed = DroppedTableFiles(lake.metastore.table("default", name))
     lake.metastore.drop_table("default", name)
     return doomed.delete()
 
@@ -89,13 +89,13 @@ def names(removed: list[Removed]) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("written", [True, False])
 def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written: bool) -> None:
     """An external table that nobody wrote into goes without a word, as it left nothing there; of others it is told."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     place = "nowhere://bucket/t"
     lake.metastore.create_table("default", "far", metadata(location=place, external=external))
     if written:
         table = lake.metastore.table("default", "far")
         transaction = Transaction(table, "append")
-        transaction.append(KEY, [DataFile(own(table, "f"), 1, 1)])
+        transaction.append(KEY, [FileRecord(own(table, "f"), 1, 1)])
         commit(transaction)
     failures = drop(lake, "far")
     assert bool(failures) is (written or not external)
@@ -104,7 +104,7 @@ def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written:
 
 def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
     """Files of all versions, adopted ones, those of failed writes and all checksums go; a stranger's stay."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "old")
     lake.append(OTHER, "adopted", own=False)
     lake.append((3, "c"), "adopted before", own=False)
@@ -120,7 +120,7 @@ def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
     assert drop(lake) == []
     assert tree(tmp_path) == {"beside"}
 
-    lake = Lake(tmp_path / "2")
+    lake = TableLake(tmp_path / "2")
     lake.append(KEY, "mine")
     lake.append(OTHER, "adopted", own=False)
     put(lake.location / "README")
@@ -142,7 +142,7 @@ def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
 
 def test_an_external_table_leaves_what_is_live(tmp_path: Path) -> None:
     """Its own dead files go, with checksums and emptied folders; live ones and all that others wrote stay."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
     lake.append(KEY, "dead")
     lake.append(OTHER, "dead too")
     lake.append((3, "c"), "theirs", own=False)
@@ -161,7 +161,7 @@ def test_an_external_table_leaves_what_is_live(tmp_path: Path) -> None:
 @pytest.mark.parametrize("external", [False, True])
 def test_a_table_that_lies_in_the_folder_of_another(tmp_path: Path, external: bool) -> None:
     """Dropping the outer one leaves the inner one whole, its empty folder, and files that both list; and the inner one can be dropped."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     both = put(lake.location / "in" / FOLDER / "both.parquet")
     inner = another(lake, "inner", f"file:{lake.location}/in/", external=external, files={KEY: [both]})
     mine = put(lake.location / "in" / FOLDER / own(inner, "x"))
@@ -191,7 +191,7 @@ def test_a_table_that_lies_in_the_folder_of_another(tmp_path: Path, external: bo
 
 def test_the_inner_of_two_tables(tmp_path: Path) -> None:
     """Dropping it deletes its own files, but none that the outer one lists."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     inner = another(lake, "inner", f"{lake.location}/in")
     shared = put(lake.location / "in" / FOLDER / own(inner, "shared"))
     lone = put(lake.location / "in" / FOLDER / own(inner, "lone"))
@@ -207,7 +207,7 @@ def test_the_inner_of_two_tables(tmp_path: Path) -> None:
 
 def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
     """Dropping one deletes what it has overwritten itself, unless the other has taken it in, in any version."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
     taken = lake.append(KEY, "taken")
     was_taken = lake.append(KEY, "was taken")
     lake.append(KEY, "overwritten")
@@ -224,7 +224,7 @@ def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
     """What lies behind a link that leads out of the folder stays, whoever lists it; a link to a file goes, its target stays."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     away = tmp_path / "away"
     strangers = put(away / "listed.parquet")
     mine = put(away / own(lake.table(), "written-through"))
@@ -233,13 +233,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     linked = put(away / "target.parquet")
     (lake.location / "d=2/s=b").mkdir(parents=True)
     (lake.location / "d=2/s=b/linked.parquet").symlink_to(away / "target.parquet")
-    broken = DataFile("broken.parquet", 1, 1)
+    broken = FileRecord("broken.parquet", 1, 1)
     (lake.location / "d=2/s=b/broken.parquet").symlink_to(away / "nothing")
     within = put(lake.location / "d=3/s=c/within.parquet")
     (lake.location / "d=4").symlink_to(lake.location / "d=3")
     transaction = Transaction(lake.table(), "fill")
     transaction.append(KEY, [strangers, mine])
-    transaction.append(OTHER, [DataFile("linked.parquet", linked.bytes, 1), broken])
+    transaction.append(OTHER, [FileRecord("linked.parquet", linked.bytes, 1), broken])
     transaction.append((4, "c"), [within])
     commit(transaction)
     assert drop(lake) == []
@@ -254,7 +254,7 @@ def test_a_location_that_is_a_link_or_has_dots(tmp_path: Path) -> None:
     real = tmp_path / "real"
     (real / "t").mkdir(parents=True)
     (tmp_path / "t").symlink_to(real / "t")
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "one")
     lake.append(KEY, "adopted", own=False)
     dotted = another(lake, "dotted", f"file:{tmp_path}/no/../../{tmp_path.name}/u")
@@ -266,7 +266,7 @@ def test_a_location_that_is_a_link_or_has_dots(tmp_path: Path) -> None:
 
 def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
     """Nothing is decoded, folded, or cut: `a%20b` is not `a b`, `T` not `t`, and `t2` is not below `t`."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "mine")
     for name in ("T", "t2", "t%2F", "t "):
         put(tmp_path / name / FOLDER / own(lake.table(), "mine"))
@@ -280,7 +280,7 @@ def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
 
 def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
     """One file that stays keeps no other from going."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "one")
     lake.append(OTHER, "two")
     stuck = lake.location / FOLDER / f".{own_name(lake, 'one')}.crc"
@@ -295,7 +295,7 @@ def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where it lies is not known, which the log tells."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "one")
     damaged = another(lake, "damaged", tmp_path / "damaged")
     lake.store.put_many([(metadata_key(damaged.id, 0), b"\xc1")])
@@ -309,7 +309,7 @@ def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
 
 def test_purge(tmp_path: Path) -> None:
     """The files of dropped partitions go, with checksums and folders; what another partition lists, or lies elsewhere, stays."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(KEY, "mine")
     put(lake.location / FOLDER / f".{own_name(lake, 'mine')}.crc")
     shared = lake.append(OTHER, "shared", own=False)
@@ -333,7 +333,7 @@ def test_purge(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"t/", "t/d=2/", "t/d=2/s=b/", "t/d=2/s=b/shared", "away/", "away/a.parquet"}
 
 
-def wrote_elsewhere(lake: Lake, *more: str) -> TableSnapshot:
+def wrote_elsewhere(lake: TableLake, *more: str) -> TableSnapshot:
     """Make a partition that lies elsewhere, with a file of others and two of the table's, of which one is live, and drop the live one."""
     away = lake.location.parent / "away"
     theirs = put(away / "theirs.parquet")
@@ -350,7 +350,7 @@ def wrote_elsewhere(lake: Lake, *more: str) -> TableSnapshot:
 
 def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
     """It goes by vacuum, purge and DROP, and what failed writes left there; the files of others, and the folder, stay."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     left = own_name(lake, "left")
     vacuum(wrote_elsewhere(lake, left), older_than=NOW, safety=-DAY_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet", own_name(lake, "live")}
@@ -361,7 +361,7 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
     assert tree(tmp_path / "away") == {"theirs.parquet"}
 
     for external, names in ((False, ()), (True, ("live",))):
-        lake = Lake(tmp_path / str(external), external=external)
+        lake = TableLake(tmp_path / str(external), external=external)
         wrote_elsewhere(lake, own_name(lake, "left"), f".{own_name(lake, 'dead')}.crc")
         kept = {"theirs.parquet", *(own_name(lake, name) for name in names)}
         assert drop(lake) == []
@@ -370,7 +370,7 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
 
 def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> None:
     """A write may be at work in the place of a partition that was dropped: the rows stay that tell of it until its file is old enough."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append(OTHER, "kept")
     left = own_name(lake, "left")
     wrote_elsewhere(lake, left)
@@ -392,9 +392,9 @@ def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> N
 @pytest.mark.parametrize("dropped", [False, True])
 def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) -> None:
     """What the table wrote there and no longer lists goes, what failed writes left, too; of partitions to come as well."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     places = [tmp_path / name for name in ("one", "two")]
-    arrangements = [Arrangement(SkewMap(("x",), ((1,),), True, (f"file:{place}",))) for place in places]
+    arrangements = [ArrangementSpec(SkewMap(("x",), ((1,),), True, (f"file:{place}",))) for place in places]
     own = [own_name(lake, name) for name in ("dead", "live", "left")]
     for place in places:
         for name in (*own, "theirs", "pq-0011223344556677-1.parquet"):
@@ -418,7 +418,7 @@ def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) ->
 
 def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> None:
     """It stays, if that table's folder overlaps with the partition's; so does what a link within the table leads to."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     table = wrote_elsewhere(lake)
     dead = tmp_path / "away" / own_name(lake, "dead")
     another(
@@ -434,7 +434,7 @@ def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> No
 
 def test_purge_of_what_others_own(tmp_path: Path) -> None:
     """Partitions of other tables that one took in stay, be they outside of its folder or, as older versions allowed, in it."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     beside = another(lake, "beside", tmp_path / "beside")
     theirs = put(tmp_path / "beside" / FOLDER / own(beside, "x"))
     another(lake, "inner", lake.location / "in")
@@ -454,7 +454,7 @@ def test_purge_of_what_others_own(tmp_path: Path) -> None:
 
 def test_purge_of_an_external_table(tmp_path: Path) -> None:
     """Nothing goes: the files of an external table outlive it."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
     lake.append(KEY, "mine")
     lake.drop(KEY)
     assert purge(lake.table(), [f"{lake.location}/{FOLDER}/{own_name(lake, 'mine')}"]) == []
@@ -466,7 +466,7 @@ def test_purge_of_an_external_table(tmp_path: Path) -> None:
 
 def test_vacuum_takes_checksums(tmp_path: Path) -> None:
     """A file's checksum goes with it, and so do those that outlived their files; live files keep theirs."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     for name, mine in (("old", True), ("adopted", False)):
         lake.append(KEY, name, own=mine)
     lake.replace(KEY, "live")
@@ -502,7 +502,7 @@ def test_vacuum_takes_checksums(tmp_path: Path) -> None:
 
 def test_vacuum_looks_at_a_file_by_where_it_is(tmp_path: Path) -> None:
     """A live file that is listed by another way than the table's location is not taken for left over."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     (tmp_path / "way").symlink_to(lake.location)
     live = put(lake.location / FOLDER / own_name(lake, "live"))
     away = put(tmp_path / "away" / own_name(lake, "away"))
@@ -520,7 +520,7 @@ def test_vacuum_looks_at_a_file_by_where_it_is(tmp_path: Path) -> None:
 
 def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
     """What one has overwritten stays as long as the other lists it."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
     taken = lake.append(KEY, "taken")
     lake.append(KEY, "not taken")
     second = another(lake, "second", lake.location, external=True, files={KEY: [taken]})
@@ -559,14 +559,14 @@ def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
 )
 def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says: str | None) -> None:
     """No table may lie in it, at it or above it, by whatever spelling or link; neighbours may."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     another(lake, "bucket", "s3://bucket/data")
     lake.location.mkdir()
     (tmp_path / "link").symlink_to(lake.location)
     place = location.format(tmp_path)
 
     def check(managed: bool) -> None:
-        require_free(claims(lake.metastore.store, RealPlaces()), place, "table a.b", managed=managed)
+        require_free(claims(lake.metastore.store, RealPaths()), place, "table a.b", managed=managed)
 
     for managed in (False, True):
         if says is None:
@@ -580,10 +580,10 @@ def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says:
 
 def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
     """But none with a managed one, nor may one lie where the tables of a database lie, or above that."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
 
     def check(location: str, managed: bool = False) -> None:
-        held = claims(lake.metastore.store, RealPlaces())
+        held = claims(lake.metastore.store, RealPaths())
         databases = {"default": str(tmp_path / "w"), "d": str(tmp_path / "w/d.db")}
         require_free(held, location, "table a.b", managed=managed, databases=databases)
 
@@ -603,10 +603,10 @@ def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
 
 def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
     """Its directory may hold tables, and be no table's."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
 
     def check(location: Path) -> None:
-        require_outside(claims(lake.metastore.store, RealPlaces()), str(location), "d")
+        require_outside(claims(lake.metastore.store, RealPaths()), str(location), "d")
 
     check(tmp_path)
     check(tmp_path / "t.db")
@@ -617,13 +617,13 @@ def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
 
 def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
     """A table in the making does."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     staged = lake.metastore.stage_table("default", "new", metadata(location=str(tmp_path / "new")))
     lake.metastore.drop_table("default", "t")
-    (claim,) = claims(lake.metastore.store, RealPlaces())
+    (claim,) = claims(lake.metastore.store, RealPaths())
     assert (claim.label, claim.managed, claim.location) == ("a table in the making", True, f"{tmp_path}/new")
     staged.discard()
-    assert list(claims(lake.metastore.store, RealPlaces())) == []
+    assert list(claims(lake.metastore.store, RealPaths())) == []
 
 
 def test_folders_of_other_file_systems() -> None:
@@ -634,17 +634,17 @@ def test_folders_of_other_file_systems() -> None:
     for name in ("t/full/deep/file", "t/pq-1"):
         with system.open_output_stream(name) as stream:
             stream.write(b"x")
-    files = Files()
+    files = FileAccess()
     files._systems["mock://x"], files._prefixes["mock://x"] = system, ""
-    root = files.place("mock://x/t")
+    root = files.storage_path("mock://x/t")
     assert {place for place, _ in files.below(root)} == {
-        files.place("mock://x/t/full/deep/file"),
-        files.place("mock://x/t/pq-1"),
+        files.storage_path("mock://x/t/full/deep/file"),
+        files.storage_path("mock://x/t/pq-1"),
     }
-    files.delete(files.place("mock://x/t/pq-1"))
+    files.delete(files.storage_path("mock://x/t/pq-1"))
     files.delete_empty_below(root, lambda folder: folder.path == "/t/spared")
     left = {info.path for info in system.get_file_info(pafs.FileSelector("", recursive=True))}
     assert left == {"t", "t/full", "t/full/deep", "t/full/deep/file", "t/spared", "u"}
-    files.delete(files.place("mock://x/t/full/deep/file"))
+    files.delete(files.storage_path("mock://x/t/full/deep/file"))
     files.delete_empty_below(root, lambda folder: False)
     assert [info.path for info in system.get_file_info(pafs.FileSelector("", recursive=True))] == ["u"]

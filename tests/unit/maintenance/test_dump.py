@@ -14,7 +14,7 @@ from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.format import VERSION, read_manifest, write_manifest
 from parquetry.maintenance.dump.restore import restore
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction
+from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.keyspace import CHUNKS, SUMMARIES, prefix_range
@@ -38,7 +38,7 @@ def filled(folder: Path, store: Store) -> Metastore:
         "s": ColumnStatistics(None, 3, "", "é\x00"),
         "t": ColumnStatistics(1, 0, False, True),
     }
-    transaction.append((), [DataFile("/abs/file", 3, None, None, columns)])
+    transaction.append((), [FileRecord("/abs/file", 3, None, None, columns)])
     commit(transaction, {"why": "test"})
     vacuum(lake.table(), older_than=lake.table(1).committed_at)
     return metastore
@@ -66,7 +66,7 @@ def lists(metastore: Metastore) -> list[tuple[bytes, bytes]]:
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
     """From memory to SQLite and back, nothing is lost, and the copies are alive."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", inline)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
     first = filled(tmp_path / "lake", MemoryStore())
     told: list[tuple[str, int, int]] = []
     dump(first, tmp_path / "one", lambda *step: told.append(step))
@@ -85,7 +85,7 @@ def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline:
     assert bool(lists(first)) == (inline == 10)
     expected: Content = content(third.table("default", "t"))
     transaction = Transaction(third.table("default", "t"), "append")
-    transaction.append((9, "z"), [DataFile("z", 1, 1)])
+    transaction.append((9, "z"), [FileRecord("z", 1, 1)])
     assert content(commit(transaction)) == {**expected, (9, "z"): ["z"]}
     third.rename_table("sales", "orders.2024", "default", "orders")
     assert third.tables("default") == ["orders", "t"]

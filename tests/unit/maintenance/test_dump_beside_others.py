@@ -12,7 +12,7 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore
 from parquetry.store import MemoryStore
-from tests.support.interleavings.steps import Call, SteppedStore, interrupted
+from tests.support.interleavings.steps import SteppedStore, StoreCall, interrupted
 from tests.support.stores.metastores import metadata
 
 RIVALS: dict[str, Callable[[Metastore], object]] = {
@@ -109,7 +109,7 @@ def test_a_listing_while_names_change_all_the_time() -> None:
     other = Metastore(store, "/lake")
     names = ["t", "a"]
 
-    def rename(call: Call) -> None:
+    def rename(call: StoreCall) -> None:
         if call.kind == "scan":
             other.rename_table("x", names[0], "x", names[1])
             names.reverse()

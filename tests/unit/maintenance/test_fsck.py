@@ -11,7 +11,7 @@ import pytest
 from parquetry.errors import MetastoreDamagedError, WarehouseError
 from parquetry.maintenance.check.fsck import Finding, fsck
 from parquetry.maintenance.dump.dump import dump
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Totals, Transaction
+from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Totals, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.manifest.chunks import encode_summary, read_summaries
@@ -29,14 +29,14 @@ from parquetry.metastore.storage.keyspace import (
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions import snapshot
 from tests.support.stores.metastores import Crash, FaultyStore, content, leftovers
-from tests.support.tables.lakes import Lake, busy
+from tests.support.tables.lakes import TableLake, busy
 
 
 def kinds(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
     return [(each.kind, each.partition, each.repaired) for each in found]
 
 
-def path_of(lake: Lake, key: tuple[int, str], name: str) -> Path:
+def path_of(lake: TableLake, key: tuple[int, str], name: str) -> Path:
     folder = lake.table().placement.default_location(key).removeprefix("file:")
     return Path(folder) / f"pq-{lake.id.hex()}-{name}.parquet"
 
@@ -89,11 +89,11 @@ def test_totals(tmp_path: Path) -> None:
 
 def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are gone or cannot be read are reported, with what to do, and nothing is made worse."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     lake.append((5, "e"), "five")
     unneeded = chunk_key(lake.id, 1, 99)
-    lake.store.put_many([(unneeded, encode((DataFile("x", 1),)))])
+    lake.store.put_many([(unneeded, encode((FileRecord("x", 1),)))])
     assert kinds(fsck(lake.table())) == [("unneeded file list", None, False)]
     assert kinds(fsck(lake.table(), repair=True)) == [("unneeded file list", None, True)]
     assert fsck(lake.table()) == []
@@ -116,7 +116,7 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum that is gone, damaged or says more than its list is told of, and written anew on request; one that says less stays."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     transaction = Transaction(lake.table(), "append")
     listed = lake.file((5, "e"), "five")
@@ -147,7 +147,7 @@ def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         told(nulls=1),
         told(min=10.0),
         b"\xc1",
-        encode_summary(DataFile("", 1)),
+        encode_summary(FileRecord("", 1)),
     ]
     for wrong in [None, *more]:
         lake.store.delete_many([row])
@@ -214,7 +214,7 @@ def test_metadata_that_are_gone(tmp_path: Path) -> None:
 
 def test_a_dump_without_a_list_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would lose the files of a partition, so none is made."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     lake.append((5, "e"), "five")
     newest = list(lake.store.scan(*prefix_range(CHUNKS + lake.id)))[-1]

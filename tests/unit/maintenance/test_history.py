@@ -16,14 +16,14 @@ from parquetry.maintenance.deletion.vacuum import SAFETY_MS, vacuum
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import DataFile, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import Crash, FaultyStore, content, leftovers
-from tests.support.tables.lakes import NOW, Lake, busy
+from tests.support.tables.lakes import NOW, TableLake, busy
 
 
 def names(removed: list[Removed]) -> set[str]:
@@ -79,8 +79,8 @@ def test_rollback_to_the_present_changes_nothing(tmp_path: Path) -> None:
 
 def test_rollback_shares_long_lists_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going back writes no list of files again, and vacuum keeps those that are shared."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
-    lake = Lake(tmp_path)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
+    lake = TableLake(tmp_path)
     for n in range(4):
         lake.append((1, "a"), f"f{n}")
     lake.replace((1, "a"), "g")
@@ -156,7 +156,7 @@ def test_crash_of_rollback_at_every_write(tmp_path: Path) -> None:
 
 def test_crash_of_vacuum_at_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the process dies at any row that a vacuum deletes, nothing live is lost; the next run finishes."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     for stop in range(count_writes(clear, tmp_path / "count")):
         inner = MemoryStore()
         lake = busy(tmp_path / str(stop), inner)
@@ -185,7 +185,7 @@ def test_crash_of_vacuum_at_every_write(tmp_path: Path, monkeypatch: pytest.Monk
 
 def lone_rows(folder: Path) -> int:
     """Return how many rows a table has that has never been anything but what `busy` ends as."""
-    lake = Lake(folder)
+    lake = TableLake(folder)
     files = [lake.file((1, "a"), name) for name in ("three", "four")]
     transaction = Transaction(lake.table(), "fill")
     transaction.append((1, "a"), files[:1])
@@ -199,7 +199,7 @@ def lone_rows(folder: Path) -> int:
 
 def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the process dies between two files, the rows that list them are still there for the next run."""
-    delete = vacuum_module.Files.delete
+    delete = vacuum_module.FileAccess.delete
     for stop in range(2):
         lake = busy(tmp_path / str(stop))
         done: list[int] = []
@@ -211,7 +211,7 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
             delete(self, place)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patch:
-            patch.setattr(vacuum_module.Files, "delete", dying)
+            patch.setattr(vacuum_module.FileAccess, "delete", dying)
             with pytest.raises(Crash):
                 clear(lake.metastore)
         assert {"three", "four"} <= lake.on_disk()
@@ -223,7 +223,7 @@ def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version stays readable until it has not been the table's content for as long as asked for."""
     from parquetry.metastore.commits.attempt import publish
 
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     for time_, name in ((1000, "one"), (2000, "two"), (3000, "three")):
         monkeypatch.setattr(publish, "now_ms", lambda time_=time_: time_ + (1 << 45))
         lake.replace((1, "a"), name)
@@ -243,7 +243,7 @@ def test_vacuum_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A file goes with the last version that has it, also if the commit that listed it went long before."""
     from parquetry.metastore.commits.attempt import publish
 
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     start = 1 << 45
     monkeypatch.setattr(publish, "now_ms", lambda: start)
     lake.append((1, "a"), "one")
@@ -287,7 +287,7 @@ def test_dry_run_tells_what_a_run_does(tmp_path: Path) -> None:
 
 def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     """An own file that no commit lists goes only when it is old enough; nobody else's goes at all."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append((1, "a"), "one")
     lake.file((1, "a"), "running")
     lake.file((1, "a"), "crashed")
@@ -307,14 +307,14 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
 
 def test_adopted_files(tmp_path: Path) -> None:
     """A file that others wrote goes if the table listed it and it is still that file; never from outside."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     lake.append((1, "a"), "listed", own=False)
     lake.append((1, "a"), "rewritten", own=False)
     outside = tmp_path / "elsewhere"
     outside.mkdir()
     (outside / "far").write_bytes(b"far")
     transaction = Transaction(lake.table(), "add partition")
-    transaction.add((3, "c"), str(outside), [DataFile("far", 3, 1)])
+    transaction.add((3, "c"), str(outside), [FileRecord("far", 3, 1)])
     commit(transaction)
     lake.replace((1, "a"), "new")
     lake.drop((3, "c"))
@@ -328,7 +328,7 @@ def test_adopted_files(tmp_path: Path) -> None:
 
 def test_a_file_that_is_listed_again_stays(tmp_path: Path) -> None:
     """A partition that was dropped and taken in again keeps its files."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     written = lake.append((1, "a"), "again", own=False)
     lake.drop((1, "a"))
     transaction = Transaction(lake.table(), "add partition")
@@ -341,7 +341,7 @@ def test_a_file_that_is_listed_again_stays(tmp_path: Path) -> None:
 
 def test_external_tables_lose_own_files_only(tmp_path: Path) -> None:
     """Of an external table, files that others wrote are nobody's to delete."""
-    lake = Lake(tmp_path, external=True)
+    lake = TableLake(tmp_path, external=True)
     lake.append((1, "a"), "theirs", own=False)
     lake.append((1, "a"), "ours")
     lake.replace((1, "a"), "new")

@@ -7,9 +7,9 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import UnsupportedError
-from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap, SortColumn, Version
+from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap, SortColumn, Version
 from parquetry.maintenance.hive_record import (
     HiveBuckets,
     hive_buckets,
@@ -43,7 +43,7 @@ def test_directories(
     files: list[tuple[str, int | None]], locations: tuple[tuple[tuple[str, ...], str], ...] | None
 ) -> None:
     """A cell in one directory, which holds nothing else, and the rest in the default one; else none are told."""
-    told = hive_skew(MAP, X, "/p", [DataFile(path, 1, cell=cell) for path, cell in files])
+    told = hive_skew(MAP, X, "/p", [FileRecord(path, 1, cell=cell) for path, cell in files])
     assert told.values == (("6",), ("a/b",))
     assert (told.directories, told.locations) == (locations is not None, locations or ())
 
@@ -81,7 +81,7 @@ def test_hive_compares_texts(type: str, value: object, directories: bool) -> Non
 
 def test_a_plain_skewed_table_tells_its_values_only() -> None:
     """So that others may use them."""
-    told = hive_skew(SkewMap(("x",), (("6",),)), X, "/p", [DataFile("f", 1)])
+    told = hive_skew(SkewMap(("x",), (("6",),)), X, "/p", [FileRecord("f", 1)])
     assert (told.values, told.locations, told.directories) == ((("6",),), (), False)
 
 
@@ -109,8 +109,8 @@ def test_a_plain_skewed_table_tells_its_values_only() -> None:
 def test_buckets(version: Version, files: list[tuple[str, int | None]] | None, told: bool) -> None:
     """They are told where Hive hashes alike and reads the bucket from each name."""
     spec = BucketSpec(("x",), 4, version)
-    listed = None if files is None else [DataFile(path, 1, bucket=bucket) for path, bucket in files]
-    storage = hive_storage("orc", "/p", X, Arrangement(buckets=spec), listed, spec)
+    listed = None if files is None else [FileRecord(path, 1, bucket=bucket) for path, bucket in files]
+    storage = hive_storage("orc", "/p", X, ArrangementSpec(buckets=spec), listed, spec)
     assert storage.buckets == (HiveBuckets(("x",), 4, ()) if told else None)
     assert storage.serde.endswith("OrcSerde")
 
@@ -156,25 +156,28 @@ def test_a_sort_order_is_told_if_every_file_has_it() -> None:
     """Downwards or upwards, as declared; Hive merges what it is told is sorted."""
     spec = BucketSpec(("x",), 4, sort=(SortColumn("x", True), SortColumn("Y")))
     columns = {"x": parse_type("int"), "Y": parse_type("int")}
-    files = [DataFile("000003_0", 1, bucket=3, sorted=True), DataFile("000001_0", 1, bucket=1, sorted=True)]
+    files = [
+        FileRecord("000003_0", 1, bucket=3, sorted=True),
+        FileRecord("000001_0", 1, bucket=1, sorted=True),
+    ]
     order = (("x", True), ("y", False))
     assert hive_buckets(spec, columns, files, spec) == HiveBuckets(("x",), 4, order)
     assert hive_buckets(spec, columns, None, spec) == HiveBuckets(("x",), 4, order)
-    files.append(DataFile("000001_0_copy_1", 1, bucket=1))
+    files.append(FileRecord("000001_0_copy_1", 1, bucket=1))
     assert hive_buckets(spec, columns, files, spec) == HiveBuckets(("x",), 4, ())
 
 
 def test_columns() -> None:
     """Types are Hive's, and one that Hive does not have is refused by name."""
     struct = {"type": "struct", "fields": [{"name": "a", "type": "decimal(9,2)"}]}
-    (told,) = hive_columns("db.t", [Column("s", struct, metadata={"comment": "c"})])
+    (told,) = hive_columns("db.t", [TableColumn("s", struct, metadata={"comment": "c"})])
     assert (told.name, told.type, told.comment) == ("s", "struct<a:decimal(9,2)>", "c")
     with pytest.raises(
         UnsupportedError, match=r"db\.t cannot be published.*column n, which is timestamp_ntz"
     ):
-        hive_columns("db.t", [Column("n", "timestamp_ntz")])
+        hive_columns("db.t", [TableColumn("n", "timestamp_ntz")])
 
 
 def test_statistics() -> None:
     """Rows are told if they are known of all files."""
-    assert statistics([DataFile("a", 1, 2), DataFile("b", 3)]) == {"numFiles": "2", "totalSize": "4"}
+    assert statistics([FileRecord("a", 1, 2), FileRecord("b", 3)]) == {"numFiles": "2", "totalSize": "4"}

@@ -10,31 +10,31 @@ import pytest
 from parquetry.maintenance.check.fsck import Finding, fsck
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore.storage.head import Head, edit_head, read_head
-from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest
-from tests.support.tables.lakes import NOW, Lake
+from parquetry.metastore.versions.newest_rows import NewestRow, decode_newest, encode_newest
+from tests.support.tables.lakes import NOW, TableLake
 
 ROUNDS = 8
 A, B = (1, "a"), (2, "b")
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path: Path) -> TableLake:
     """A table of two partitions whose newest rows are listed."""
-    lake = Lake(tmp_path)
+    lake = TableLake(tmp_path)
     for number in range(ROUNDS):
         lake.append(A, f"a{number}")
         lake.append(B, f"b{number}")
     return lake
 
 
-def head_of(lake: Lake) -> Head:
+def head_of(lake: TableLake) -> Head:
     head = read_head(lake.store, lake.id)
     assert head is not None
     assert head.newest
     return head
 
 
-def write(lake: Lake, *, without: tuple[int, str] | None = None, **changed: Newest) -> None:
+def write(lake: TableLake, *, without: tuple[int, str] | None = None, **changed: NewestRow) -> None:
     """Write the list without a partition, or with other rows of partitions a and b; it is said to name all."""
     head = head_of(lake)
     keys = {name: lake.table().key_of(key) for name, key in (("a", A), ("b", B))}
@@ -54,7 +54,7 @@ def told(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
     return [(each.kind, each.partition, each.repaired) for each in found]
 
 
-def mended(lake: Lake, partition: str) -> None:
+def mended(lake: TableLake, partition: str) -> None:
     """Assert that fsck tells of one partition and of nothing else, changes nothing unasked, and mends what is read."""
     head = head_of(lake)
     assert told(fsck(lake.table())) == [("newest rows", partition, False)]
@@ -68,40 +68,40 @@ def mended(lake: Lake, partition: str) -> None:
     assert fsck(lake.table()) == []
 
 
-def test_a_partition_that_readers_miss(lake: Lake) -> None:
+def test_a_partition_that_readers_miss(lake: TableLake) -> None:
     """A list that is said to name all partitions and does not is found, and dropped on request."""
     write(lake, without=B)
     assert {name[0] for name in lake.listed()} == {"a"}  # the harm that it does
     mended(lake, "d=2/s=b")
 
 
-def test_a_row_that_is_not_the_newest(lake: Lake) -> None:
+def test_a_row_that_is_not_the_newest(lake: TableLake) -> None:
     """A partition that readers see as it was is found."""
-    write(lake, a=Newest(1))
+    write(lake, a=NewestRow(1))
     assert len(lake.listed()) == ROUNDS + 1
     mended(lake, "d=1/s=a")
 
 
-def test_a_partition_that_is_said_to_be_gone(lake: Lake) -> None:
+def test_a_partition_that_is_said_to_be_gone(lake: TableLake) -> None:
     """A partition that the list calls dropped, by a row that does not say so, is found."""
-    write(lake, b=Newest(2 * ROUNDS, gone=True))
+    write(lake, b=NewestRow(2 * ROUNDS, is_tombstone=True))
     assert {name[0] for name in lake.listed()} == {"a"}
     mended(lake, "d=2/s=b")
 
 
-def test_a_row_that_is_not_there(lake: Lake) -> None:
+def test_a_row_that_is_not_there(lake: TableLake) -> None:
     """A partition of which the list names a row that nobody has written is found."""
-    write(lake, a=Newest(2 * ROUNDS - 1, gone=False), b=Newest(99))
+    write(lake, a=NewestRow(2 * ROUNDS - 1, is_tombstone=False), b=NewestRow(99))
     found = fsck(lake.table())
     assert told(found) == [("newest rows", "d=2/s=b", False)]
     assert "ticket 99, and the newest is written by ticket 16" in found[0].detail
 
 
-def test_a_dropped_partition_is_listed_rightly(lake: Lake) -> None:
+def test_a_dropped_partition_is_listed_rightly(lake: TableLake) -> None:
     """A tombstone that is listed is no fault, neither before it is vacuumed nor after."""
 
     lake.drop(B)
-    assert any(row.gone for _, row in decode_newest(head_of(lake).newest))
+    assert any(row.is_tombstone for _, row in decode_newest(head_of(lake).newest))
     assert fsck(lake.table()) == []
     lake.append(A, "more")
     vacuum(lake.table(), older_than=NOW)

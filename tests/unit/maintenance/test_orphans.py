@@ -11,10 +11,10 @@ import pytest
 from parquetry.errors import CommitConflictError, TableNotFoundError
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.results import Removed
-from parquetry.metastore import DataFile, Metastore, StagedTable, Transaction
+from parquetry.metastore import FileRecord, Metastore, StagedTable, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.namespace import orphans
-from parquetry.metastore.namespace.names import Names
+from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import RESTORING, head_key
 from parquetry.metastore.storage.wire import encode
@@ -41,7 +41,7 @@ def stage(store: Store, folder: Path) -> StagedTable:
     place.mkdir(parents=True)
     name = f"pq-{table.id.hex()}-1"
     (place / name).write_bytes(b"12345")
-    transaction.append((1, "a"), [DataFile(name, 5, 1)])
+    transaction.append((1, "a"), [FileRecord(name, 5, 1)])
     commit(transaction)
     return table
 
@@ -133,7 +133,7 @@ def test_a_metastore_that_is_being_restored() -> None:
 @pytest.mark.parametrize("row", range(4))
 def test_a_renaming_cut_short(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is done or taken back; a name that was reserved is free again."""
-    monkeypatch.setattr(orphans, "RENAMING_S", 0.0)
+    monkeypatch.setattr(orphans, "MIN_RENAMING_S", 0.0)
     store = MemoryStore()
     new_table(store)
     metastore, _ = new_table_beside(store)
@@ -154,7 +154,7 @@ def new_table_beside(store: Store) -> tuple[Metastore, object]:
 
 def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose renaming is taken back is told so, and nothing is changed."""
-    monkeypatch.setattr(orphans, "RENAMING_S", 0.0)
+    monkeypatch.setattr(orphans, "MIN_RENAMING_S", 0.0)
     store = MemoryStore()
     new_table(store)
     metastore, _ = new_table_beside(store)
@@ -172,7 +172,7 @@ def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert metastore.tables("default") == ["t", "u"]
     clear(store)
     assert leftovers(store) == []
-    assert Names(store, metastore._databases).find("default", "z") is None
+    assert TableNames(store, metastore._databases).find("default", "z") is None
 
 
 def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> Non
     for name in (*own, "theirs", "pq-0011223344556677-1"):
         (tmp_path / "away" / name).write_bytes(b"x")
     transaction = Transaction(table.snapshot, "fill")
-    transaction.add((2, "b"), f"file:{tmp_path}/away", [DataFile(own[0], 1, 1)])
+    transaction.add((2, "b"), f"file:{tmp_path}/away", [FileRecord(own[0], 1, 1)])
     commit(transaction)
     assert clear(store) == {}
     del table, transaction

@@ -9,9 +9,9 @@ import pytest
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -27,11 +27,11 @@ PARTITIONS = 40
 def table_of(metastore: Metastore, folder: Path) -> TableSnapshot:
     """Return a table of some partitions, each of one file."""
     metastore.create_database("db")
-    columns = (Column("v", "integer"), Column("p", "integer"), Column("q", "integer"))
+    columns = (TableColumn("v", "integer"), TableColumn("p", "integer"), TableColumn("q", "integer"))
     metadata = TableMetadata(columns, ("p", "q"), "parquet", str(folder / "t"))
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(PARTITIONS):
-        transaction.append((p, p % 3), [DataFile("f", 100, 10, 7, {})])
+        transaction.append((p, p % 3), [FileRecord("f", 100, 10, 7, {})])
     return commit(transaction)
 
 

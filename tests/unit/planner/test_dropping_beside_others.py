@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.locations.uri import join_location
-from parquetry.metastore import DataFile, Metastore, Transaction, open_metastore
+from parquetry.metastore import FileRecord, Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
@@ -20,7 +20,7 @@ from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import namespaces, tables
 from parquetry.store import MemoryStore
 from tests.support.interleavings.steps import interrupted
-from tests.support.spark.asked_lake import Lake as AskedLake
+from tests.support.spark.asked_lake import BridgeLake as AskedLake
 from tests.support.stores.metastores import metadata
 
 _ANSWERS = {**tables.ANSWERS, **namespaces.ANSWERS}
@@ -45,7 +45,7 @@ def write(metastore: Metastore, name: str, database: str = "x", replace: bool = 
     table = metastore.table(database, name)
     folder = Path(table.placement.default_location((1, "a")))
     folder.mkdir(parents=True, exist_ok=True)
-    file = DataFile(f"pq-{table.id.hex()}-{len(list(folder.iterdir()))}.parquet", 1, 1)
+    file = FileRecord(f"pq-{table.id.hex()}-{len(list(folder.iterdir()))}.parquet", 1, 1)
     (folder / file.path).write_text("x")
     transaction = Transaction(table, "write")
     (transaction.replace if replace else transaction.append)((1, "a"), [file])

@@ -12,9 +12,9 @@ import pytest
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -23,7 +23,7 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner import metadata_tables
 from parquetry.planner.engine import NoEngine
-from parquetry.planner.metadata_tables import PAGE
+from parquetry.planner.metadata_tables import ROWS_PER_PAGE
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol.codec import PROTOCOL
 from tests.support.stores.rows_examined import rows_examined
@@ -38,7 +38,7 @@ def metastore(tmp_path: Path) -> Iterator[Metastore]:
     """A metastore with a table of seven partitions, the number of a partition times 1,700 files in each."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(
-            (Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+            (TableColumn("id", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
         )
         table = metastore.create_table("default", "t", metadata)
         for partition in range(PARTITIONS):
@@ -48,7 +48,7 @@ def metastore(tmp_path: Path) -> Iterator[Metastore]:
 
 def append(table: TableSnapshot, partition: int, files: int) -> TableSnapshot:
     transaction = Transaction(table, "append")
-    transaction.append((partition,), [DataFile(f"{n}.parquet", 100 + n, n, 5) for n in range(files)])
+    transaction.append((partition,), [FileRecord(f"{n}.parquet", 100 + n, n, 5) for n in range(files)])
     return commit(transaction)
 
 
@@ -77,7 +77,7 @@ class Reader:
         found, after = [], None
         while True:
             page = self.page(after)["ok"]
-            assert len(page["rows"]) <= metadata_tables.PAGE
+            assert len(page["rows"]) <= metadata_tables.ROWS_PER_PAGE
             found += page["rows"]
             after = page["next"]
             if after is None:
@@ -103,7 +103,7 @@ def test_files_come_in_pages(tmp_path: Path) -> None:
         for n in range(FILES * partition)
     ]
     assert reader.rows() == expected
-    assert reader.asked == len(expected) // PAGE + 1 == 8
+    assert reader.asked == len(expected) // ROWS_PER_PAGE + 1 == 8
 
 
 @pytest.mark.usefixtures("metastore")
@@ -115,7 +115,7 @@ def test_partitions_and_history_come_in_pages(
     whole = {kind: Reader(tmp_path, kind).rows() for kind in ("partitions", "history")}
     assert [row[0] for row in whole["partitions"]] == ["0", "1", "2", "3", "4", "5", "6"]
     assert [row[0] for row in whole["history"]] == ["7", "6", "5", "4", "3", "2", "1", "0"]
-    monkeypatch.setattr(metadata_tables, "PAGE", page)
+    monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", page)
     for kind, rows in whole.items():
         reader = Reader(tmp_path, kind)
         assert reader.rows() == rows
@@ -134,13 +134,13 @@ def test_conditions_on_partition_columns_spare_reading_the_others(
     """Of the partitions' rows those are read that the condition leaves, page for page, and no other."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(
-            (Column("id", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+            (TableColumn("id", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
         )
         transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for partition in range(PARTITIONS):
-            transaction.append((partition,), [DataFile("x.parquet", 1), DataFile("y.parquet", 1)])
+            transaction.append((partition,), [FileRecord("x.parquet", 1), FileRecord("y.parquet", 1)])
         table = commit(transaction)
-    monkeypatch.setattr(metadata_tables, "PAGE", page)
+    monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", page)
     for predicates, left in (
         ([compared("=", "p", 5)], [5]),
         ([compared("IN", "P", 3, 6)], [3, 6]),
@@ -154,7 +154,7 @@ def test_conditions_on_partition_columns_spare_reading_the_others(
                 found = Reader(tmp_path, kind, *predicates).rows()
             each = 1 if kind == "partitions" else 2
             assert [int(row[0] or "") for row in found] == [p for p in left for _ in range(each)]
-            if page == PAGE:
+            if page == ROWS_PER_PAGE:
                 assert len(examined) == len(left)
 
 
@@ -162,7 +162,7 @@ def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Where the condition names another column than the first; each page begins where the one before ended."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(
-            (Column("id", "long"), Column("d", "integer"), Column("r", "string")),
+            (TableColumn("id", "long"), TableColumn("d", "integer"), TableColumn("r", "string")),
             ("d", "r"),
             "parquet",
             f"{tmp_path}/t",
@@ -170,11 +170,11 @@ def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
         for day in range(200):
             for region in ("eu", "us"):
-                transaction.append((day, region if day % 40 == 7 else "as"), [DataFile("x.parquet", 1)])
+                transaction.append((day, region if day % 40 == 7 else "as"), [FileRecord("x.parquet", 1)])
         table = create_index(commit(transaction), ("r",))
     wanted = [str(day) for day in range(7, 200, 40)]
-    for page in (2, PAGE):
-        monkeypatch.setattr(metadata_tables, "PAGE", page)
+    for page in (2, ROWS_PER_PAGE):
+        monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", page)
         with rows_examined(monkeypatch, table.id) as examined:
             reader = Reader(tmp_path, "partitions", compared("=", "r", "us", type="string"))
             assert [row[0] for row in reader.rows()] == wanted
@@ -218,11 +218,11 @@ def test_the_answer_says_which_conditions_were_of_use(tmp_path: Path) -> None:
 
 def test_a_table_without_partition_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its one partition has the empty key, and files behind it."""
-    monkeypatch.setattr(metadata_tables, "PAGE", 3)
+    monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", 3)
     with open_metastore(str(tmp_path), create=True) as metastore:
-        metadata = TableMetadata((Column("id", "long"),), (), "parquet", f"{tmp_path}/t")
+        metadata = TableMetadata((TableColumn("id", "long"),), (), "parquet", f"{tmp_path}/t")
         transaction = Transaction(metastore.create_table("default", "t", metadata), "append")
-        transaction.append((), [DataFile(f"{n}.parquet", 1) for n in range(7)])
+        transaction.append((), [FileRecord(f"{n}.parquet", 1) for n in range(7)])
         commit(transaction)
     reader = Reader(tmp_path, "files")
     assert [row[0] for row in reader.rows()] == [f"{tmp_path}/t/{n}.parquet" for n in range(7)]
@@ -251,7 +251,7 @@ def test_a_table_that_is_dropped_in_the_middle(
     tmp_path: Path, metastore: Metastore, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """The next page is an error that says so, not the end of the rows."""
-    monkeypatch.setattr(metadata_tables, "PAGE", 2)
+    monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", 2)
     reader = Reader(tmp_path, kind)
     after = reader.page()["ok"]["next"]
     metastore.drop_table("default", "t")
@@ -265,7 +265,7 @@ def test_a_version_that_is_vacuumed_in_the_middle(
     tmp_path: Path, metastore: Metastore, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """The next page is an error that names the version and the oldest that is left."""
-    monkeypatch.setattr(metadata_tables, "PAGE", 2)
+    monkeypatch.setattr(metadata_tables, "ROWS_PER_PAGE", 2)
     reader = Reader(tmp_path, kind)
     after = reader.page()["ok"]["next"]
     transaction = Transaction(metastore.table("default", "t"), "drop")

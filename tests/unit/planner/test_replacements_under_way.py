@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parquetry.metastore import DataFile, Metastore, Transaction
+from parquetry.metastore import FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, Staged
@@ -18,7 +18,7 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     metastore = Metastore(MemoryStore(), str(tmp_path))
     table = metastore.create_table("default", "t", metadata(location=str(tmp_path / "t")))
     transaction = Transaction(table, "append")
-    transaction.append((1, "a"), [DataFile("a", 1, 1)])
+    transaction.append((1, "a"), [FileRecord("a", 1, 1)])
     table = commit(transaction)
     lake = Lake("lake", metastore, NoEngine("UTC"))
     query = TableRef(table.id.hex(), table.version, "default", "t")
@@ -27,9 +27,9 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     writer = TableRef(replacement.id.hex(), table.version, "default", "t")
     assert list(lake.snapshot(writer).partitions()) == []
     filled = Transaction(lake.snapshot(writer), "append")
-    filled.append((2, "b"), [DataFile("b", 1, 1)])
-    lake.hold(commit(filled))
+    filled.append((2, "b"), [FileRecord("b", 1, 1)])
+    lake.cache(commit(filled))
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
-    lake.hold(replacement.publish())
+    lake.cache(replacement.publish())
     assert [part.values for part in lake.snapshot(query).partitions()] == [(1, "a")]
     assert [part.values for part in lake.current(query).partitions()] == [(2, "b")]

@@ -8,13 +8,13 @@ from pathlib import Path
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import answers, codec, questions
-from tests.support.spark.recording import Names, lay_out, recorded
+from tests.support.spark.recording import StandInNames, lay_out, recorded
 
 
 def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
     """Every question but those of writes, whose rows only Spark has, on the files that lay there when it was recorded."""
     lay_out(tmp_path)
-    names, planner = Names(tmp_path), Planner(NoEngine("UTC"))
+    names, planner = StandInNames(tmp_path), Planner(NoEngine("UTC"))
     _, told = recorded()
     statement, replayed = "", 0
     for each in told:
@@ -22,11 +22,11 @@ def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
             statement = each
             continue
         question, answer = each
-        asked = codec.decode(json.dumps(names.taken(question)))
+        asked = codec.decode(json.dumps(names.with_values(question)))
         if isinstance(asked, questions.Write | questions.RewriteRows):
             continue
-        found = json.loads(planner.ask(json.dumps(names.taken(question))))
-        assert names.given(found) == answer, (statement, question["op"])
+        found = json.loads(planner.ask(json.dumps(names.with_values(question))))
+        assert names.with_names(found) == answer, (statement, question["op"])
         replayed += 1
     assert replayed > 60
 

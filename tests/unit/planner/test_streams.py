@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parquetry.metastore import ColumnStatistics, DataFile, Transaction, open_metastore
+from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from tests.support.spark.asked_lake import Lake
+from tests.support.spark.asked_lake import BridgeLake
 from tests.support.stores.rows_examined import rows_examined
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path) -> Iterator[BridgeLake]:
     """A catalog with an empty table `t` of the columns x, y and p, partitioned by p."""
     with open_metastore(str(tmp_path), create=True) as metastore:
-        lake = Lake(tmp_path, metastore)
+        lake = BridgeLake(tmp_path, metastore)
         lake.create(properties={})
         yield lake
 
@@ -35,7 +35,7 @@ class Stream:
         options: of the read.
     """
 
-    def __init__(self, lake: Lake, **options: str) -> None:
+    def __init__(self, lake: BridgeLake, **options: str) -> None:
         self._lake = lake
         self._options = options
         self._table = lake.ask("load_table", namespace=["default"], name="t")["table"]
@@ -78,19 +78,19 @@ class Stream:
         return found
 
 
-def commit_files(lake: Lake, operation: str = "append", **files: list[str]) -> None:
+def commit_files(lake: BridgeLake, operation: str = "append", **files: list[str]) -> None:
     """Append files to the partitions p1, p2 and so on; those of another operation take the place of what is there."""
     transaction = Transaction(lake.table(), operation)
     for name, names in files.items():
         told = [
-            DataFile(each, 10, 1, columns={"x": ColumnStatistics(1, 0, len(each), len(each))})
+            FileRecord(each, 10, 1, columns={"x": ColumnStatistics(1, 0, len(each), len(each))})
             for each in names
         ]
         (transaction.append if operation == "append" else transaction.replace)((int(name[1:]),), told)
     commit(transaction)
 
 
-def test_the_table_as_it_stands_and_what_comes(lake: Lake) -> None:
+def test_the_table_as_it_stands_and_what_comes(lake: BridgeLake) -> None:
     """In the order of partitions, each file once, whatever others commit between two batches."""
     commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake)
@@ -102,7 +102,7 @@ def test_the_table_as_it_stands_and_what_comes(lake: Lake) -> None:
     assert stream.all() == []
 
 
-def test_an_empty_table_has_nothing_to_begin_with(lake: Lake) -> None:
+def test_an_empty_table_has_nothing_to_begin_with(lake: BridgeLake) -> None:
     """No batch is made of no files."""
     stream = Stream(lake)
     assert (stream.begin(), stream.all()) == ({"table": lake.table().id.hex(), "version": 1}, [])
@@ -120,7 +120,7 @@ def test_an_empty_table_has_nothing_to_begin_with(lake: Lake) -> None:
         ({"maxBytesPerTrigger": "30b", "maxFilesPerTrigger": "2"}, [["1:a", "1:b"], ["2:c", "1:d"], ["1:e"]]),
     ],
 )
-def test_limits(lake: Lake, options: dict[str, str], batches: list[list[str]]) -> None:
+def test_limits(lake: BridgeLake, options: dict[str, str], batches: list[list[str]]) -> None:
     """Of files and of bytes, over the ends of versions, of which the first is read whole; without them all is one batch."""
     commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake, **options)
@@ -132,7 +132,7 @@ def test_limits(lake: Lake, options: dict[str, str], batches: list[list[str]]) -
     assert sorted(stream.next(limited=False)) == ["1:a", "1:b", "1:d", "1:e", "2:c"]
 
 
-def test_no_batch_goes_beyond_what_was_there(lake: Lake) -> None:
+def test_no_batch_goes_beyond_what_was_there(lake: BridgeLake) -> None:
     """When all that is available now is asked for, what comes meanwhile waits; the first version is read in any case."""
     until = Stream(lake).ask("advance_stream", start=None)["position"]
     commit_files(lake, p1=["a"])
@@ -145,7 +145,7 @@ def test_no_batch_goes_beyond_what_was_there(lake: Lake) -> None:
     assert stream.next() == ["1:b"]
 
 
-def test_versions_that_take_rows_away(lake: Lake) -> None:
+def test_versions_that_take_rows_away(lake: BridgeLake) -> None:
     """What came before is a batch; then the version is an error, or is passed over whole."""
     stream, other = Stream(lake), Stream(lake, skipChangeCommits="true")
     for each in (stream, other):
@@ -161,7 +161,7 @@ def test_versions_that_take_rows_away(lake: Lake) -> None:
     assert other.all() == [["1:f"]]
 
 
-def test_files_are_left_out_by_conditions(lake: Lake) -> None:
+def test_files_are_left_out_by_conditions(lake: BridgeLake) -> None:
     """By partitions and statistics; how far the stream is does not hang on them."""
     commit_files(lake, p2=["c", "cc"], p1=["a", "bbb"])
 
@@ -182,7 +182,7 @@ def test_files_are_left_out_by_conditions(lake: Lake) -> None:
     assert whole.all(predicates=[compare("x", 2)]) == [["1:dd"]]
 
 
-def test_where_a_stream_begins(lake: Lake) -> None:
+def test_where_a_stream_begins(lake: BridgeLake) -> None:
     """By a version, or by a time; what is not there, or cannot be told any more, is an error that says what is."""
     for name in "abc":
         commit_files(lake, p1=[name])
@@ -213,7 +213,7 @@ def test_where_a_stream_begins(lake: Lake) -> None:
     assert begun(startingVersion="earliest") == [["1:a", "1:b", "1:c"]]
 
 
-def test_a_checkpoint_of_something_else(lake: Lake) -> None:
+def test_a_checkpoint_of_something_else(lake: BridgeLake) -> None:
     """What no stream of the table has written is told, and so is a version that is not there."""
     stream = Stream(lake)
     stream.at = '{"offset": 7}'
@@ -228,7 +228,7 @@ def test_a_checkpoint_of_something_else(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_each_file_is_read_once(lake: Lake, seed: int) -> None:
+def test_each_file_is_read_once(lake: BridgeLake, seed: int) -> None:
     """However batches are cut, stopped and begun again, among commits of others."""
     rng = random.Random(seed)
     number, found = 0, []
@@ -249,7 +249,7 @@ def test_each_file_is_read_once(lake: Lake, seed: int) -> None:
     assert sorted(found) == sorted(there)
 
 
-def test_columns_that_a_stream_can_go_on_with(lake: Lake) -> None:
+def test_columns_that_a_stream_can_go_on_with(lake: BridgeLake) -> None:
     """Added, renamed and commented ones, and fields that come to a struct; not one that is dropped or has another type."""
     struct = {"type": "struct", "fields": [field("a", "integer")]}
     lake.alter(add("s", {"type": "array", "elementType": struct, "containsNull": True}))
@@ -296,7 +296,7 @@ def add(name: str, type: Any, *within: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_of_long_lists(lake: Lake) -> None:
+def test_of_long_lists(lake: BridgeLake) -> None:
     """Files in parts of a list in columns and files in records make one batch, and limits cut through them."""
     commit_files(lake, p1=[f"{n:04d}" for n in range(3000)], p2=["x"])
     stream = Stream(lake, maxFilesPerTrigger="1700")
@@ -312,7 +312,7 @@ def test_of_long_lists(lake: Lake) -> None:
     assert sorted(stream.next(limited=False)) == sorted(batches[0] + batches[1])
 
 
-def test_a_batch_looks_at_all_keys_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_looks_at_all_keys_once(lake: BridgeLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it ends and what it reads are two questions: for the second the rows alone are read that were written since."""
     commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
     stream = Stream(lake, startingVersion="latest")
@@ -335,7 +335,7 @@ def test_a_batch_looks_at_all_keys_once(lake: Lake, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("limits", [{}, {"maxFilesPerTrigger": "25"}])
 def test_a_version_read_whole_is_read_once(
-    lake: Lake, limits: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    lake: BridgeLake, limits: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All batches of the version that a stream begins with share the partitions that the first one read."""
     commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
@@ -346,7 +346,7 @@ def test_a_version_read_whole_is_read_once(
     assert len(examined) == 40
 
 
-def test_streams_that_read_by_turns(lake: Lake) -> None:
+def test_streams_that_read_by_turns(lake: BridgeLake) -> None:
     """What one stream found of the partitions of some versions is right for another that reads fewer or more of them."""
     rng = random.Random(3)
     commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(6)})

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from parquetry.errors import ColumnNotFoundError, UnsupportedError, ValueTypeError
-from parquetry.predicate.bind import NUMBER, bind, never
+from parquetry.predicate.bind import NUMBER_TYPE, bind, never
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import (
-    DEEPEST,
+    MAX_CONDITION_DEPTH,
     And,
     Compare,
     In,
@@ -53,7 +53,7 @@ DOUBLE, TIMESTAMP = parse_type("double"), parse_type("timestamp")
 
 def number(op: str, name: str, text: str) -> Compare:
     """Compare a column with an unquoted number."""
-    return Compare(op, name, Decimal(text), NUMBER)
+    return Compare(op, name, Decimal(text), NUMBER_TYPE)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def number(op: str, name: str, text: str) -> Compare:
         (Compare("=", "d", 86_400_000_000, TIMESTAMP), "d = DATE '1970-01-02'"),
         (Compare("<", "d", 86_400_000_001, TIMESTAMP), "d <= DATE '1970-01-02'"),
         (Compare("=", "ts", 1, parse_type("date")), "ts = TIMESTAMP '1970-01-02 00:00:00 UTC'"),
-        (In("n", (Decimal("1.5"), Decimal(2)), NUMBER, True), "n IN (2, NULL)"),
+        (In("n", (Decimal("1.5"), Decimal(2)), NUMBER_TYPE, True), "n IN (2, NULL)"),
         (truth_of("OK"), "ok = true"),
-        (In("n", (Decimal("1.5"),), NUMBER, True), "NULL"),
+        (In("n", (Decimal("1.5"),), NUMBER_TYPE, True), "NULL"),
         (In("N", (1,), TYPES["n"]), "n IN (1)"),
         (
-            TupleIn(("N", "s"), ((Decimal(1), "a"), (Decimal("1.5"), "b")), (NUMBER, STRING)),
+            TupleIn(("N", "s"), ((Decimal(1), "a"), (Decimal("1.5"), "b")), (NUMBER_TYPE, STRING)),
             "(n, s) IN ((1, 'a')) OR (n IS NULL AND NULL AND s = 'b')",
         ),
         (Not(Or((IsNull("S"), Like("D", "2024%")))), "NOT (s IS NULL OR d LIKE '2024%')"),
@@ -108,7 +108,7 @@ def test_literals_are_fitted(node: Predicate, text: str) -> None:
 
 def test_a_not_in_over_tuples_keeps_null_apart_from_false() -> None:
     """`(n, s) NOT IN ((1.5, 'b'))` is TRUE for n = 1 and NULL where n is NULL and s is 'b'."""
-    node = bind(Not(TupleIn(("n", "s"), ((Decimal("1.5"), "b"),), (NUMBER, STRING))), TYPES)
+    node = bind(Not(TupleIn(("n", "s"), ((Decimal("1.5"), "b"),), (NUMBER_TYPE, STRING))), TYPES)
     assert evaluate(node, {"n": 1, "s": "b"}) is True
     assert evaluate(node, {"n": None, "s": "b"}) is None
     assert evaluate(node, {"n": None, "s": "c"}) is True
@@ -290,11 +290,11 @@ def test_what_is_too_deep() -> None:
     for n in range(3000):
         tree = fn("OR" if n % 2 else "AND", tree, fn("=", col("s"), lit("a", "string")))
         node = (Or if n % 2 else And)((node, IsNull("s")))
-        if n == DEEPEST - 1:
+        if n == MAX_CONDITION_DEPTH - 1:
             assert not opaque_parts(from_json(tree, TYPES))
-            assert depth(bind(node, TYPES)) == DEEPEST
+            assert depth(bind(node, TYPES)) == MAX_CONDITION_DEPTH
     found = from_json(tree, TYPES)
     assert opaque_parts(found)
     assert columns_of(found) == {"n", "s"}
-    with pytest.raises(UnsupportedError, match=f"more than {DEEPEST} deep"):
+    with pytest.raises(UnsupportedError, match=f"more than {MAX_CONDITION_DEPTH} deep"):
         bind(node, TYPES)

@@ -254,7 +254,7 @@ class Directories(Knowledge):
     tuple_columns = (("x",),)
 
     def bounds(self, column: str) -> Bounds | None:
-        return Bounds.of_statistics(INT, [1, 1, 1], [9, 9, 9], [0, 0, 0]) if column == "v" else None
+        return Bounds.from_statistics(INT, [1, 1, 1], [9, 9, 9], [0, 0, 0]) if column == "v" else None
 
     def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:
         assert columns == ("x",)
@@ -285,6 +285,6 @@ def test_tuples_that_may_be_there(text: str, answers: list[Match]) -> None:
 
 def test_too_many_tuples_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """An IN of more values than are few leaves every directory."""
-    monkeypatch.setattr("parquetry.predicate.pruning.match.MOST_TUPLES", 2)
+    monkeypatch.setattr("parquetry.predicate.pruning.match.MAX_ALLOWED_TUPLES", 2)
     for values, answers in (((1, 2), [CANNOT, CANNOT, MIGHT]), ((1, 2, 3), [MIGHT, MIGHT, MIGHT])):
         assert match(Filter(In("x", values, INT)), Directories()).tolist() == answers

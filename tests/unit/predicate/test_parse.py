@@ -10,7 +10,7 @@ import pytest
 
 from parquetry.errors import FilterError
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.nodes import DEEPEST, depth
+from parquetry.predicate.nodes import MAX_CONDITION_DEPTH, depth
 from parquetry.predicate.reading.parse import parse_condition
 from parquetry.types import ColumnType, parse_type
 
@@ -274,11 +274,11 @@ def test_and_within_or_within_and_without_end() -> None:
             text = f"({text} {'or' if level % 2 else 'and'} t != {level % 100})"
         return text
 
-    assert depth(parse_condition(nested(DEEPEST), TYPES)) == DEEPEST
-    with pytest.raises(FilterError, match=f"more than {DEEPEST} deep") as caught:
-        parse_condition(nested(DEEPEST + 1), TYPES)
-    assert caught.value.position == DEEPEST + 1
-    with pytest.raises(FilterError, match=f"more than {DEEPEST} deep"):
+    assert depth(parse_condition(nested(MAX_CONDITION_DEPTH), TYPES)) == MAX_CONDITION_DEPTH
+    with pytest.raises(FilterError, match=f"more than {MAX_CONDITION_DEPTH} deep") as caught:
+        parse_condition(nested(MAX_CONDITION_DEPTH + 1), TYPES)
+    assert caught.value.position == MAX_CONDITION_DEPTH + 1
+    with pytest.raises(FilterError, match=f"more than {MAX_CONDITION_DEPTH} deep"):
         parse_condition(nested(5000), TYPES)
 
 

@@ -7,15 +7,15 @@ import math
 import msgspec
 import pytest
 
-from parquetry.hashing.bucket_hash import buckets_of
+from parquetry.hashing.bucket_hash import bucket_numbers
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     Transaction,
 )
@@ -30,11 +30,11 @@ from parquetry.store.memory import MemoryStore
 from parquetry.types import Value, parse_type
 
 COLUMNS = (
-    Column("id", "integer"),
-    Column("s", "string"),
-    Column("f", "double"),
-    Column("v", "integer"),
-    Column("p", "integer"),
+    TableColumn("id", "integer"),
+    TableColumn("s", "string"),
+    TableColumn("f", "double"),
+    TableColumn("v", "integer"),
+    TableColumn("p", "integer"),
 )
 TYPES = {column.physical: column.column_type for column in COLUMNS}
 ID = BucketSpec(("id",), 8)
@@ -46,14 +46,14 @@ def made(specs: dict[int, BucketSpec | None], own: BucketSpec | None = None) -> 
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(
-        COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(buckets=own)
+        COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=ArrangementSpec(buckets=own)
     )
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, spec in specs.items():
         buckets = [] if spec is None else range(spec.count)
-        files = [DataFile(f"{p}/{bucket}", 100, 5, bucket=bucket) for bucket in buckets]
-        files.append(DataFile(f"{p}/unknown", 100, 5))
-        transaction.replace((p,), files, arrangement=Arrangement(buckets=spec))
+        files = [FileRecord(f"{p}/{bucket}", 100, 5, bucket=bucket) for bucket in buckets]
+        files.append(FileRecord(f"{p}/unknown", 100, 5))
+        transaction.replace((p,), files, arrangement=ArrangementSpec(buckets=spec))
     return commit(transaction)
 
 
@@ -70,7 +70,7 @@ def kept(snapshot: TableSnapshot, *texts: str) -> set[str]:
 def placed(p: int, spec: BucketSpec, *rows: tuple[Value, ...]) -> set[str]:
     """Return the buckets in a partition that rows belong in."""
     types = [TYPES[name] for name in spec.columns]
-    return {f"{p}/{bucket}" for bucket in buckets_of(spec.version, spec.count, types, rows)}
+    return {f"{p}/{bucket}" for bucket in bucket_numbers(spec.version, spec.count, types, rows)}
 
 
 def reasons(selection: Selection) -> dict[str, str]:
@@ -177,7 +177,7 @@ def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> Non
         "id = 5": "the partitions are not in buckets by its columns"
     }
     transaction = Transaction(table, "replace")
-    transaction.replace((1,), [DataFile("a", 1, 1)], arrangement=Arrangement(buckets=ID))
+    transaction.replace((1,), [FileRecord("a", 1, 1)], arrangement=ArrangementSpec(buckets=ID))
     assert reasons(selected(commit(transaction), "id = 5", "p = 1")) == {
         "id = 5": "no file is of a known bucket"
     }
@@ -189,7 +189,9 @@ def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
     table = made({1: ID})
     assert selected(table, "v = 5").report.step("buckets") is None
     assert selected(table).report.step("buckets") is None
-    joined = select_files(table, [Condition.of(parse_filter("id = 5", {"id": parse_type("int")}), "join")])
+    joined = select_files(
+        table, [Condition.from_filter(parse_filter("id = 5", {"id": parse_type("int")}), "join")]
+    )
     step = joined.report.step("buckets")
     assert step is not None
     assert (step.kept, step.of, step.origins) == (1, 8, ("join",))
@@ -201,11 +203,11 @@ def test_long_lists_of_files_are_read_for_buckets_only_where_some_can_be_left_ou
     table = made({1: ID})
     ids = ColumnStatistics(10, 0, 0, 99)
     files = [
-        DataFile(f"f{n}", 100, 5, columns={"id": ids, "v": ColumnStatistics(10, 0, n, n)}, bucket=n % 8)
+        FileRecord(f"f{n}", 100, 5, columns={"id": ids, "v": ColumnStatistics(10, 0, n, n)}, bucket=n % 8)
         for n in range(3_000)
     ]
     transaction = Transaction(table, "replace")
-    transaction.replace((1,), files, arrangement=Arrangement(buckets=ID))
+    transaction.replace((1,), files, arrangement=ArrangementSpec(buckets=ID))
     table = commit(transaction)
     selection = selected(table, "id > 5", "v = 7")
     assert selection.report.step("buckets") is None
@@ -220,7 +222,7 @@ def test_directories_buckets_and_files_narrow_one_another() -> None:
     table = made({1: ID})
     skew = SkewMap(("v",), ((1,),), directories=True)
     files = [
-        DataFile(
+        FileRecord(
             f"{cell}/{bucket}/{low}",
             100,
             5,
@@ -233,7 +235,7 @@ def test_directories_buckets_and_files_narrow_one_another() -> None:
         for low in ("a", "b")
     ]
     transaction = Transaction(table, "replace")
-    transaction.replace((1,), files, arrangement=Arrangement(skew, ID))
+    transaction.replace((1,), files, arrangement=ArrangementSpec(skew, ID))
     value = next(n for n in range(100) if placed(1, ID, (n,)) == {"1/1"})
     selection = selected(commit(transaction), "v = 1", f"id = {value}", "s = 'b'")
     assert [file.file.path for file in selection.files] == ["0/1/b"]

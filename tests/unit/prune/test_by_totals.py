@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from parquetry.layout.arrangement import Arrangement, BucketSpec
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
 from parquetry.metastore import (
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -18,29 +18,29 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate
 from parquetry.prune.condition import Condition
 from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.totals import by_totals
+from parquetry.prune.runtime.totals import estimate_from_totals
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 
 INT = parse_type("int")
 COLUMNS = (
-    Column("v", "integer"),
-    Column("w", "integer"),
-    Column("p", "integer"),
-    Column("q", "integer"),
+    TableColumn("v", "integer"),
+    TableColumn("w", "integer"),
+    TableColumn("p", "integer"),
+    TableColumn("q", "integer"),
 )
 
 
-def file(name: str, size: int = 1000, part: int = 100, rows: int | None = 10) -> DataFile:
+def file(name: str, size: int = 1000, part: int = 100, rows: int | None = 10) -> FileRecord:
     """Return a file of which column v has some of the bytes."""
     columns = {"v": ColumnStatistics(part, 0, 1, 2), "w": ColumnStatistics(size - part, 0, 1, 2)}
-    return DataFile(name, size, rows, 1, columns)
+    return FileRecord(name, size, rows, 1, columns)
 
 
 def table(
-    count: int = 150, nulls: int = 2, last: int = 100, arrangement: Arrangement | None = None
+    count: int = 150, nulls: int = 2, last: int = 100, arrangement: ArrangementSpec | None = None
 ) -> TableSnapshot:
     """Return a table of partitions (p, q) of two files each, some with NULL as p."""
     metastore = Metastore(MemoryStore(), "/lake")
@@ -58,7 +58,7 @@ def table(
 
 
 def asked(*nodes: Predicate) -> list[Condition]:
-    return [Condition.of(filter_of(node)) for node in nodes]
+    return [Condition.from_filter(make_filter(node)) for node in nodes]
 
 
 def not_null(name: str) -> Predicate:
@@ -70,7 +70,7 @@ def not_null(name: str) -> Predicate:
 def test_totals_tell_what_selection_finds(nodes: tuple[Predicate, ...], read: tuple[str, ...]) -> None:
     """Where files are alike even the bytes of some columns are the same."""
     snapshot = table()
-    found = by_totals(snapshot, asked(*nodes), read, table="db.t")
+    found = estimate_from_totals(snapshot, asked(*nodes), read, table="db.t")
     assert found is not None
     selection = select_files(snapshot, asked(*nodes), read, about=())
     assert (found.files, found.bytes) == (selection.block.count, selection.bytes)
@@ -83,7 +83,7 @@ def test_totals_tell_what_selection_finds(nodes: tuple[Predicate, ...], read: tu
 
 def test_the_larger_share_counts() -> None:
     """A column that takes more at the end of the table, say because it was added late, is taken for that large everywhere."""
-    found = by_totals(table(last=900), [], ["v"], table="db.t")
+    found = estimate_from_totals(table(last=900), [], ["v"], table="db.t")
     assert found is not None
     assert found.bytes == 150 * 2 * 900
 
@@ -102,12 +102,12 @@ def test_the_larger_share_counts() -> None:
 )
 def test_other_conditions_need_a_look(node: Predicate) -> None:
     """What the totals cannot tell exactly is found by listing."""
-    assert by_totals(table(), asked(node), ["v"], table="db.t") is None
+    assert estimate_from_totals(table(), asked(node), ["v"], table="db.t") is None
 
 
 def test_conditions_that_leave_all_at_both_ends() -> None:
     """They are taken to leave all: the files are counted as about so many."""
-    found = by_totals(table(), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t")
+    found = estimate_from_totals(table(), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t")
     assert found is not None
     assert [(step.name, step.kept, step.about) for step in found.report.steps] == [
         ("partitions", 150, False),
@@ -116,16 +116,19 @@ def test_conditions_that_leave_all_at_both_ends() -> None:
     ]
     last = table()
     transaction = Transaction(last, "append")
-    transaction.append((900, 1), [DataFile("other", 10, 1, 1, {"v": ColumnStatistics(5, 0, 7, 9)})])
-    assert by_totals(commit(transaction), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t") is None
+    transaction.append((900, 1), [FileRecord("other", 10, 1, 1, {"v": ColumnStatistics(5, 0, 7, 9)})])
+    assert (
+        estimate_from_totals(commit(transaction), asked(Compare("<", "v", 3, INT)), ["v"], table="db.t")
+        is None
+    )
 
 
 def test_tables_that_are_listed_at_once() -> None:
     """Few partitions, many of NULL, and those of buckets, of which Spark is told."""
-    assert by_totals(table(LIMITS.listed_partitions - 1), [], ["v"], table="db.t") is None
-    assert by_totals(table(LIMITS.listed_partitions), [], ["v"], table="db.t") is not None
-    buckets = Arrangement(buckets=BucketSpec(("v",), 4, 2))
-    assert by_totals(table(arrangement=buckets), [], ["v"], table="db.t") is None
+    assert estimate_from_totals(table(LIMITS.listed_partitions - 1), [], ["v"], table="db.t") is None
+    assert estimate_from_totals(table(LIMITS.listed_partitions), [], ["v"], table="db.t") is not None
+    buckets = ArrangementSpec(buckets=BucketSpec(("v",), 4, 2))
+    assert estimate_from_totals(table(arrangement=buckets), [], ["v"], table="db.t") is None
 
 
 def test_unknown_rows() -> None:
@@ -133,6 +136,6 @@ def test_unknown_rows() -> None:
     snapshot = table()
     transaction = Transaction(snapshot, "append")
     transaction.append((5, 5), [file("bare", rows=None)])
-    found = by_totals(commit(transaction), [], ["v"], table="db.t")
+    found = estimate_from_totals(commit(transaction), [], ["v"], table="db.t")
     assert found is not None
     assert found.rows is None

@@ -6,12 +6,12 @@ import pytest
 
 from parquetry.layout.arrangement import REST
 from parquetry.metastore import (
-    Arrangement,
-    Column,
+    ArrangementSpec,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     Transaction,
 )
@@ -31,22 +31,27 @@ from parquetry.store.memory import MemoryStore
 
 XY = SkewMap(("x", "y"), ((10, "a"), (20, None), (10, "b")), directories=True)
 X = SkewMap(("x",), ((10,), (20,)), directories=True)
-COLUMNS = (Column("x", "integer"), Column("y", "string"), Column("v", "integer"), Column("p", "integer"))
+COLUMNS = (
+    TableColumn("x", "integer"),
+    TableColumn("y", "string"),
+    TableColumn("v", "integer"),
+    TableColumn("p", "integer"),
+)
 
 
 def made(
-    maps: dict[int, SkewMap | None], columns: tuple[Column, ...] = COLUMNS, own: SkewMap | None = None
+    maps: dict[int, SkewMap | None], columns: tuple[TableColumn, ...] = COLUMNS, own: SkewMap | None = None
 ) -> TableSnapshot:
     """Make a table with a file in each directory of each partition, named for both, and one of which no cell is known."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(own))
+    metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t", arrangement=ArrangementSpec(own))
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, skew in maps.items():
         cells = [] if skew is None else [REST, *range(len(skew.cells))]
-        files = [DataFile(f"{p}/{cell}", 100, 5, cell=cell) for cell in cells]
-        files.append(DataFile(f"{p}/unknown", 100, 5))
-        transaction.replace((p,), files, arrangement=Arrangement(skew))
+        files = [FileRecord(f"{p}/{cell}", 100, 5, cell=cell) for cell in cells]
+        files.append(FileRecord(f"{p}/unknown", 100, 5))
+        transaction.replace((p,), files, arrangement=ArrangementSpec(skew))
     return commit(transaction)
 
 
@@ -123,7 +128,7 @@ def test_the_step_says_why_and_is_counted_like_the_others() -> None:
         if (each := selected(table, f"p = {p}").report.step("directories"))
     ] == [(1, 1), (0, 0)]
     joined = select_files(
-        table, [Condition.of(parse_filter("x = 20", {"x": COLUMNS[0].column_type}), "join")]
+        table, [Condition.from_filter(parse_filter("x = 20", {"x": COLUMNS[0].column_type}), "join")]
     )
     found = joined.report.step("directories")
     assert found is not None
@@ -138,7 +143,7 @@ def test_conditions_that_cells_decide_are_not_asked_of_statistics() -> None:
         part = table.partition((p,))
         assert part is not None
         transaction.replace(
-            (p,), [file for file in part.files if file.cell is not None], arrangement=Arrangement(X)
+            (p,), [file for file in part.files if file.cell is not None], arrangement=ArrangementSpec(X)
         )
     table = commit(transaction)
 
@@ -160,12 +165,12 @@ def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
     """The step of the files counts those of the directories that were kept."""
     table = made({1: X})
     files = [
-        DataFile(f"{cell}/{low}", 100, 5, columns={"v": ColumnStatistics(10, 0, low, low + 9)}, cell=cell)
+        FileRecord(f"{cell}/{low}", 100, 5, columns={"v": ColumnStatistics(10, 0, low, low + 9)}, cell=cell)
         for cell in (REST, 0, 1)
         for low in (0, 10)
     ]
     transaction = Transaction(table, "replace")
-    transaction.replace((1,), files, arrangement=Arrangement(X))
+    transaction.replace((1,), files, arrangement=ArrangementSpec(X))
     selection = selected(commit(transaction), "x = 20", "v < 5", read=["v"])
     assert [file.file.path for file in selection.files] == ["1/0"]
     assert str(Report((selection.report,))) == (
@@ -180,7 +185,7 @@ def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() 
         ("double", "big = 10.0"),
         ("decimal(12,2)", "big = 10.00"),
     ):
-        table = made({1: X, 2: X}, columns=(*COLUMNS[1:], Column("x", "integer")))
+        table = made({1: X, 2: X}, columns=(*COLUMNS[1:], TableColumn("x", "integer")))
         named = tuple(
             msgspec.structs.replace(column, name="big", type=type_, metadata={"parquetry.physical": "x"})
             if column.name == "x"
@@ -194,10 +199,10 @@ def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() 
         assert kept(table, condition, "big != 10") == set()
         assert kept(table, condition.replace("=", ">")) == {"1/1", "1/-1", "2/1", "2/-1"}
     days = SkewMap(("t",), ((19_000,), (19_001,)), directories=True)
-    table = made({1: days}, columns=(Column("t", "timestamp_ntz"), *COLUMNS[1:]))
+    table = made({1: days}, columns=(TableColumn("t", "timestamp_ntz"), *COLUMNS[1:]))
     assert kept(table, "t = TIMESTAMP_NTZ '2022-01-08 00:00:00'") == {"1/-1", "1/0", "1/1"}
     chars = SkewMap(("c",), (("a",), ("b  ",)), directories=True)
-    table = made({1: chars}, columns=(Column("c", "char(3)"), *COLUMNS[1:]))
+    table = made({1: chars}, columns=(TableColumn("c", "char(3)"), *COLUMNS[1:]))
     assert kept(table, "c = 'a'") == {"1/0"}
 
 
@@ -216,12 +221,12 @@ def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyP
         (("p", "x"), [(p, x) for p in range(1, 5) for x in (10, 20)]),
         (("p", "x"), [(5, 10), (5, 20)]),
     ]
-    monkeypatch.setattr(values_of_directories, "EVALUATED_ROWS", 5)
+    monkeypatch.setattr(values_of_directories, "MAX_EVALUATED_ROWS", 5)
     few = directory_values(table, partitions, conditions)
     assert (few[:3], [each.rows for each in few[3]]) == (found[:3], [[(5, 10), (5, 20)]])
     assert directory_values(made({1: None}), partitions, [{"x"}]) == [[]]
     zeros = SkewMap(("f",), ((-0.0,), (1.5,), (float("nan"),)), directories=True)
-    floats = made({1: zeros}, columns=(Column("f", "double"), *COLUMNS[1:]))
+    floats = made({1: zeros}, columns=(TableColumn("f", "double"), *COLUMNS[1:]))
     ((found_floats,),) = directory_values(floats, list(floats.partitions()), [{"f"}])
     assert repr(found_floats.rows) == "[(1.5,), (nan,)]"
 
@@ -262,8 +267,8 @@ def test_values_for_which_a_condition_fails() -> None:
         "tens": {"x": ColumnStatistics(10, 0, 10, 10), "y": ColumnStatistics(10, 5)},
         "both": {"x": ColumnStatistics(10, 0, 10, 10), "y": ColumnStatistics(10, 0, "a", "a")},
     }
-    files = [DataFile(name, 100, 5, columns=columns) for name, columns in rest.items()]
-    transaction.replace((1,), files, arrangement=Arrangement(XY))
+    files = [FileRecord(name, 100, 5, columns=columns) for name, columns in rest.items()]
+    transaction.replace((1,), files, arrangement=ArrangementSpec(XY))
     table = commit(transaction)
     fails = condition((["x", "y"], [["10", "a"], ["10", "b"], [None, "b"], ["20", None]]))
     assert left(fails) & set(rest) <= {"nulls", "tens", "both"}
@@ -279,7 +284,7 @@ def test_bounds_are_taken(values: list[object], count: int) -> None:
     places = np.arange(count) % len(values)
     repeated = [values[place] for place in places.tolist()]
     for given in (values, values * 20):
-        found, expected = Bounds.of_values(given).take(places), Bounds.of_values(repeated)
+        found, expected = Bounds.from_values(given).take(places), Bounds.from_values(repeated)
         for one, other in (
             (found.least, expected.least),
             (found.greatest, expected.greatest),

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.prune.reader_filters import Usable, usable
 
 COLUMNS = [
-    Column("a", "integer"),
-    Column("B", "string"),
-    Column("f", "double"),
-    Column("g", "float"),
-    Column("day", "date"),
-    Column(
+    TableColumn("a", "integer"),
+    TableColumn("B", "string"),
+    TableColumn("f", "double"),
+    TableColumn("g", "float"),
+    TableColumn("day", "date"),
+    TableColumn(
         "s",
         {
             "type": "struct",

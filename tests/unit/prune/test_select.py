@@ -2,29 +2,36 @@
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
-from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Not, Opaque, Or, TupleIn
+from parquetry.predicate.nodes import And, BooleanConstant, Compare, In, IsNull, Not, Opaque, Or, TupleIn
 from parquetry.prune.metadata_aggregates import answer_aggregate
 from parquetry.prune.partition_plans import on_partitions, partition_plan
-from parquetry.prune.report.scan import NotBy
+from parquetry.prune.report.scan import IneffectiveCondition
 from parquetry.prune.select import exact_conditions, select_files
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.planning.filters import filter_of, filters_of
+from tests.support.planning.filters import make_filter, make_filters
 
 INT, STRING = parse_type("int"), parse_type("string")
 HASHED = Opaque("hash(v) = 3", ("v",), "function on the column")
 COLUMNS = (
-    Column("v", "integer"),
-    Column("s", "string"),
-    Column("f", "double"),
-    Column("d", "decimal(10,4)"),
-    Column("a", {"type": "array", "elementType": "integer", "containsNull": True}),
-    Column("c", "char(3)"),
-    Column("p", "integer"),
-    Column("q", "string"),
+    TableColumn("v", "integer"),
+    TableColumn("s", "string"),
+    TableColumn("f", "double"),
+    TableColumn("d", "decimal(10,4)"),
+    TableColumn("a", {"type": "array", "elementType": "integer", "containsNull": True}),
+    TableColumn("c", "char(3)"),
+    TableColumn("p", "integer"),
+    TableColumn("q", "string"),
 )
 
 
@@ -49,7 +56,7 @@ def fill(snapshot, partitions):
 def file(name, low=None, high=None, nulls=0, rows=10, size=1000, **columns):
     known = {"v": ColumnStatistics(100, nulls, low, high)} if low is not None else {}
     known |= {"s": ColumnStatistics(300, 0), **columns}
-    return DataFile(name, size, rows, 1, known)
+    return FileRecord(name, size, rows, 1, known)
 
 
 @pytest.fixture
@@ -59,7 +66,7 @@ def table():
         {
             (1, "x"): [file("a", 0, 9), file("b", 10, 19)],
             (1, None): [file("c", 0, 9)],
-            (2, "x"): [file("d", 5, 5), DataFile("bare", 1000)],
+            (2, "x"): [file("d", 5, 5), FileRecord("bare", 1000)],
             (None, "y"): [file("e", 100, 200)],
         },
     )
@@ -93,7 +100,7 @@ def test_without_conditions_everything_is_kept(table):
 def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
     """Both conditions are exact and the selection is certain; the report has the name that the caller gives the table."""
     selection = select_files(
-        table, filters_of([compare("p", "=", 1), compare("q", "=", "x", STRING)]), table="lake.db.t"
+        table, make_filters([compare("p", "=", 1), compare("q", "=", "x", STRING)]), table="lake.db.t"
     )
     assert names(selection) == ["a", "b"]
     assert (selection.exact, selection.certain) == ((0, 1), True)
@@ -104,14 +111,14 @@ def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
 
 def test_data_conditions_select_files_and_are_left_to_spark(table):
     """No condition on a data column is exact, and one that cut files counts as used though it cut no partition."""
-    selection = select_files(table, filters_of([compare("v", ">=", 10)]))
+    selection = select_files(table, make_filters([compare("v", ">=", 10)]))
     assert names(selection) == ["e", "b", "bare"]
     assert (selection.exact, selection.certain) == ((), False)
     assert step(selection, "partitions") == (
         4,
         4,
         (),
-        (NotBy("v >= 10", "column v is not a partition column"),),
+        (IneffectiveCondition("v >= 10", "column v is not a partition column"),),
     )
     assert step(selection, "files") == (3, 6, ("v >= 10",), ())
     assert selection.report.unused() == ()
@@ -120,28 +127,33 @@ def test_data_conditions_select_files_and_are_left_to_spark(table):
 def test_a_part_that_is_not_understood_is_the_reason_of_the_whole(table):
     """An OR with an opaque branch excludes no file, whatever its other branches say, and the report tells why."""
     either = Or((compare("f", ">", 1.0, parse_type("double")), HASHED))
-    selection = select_files(table, filters_of([either]))
-    assert step(selection, "files")[2:] == ((), (NotBy(str(either), "function on the column"),))
+    selection = select_files(table, make_filters([either]))
+    assert step(selection, "files")[2:] == (
+        (),
+        (IneffectiveCondition(str(either), "function on the column"),),
+    )
     assert selection.exact == ()
 
 
 def test_an_unpartitioned_table_may_have_no_files():
     """Before the first commit there is no partition, and nothing to select."""
-    assert select_files(make(()), filters_of([compare("v", "<", 5)])).files == ()
+    assert select_files(make(()), make_filters([compare("v", "<", 5)])).files == ()
 
 
 def test_the_contrary_of_what_is_not_understood_is_not_understood(table):
     """NOT of an opaque condition excludes nothing; beside another by AND, the other one does."""
     upper = Opaque("upper(q) = 'X'", ("q",), "function on the column")
-    selection = select_files(table, filters_of([Not(upper), And((Not(upper), compare("p", "=", 1)))]))
-    assert step(selection, "partitions")[3] == (NotBy("NOT (upper(q) = 'X')", "function on the column"),)
+    selection = select_files(table, make_filters([Not(upper), And((Not(upper), compare("p", "=", 1)))]))
+    assert step(selection, "partitions")[3] == (
+        IneffectiveCondition("NOT (upper(q) = 'X')", "function on the column"),
+    )
     assert step(selection, "partitions")[:2] == (2, 4)
     assert (selection.exact, selection.certain) == ((), False)
 
 
 def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing(table):
     """Spark need not evaluate it, and the report says that every partition may hold a match."""
-    selection = select_files(table, filters_of([Or((IsNull("p"), compare("p", ">", -5)))]))
+    selection = select_files(table, make_filters([Or((IsNull("p"), compare("p", ">", -5)))]))
     assert (selection.exact, selection.certain) == ((0,), True)
     (note,) = step(selection, "partitions")[3]
     assert note.reason == "every partition may hold a match"
@@ -152,59 +164,59 @@ def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(tabl
     either = Or(
         (And((compare("p", "=", 1), compare("v", "<", 5))), And((compare("p", "=", 2), compare("v", ">", 5))))
     )
-    selection = select_files(table, filters_of([either]))
+    selection = select_files(table, make_filters([either]))
     assert names(selection) == ["c", "a", "bare"]
     assert step(selection, "partitions")[:3] == (3, 4, (str(either),))
     assert step(selection, "files")[:3] == (3, 5, (str(either),))
     assert selection.exact == ()
     half = Or((compare("p", "=", 1), compare("v", "=", 5)))
-    assert names(select_files(table, filters_of([half]))) == ["c", "a", "b", "d", "bare"]
+    assert names(select_files(table, make_filters([half]))) == ["c", "a", "b", "d", "bare"]
 
 
 def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
     """Rows of an IN that no partition agrees with are gone, those with NULL, too; NOT IN keeps everything."""
     pairs = TupleIn(("p", "v"), ((1, 15), (7, 5), (None, 150), (2, None)), (INT, INT))
-    selection = select_files(table, filters_of([pairs]))
+    selection = select_files(table, make_filters([pairs]))
     assert names(selection) == ["b"]
     assert step(selection, "partitions")[:2] == (2, 4)
-    assert names(select_files(table, filters_of([Not(pairs)]))) == ["e", "c", "a", "b", "d", "bare"]
+    assert names(select_files(table, make_filters([Not(pairs)]))) == ["e", "c", "a", "b", "d", "bare"]
 
 
 def test_contradictions_and_constants_select_nothing(table):
     """FALSE, NULL and an empty IN leave no partition; TRUE leaves all."""
     for conditions in (
         [compare("p", "=", 1), compare("p", "=", 2)],
-        [Constant(False)],
-        [Constant(None)],
+        [BooleanConstant(False)],
+        [BooleanConstant(None)],
         [In("p", (), INT)],
     ):
-        selection = select_files(table, filters_of(conditions))
+        selection = select_files(table, make_filters(conditions))
         assert (selection.files, selection.partitions) == ((), ())
         assert step(selection, "partitions")[:2] == (0, 4)
         assert step(selection, "files") == (0, 0, (), ())
-    assert len(select_files(table, filters_of([Constant(True)])).files) == 6
+    assert len(select_files(table, make_filters([BooleanConstant(True)])).files) == 6
 
 
 def test_files_with_known_matches_make_the_selection_certain(table):
     """Where the bounds of each file left prove the condition, every row of it matches."""
-    selection = select_files(table, filters_of([compare("p", "=", 1), compare("v", ">=", 10)]))
+    selection = select_files(table, make_filters([compare("p", "=", 1), compare("v", ">=", 10)]))
     assert (names(selection), selection.certain, selection.exact) == (["b"], True, (0,))
 
 
 def test_bytes_are_those_of_the_columns_read(table):
     """In the order of the table, without partition columns; a file or column of unknown size counts whole."""
     one = [compare("p", "=", 1)]
-    assert step(select_files(table, filters_of(one), ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
-    assert step(select_files(table, filters_of(one), ["p"]), "bytes")[:3] == (0, 3000, ())
-    assert step(select_files(table, filters_of(one), ["v", "f", "s"]), "bytes")[:3] == (
+    assert step(select_files(table, make_filters(one), ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
+    assert step(select_files(table, make_filters(one), ["p"]), "bytes")[:3] == (0, 3000, ())
+    assert step(select_files(table, make_filters(one), ["v", "f", "s"]), "bytes")[:3] == (
         1200,
         3000,
         ("v", "s", "f"),
     )
     everything = [column.name for column in COLUMNS]
-    assert step(select_files(table, filters_of(one), everything), "bytes")[:3] == (3000, 3000, ())
+    assert step(select_files(table, make_filters(one), everything), "bytes")[:3] == (3000, 3000, ())
     # Of one file nothing is known: it is counted whole.
-    assert step(select_files(table, filters_of([compare("p", "=", 2)]), ["v"]), "bytes")[:3] == (
+    assert step(select_files(table, make_filters([compare("p", "=", 2)]), ["v"]), "bytes")[:3] == (
         1100,
         2000,
         ("v",),
@@ -215,7 +227,7 @@ def test_bytes_are_those_of_the_columns_read(table):
 
 def test_a_long_condition_is_clipped_in_the_report(table):
     """It has 300 characters, the last of which says that there were more."""
-    selection = select_files(table, filters_of([In("p", tuple(range(1, 100_000, 2)), INT)]))
+    selection = select_files(table, make_filters([In("p", tuple(range(1, 100_000, 2)), INT)]))
     (text,) = step(selection, "partitions")[2]
     assert len(text) == 300
     assert text.startswith("p IN (1, 3, 5")
@@ -227,7 +239,7 @@ def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
     snapshot = make()
     transaction = Transaction(snapshot, "append")
     transaction.append(
-        (1, "x"), [DataFile("a", 1), DataFile("s3://b/f", 1), DataFile("/o/f", 1)], "/else/where"
+        (1, "x"), [FileRecord("a", 1), FileRecord("s3://b/f", 1), FileRecord("/o/f", 1)], "/else/where"
     )
     selection = select_files(commit(transaction), [])
     assert [selected.path for selected in selection.files] == ["/else/where/a", "s3://b/f", "/o/f"]
@@ -242,10 +254,10 @@ def test_exactness_is_known_without_reading(table):
         Or((compare("p", "=", 1), compare("q", "=", "x", STRING))),
         And((compare("p", "=", 1), HASHED)),
     ]
-    assert exact_conditions(table.metadata, filters_of(conditions)) == (0, 3)
-    assert select_files(table, filters_of(conditions)).exact == (0, 3)
-    assert partition_plan(table, filters_of([HASHED])) is None
-    assert partition_plan(make(()), filters_of([compare("v", "=", 1)])) is None
+    assert exact_conditions(table.metadata, make_filters(conditions)) == (0, 3)
+    assert select_files(table, make_filters(conditions)).exact == (0, 3)
+    assert partition_plan(table, make_filters([HASHED])) is None
+    assert partition_plan(make(()), make_filters([compare("v", "=", 1)])) is None
 
 
 def test_the_part_about_partitions_is_implied_by_the_whole():
@@ -254,7 +266,7 @@ def test_the_part_about_partitions_is_implied_by_the_whole():
     p, v, q = compare("p", "=", 1), compare("v", "=", 1), compare("q", "=", "x", STRING)
 
     def part(node, names=names_of):
-        found = on_partitions(filter_of(node), names)
+        found = on_partitions(make_filter(node), names)
         return None if found is None else found.node
 
     assert part(And((p, v, q))) == And((p, q))
@@ -270,7 +282,7 @@ def test_the_part_about_partitions_is_implied_by_the_whole():
 
 
 def whole(table, *predicates):
-    found = whole_partitions(table, filters_of(predicates))
+    found = whole_partitions(table, make_filters(predicates))
     return found if isinstance(found, str) else [partition.values for partition in found]
 
 
@@ -300,7 +312,7 @@ def test_rows_that_would_have_to_be_looked_at_are_the_reason(table):
 
 def test_whole_partitions_and_empty_ones():
     """A partition without rows is taken by its values alone, and a table without partition columns is one partition."""
-    table = fill(make(), {(1, "x"): [], (2, "x"): [file("a", 0, 9), DataFile("none", 10, 0)]})
+    table = fill(make(), {(1, "x"): [], (2, "x"): [file("a", 0, 9), FileRecord("none", 10, 0)]})
     assert whole(table, compare("p", "=", 1)) == [(1, "x")]
     assert whole(table, compare("v", "<", 10)) == [(2, "x")]
     unpartitioned = fill(make(()), {(): [file("a", 0, 9)]})
@@ -318,8 +330,8 @@ def numbered(number):
     floats = {"f": ColumnStatistics(9, 0, float(number), float(number + 1))}
     return [
         file("a", number, number + 9, **text, **floats),
-        DataFile("null", 9, 5, 1, {"v": ColumnStatistics(9, 5), "s": ColumnStatistics(9, 0, "b", None)}),
-        DataFile("unknown", 9, None),
+        FileRecord("null", 9, 5, 1, {"v": ColumnStatistics(9, 5), "s": ColumnStatistics(9, 0, "b", None)}),
+        FileRecord("unknown", 9, None),
     ]
 
 
@@ -339,8 +351,8 @@ def numbered(number):
 )
 def test_many_files_are_judged_as_each_is_alone(condition):
     """250 partitions of three files beside 250 tables of one: the same files, and the same certainty."""
-    together = select_files(fill(make(), {row: numbered(row[0]) for row in MANY}), filters_of([condition]))
-    alone = [select_files(fill(make(), {row: numbered(row[0])}), filters_of([condition])) for row in MANY]
+    together = select_files(fill(make(), {row: numbered(row[0]) for row in MANY}), make_filters([condition]))
+    alone = [select_files(fill(make(), {row: numbered(row[0])}), make_filters([condition])) for row in MANY]
     assert [(each.values, each.file) for each in together.files] == [
         (each.values, each.file) for selection in alone for each in selection.files
     ]
@@ -359,7 +371,9 @@ def test_whole_partitions_among_many():
 
 
 def answer(table, aggregates, group_by=(), predicates=()):
-    return answer_aggregate(table.metadata, select_files(table, filters_of(predicates)), aggregates, group_by)
+    return answer_aggregate(
+        table.metadata, select_files(table, make_filters(predicates)), aggregates, group_by
+    )
 
 
 @pytest.fixture
@@ -372,7 +386,7 @@ def counted():
             (1, None): [file("c", -5, 3, **text), file("none", rows=0)],
             (2, "x"): [],
             (3, "z"): [file("none", rows=0)],
-            (None, "y"): [DataFile("old", 9, 7, 1, {"s": ColumnStatistics(9, 7)})],
+            (None, "y"): [FileRecord("old", 9, 7, 1, {"s": ColumnStatistics(9, 7)})],
         },
     )
 
@@ -441,7 +455,7 @@ def test_the_other_bound_may_be_exact():
 
 def test_files_of_unknown_rows_are_not_answered():
     """One such file among those selected is enough; a condition that leaves it out helps."""
-    table = fill(make(), {(1, "x"): [DataFile("a", 9)], (2, "x"): [file("a", 0, 9)]})
+    table = fill(make(), {(1, "x"): [FileRecord("a", 9)], (2, "x"): [file("a", 0, 9)]})
     assert answer(table, [("count", None)]) is None
     assert answer(table, [("count", None)], (), [compare("p", "=", 2)]) == [(10,)]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import Compare, In
@@ -15,13 +15,13 @@ from parquetry.predicate.pruning.match import Match
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import NotBy, ScanReport, Step
-from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step
+from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.select import select_files
 from parquetry.prune.tally import Tally
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.planning.filters import filter_of, filters_of
+from tests.support.planning.filters import make_filter, make_filters
 
 INT = parse_type("int")
 
@@ -33,7 +33,7 @@ class EvenNames(Rule):
     kept_text = "halves read"
     of_text = "halves of the table"
 
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, left: Remaining) -> tuple[Remaining, Step | None]:
         """Cut the odd ones."""
         tally = Tally()
         asked = [condition for condition in scan.conditions if "v" in condition.about]
@@ -41,7 +41,9 @@ class EvenNames(Rule):
         for block in left.files(scan):
             odd = np.array([int(path[-1]) % 2 for path in block.files.paths], np.bool_)
             answers = np.where(odd, Match.CANNOT, Match.MIGHT).astype(np.uint8)
-            blocks.append(block.hold(np.flatnonzero(tally.judge(asked, [answers] * len(asked))), scan.held))
+            blocks.append(
+                block.project(np.flatnonzero(tally.combine(asked, [answers] * len(asked))), scan.projected)
+            )
         kept = sum(block.count for block in blocks)
         return replace(left, blocks=blocks), tally.step(
             self, kept, left.count, scan.conditions, lambda _: "not about v"
@@ -53,11 +55,11 @@ def table() -> TableSnapshot:
     """Two partitions of four files each."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
-    columns = (Column("v", "integer"), Column("p", "integer"))
+    columns = (TableColumn("v", "integer"), TableColumn("p", "integer"))
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t")
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in (1, 2):
-        transaction.append((p,), [DataFile(f"f{n}", 100, 10) for n in range(4)])
+        transaction.append((p,), [FileRecord(f"f{n}", 100, 10) for n in range(4)])
     return commit(transaction)
 
 
@@ -67,7 +69,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
     """It narrows what the next step is given, and stands in the report, its text, its HTML and its dict."""
     partitions, *others = steps.STEPS
     monkeypatch.setattr(steps, "STEPS", (partitions, EvenNames(), *others))
-    selection = select_files(table, filters_of([Compare("=", "p", 1, INT), Compare(">", "v", 5, INT)]))
+    selection = select_files(table, make_filters([Compare("=", "p", 1, INT), Compare(">", "v", 5, INT)]))
     assert [file.file.path for file in selection.files] == ["f0", "f2"]
     assert selection.bytes == 200
     report = Report((selection.report,))
@@ -89,7 +91,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
 
 def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
     """What the metastore answers alone reads partitions of its own, and neither files nor bytes of them."""
-    report = steps.unread(select_files(table, filters_of([Compare("=", "p", 1, INT)]), ["v"]).report)
+    report = steps.unread(select_files(table, make_filters([Compare("=", "p", 1, INT)]), ["v"]).report)
     assert str(Report((report,))) == (
         "db.t: partitions 1 of 2 (p = 1) · files 0 of 4 (answered by the metastore) · 0 B of 0 B"
     )
@@ -97,12 +99,12 @@ def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
 
 def test_a_report_says_where_conditions_come_from(table: TableSnapshot) -> None:
     """Run-time values and the table's own conditions stand beside the query's, in all forms of the report."""
-    found = filter_of(In("p", (1, 7), INT))
+    found = make_filter(In("p", (1, 7), INT))
     asked = [
-        filter_of(Compare("<", "p", 9, INT)),
-        Condition.of(found, "join"),
-        Condition.of(filter_of(Compare("<", "p", 2, INT)), "table"),
-        Condition.of(filter_of(Compare(">", "v", 5, INT)), "join"),
+        make_filter(Compare("<", "p", 9, INT)),
+        Condition.from_filter(found, "join"),
+        Condition.from_filter(make_filter(Compare("<", "p", 2, INT)), "table"),
+        Condition.from_filter(make_filter(Compare(">", "v", 5, INT)), "join"),
     ]
     report = Report((select_files(table, asked).report,))
     assert str(report) == (
@@ -133,7 +135,7 @@ def test_a_report_of_before_there_were_origins_is_read() -> None:
         "not_by": [{"condition": "a", "reason": "b"}],
     }
     report = Report.from_dict({"scans": [{"table": "t", "steps": [files, step]}]})
-    assert report.scans[0].steps[0].not_by == (NotBy("a", "b", "query"),)
+    assert report.scans[0].steps[0].not_by == (IneffectiveCondition("a", "b", "query"),)
     assert str(report).startswith("t: files 1 of 2 (v > 5) · 1 kB of 2 kB (column v)\n")
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore import (
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
@@ -25,12 +25,12 @@ from parquetry.metastore.versions.snapshot import load, load_commit
 from parquetry.prune.metadata_aggregates import AggregateCall, answer_aggregate
 from parquetry.prune.select import select_files
 from parquetry.prune.steps import unread
-from parquetry.prune.whole_table_aggregates import MOST_KEYS, answer_whole_table
+from parquetry.prune.whole_table_aggregates import MAX_SKIPPED_KEYS, answer_whole_table
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
 from tests.support.stores.rows_examined import rows_examined
 
-COLUMNS = (Column("v", "integer"), Column("day", "date"), Column("hour", "integer"))
+COLUMNS = (TableColumn("v", "integer"), TableColumn("day", "date"), TableColumn("hour", "integer"))
 COUNT: AggregateCall = ("count", None)
 LEAST: AggregateCall = ("min", "day")
 GREATEST: AggregateCall = ("max", "day")
@@ -38,7 +38,7 @@ ALL = [LEAST, GREATEST, COUNT]
 
 
 def make(
-    metastore: Metastore, columns: Sequence[Column] = COLUMNS, by: tuple[str, ...] = ("day", "hour"),
+    metastore: Metastore, columns: Sequence[TableColumn] = COLUMNS, by: tuple[str, ...] = ("day", "hour"),
     descending: tuple[bool, ...] = (),
 ) -> TableSnapshot:  # fmt: skip
     metastore.create_database("db")
@@ -50,7 +50,7 @@ def fill(table: TableSnapshot, partitions: dict[tuple[Value, ...], int | None]) 
     """Add a file of so many rows to each partition; of 0 rows none."""
     transaction = Transaction(table, "append")
     for values, rows in partitions.items():
-        files = [] if rows == 0 else [DataFile(f"f{table.version}", 10, rows, 1, {})]
+        files = [] if rows == 0 else [FileRecord(f"f{table.version}", 10, rows, 1, {})]
         transaction.append(values, files)
     return commit(transaction)
 
@@ -101,7 +101,7 @@ def test_every_version_is_told_as_its_files_tell_it(
         transaction = Transaction(table, "append")
         for values, rows in {(day, hour)[: len(by)]: rows for day, hour, rows in each}.items():
             if rows is not None:
-                transaction.append(values, [DataFile(f"f{table.version}", 10, rows, 1, {})] if rows else [])
+                transaction.append(values, [FileRecord(f"f{table.version}", 10, rows, 1, {})] if rows else [])
             elif table.partition(values) is not None:
                 transaction.drop(values)
         table = commit(transaction)
@@ -183,7 +183,7 @@ def test_versions_are_told_as_they_were(metastore: Metastore, monkeypatch: pytes
 def test_keys_of_other_partition_columns_are_passed_over(metastore: Metastore) -> None:
     """A table that is partitioned otherwise by now holds keys of both kinds, and each version is told by its own."""
     old = fill(make(metastore), {(None, 1): 2} | {(day, 1): 1 for day in range(5)})
-    columns = (Column("v", "integer"), Column("s", "string"), Column("hour", "integer"))
+    columns = (TableColumn("v", "integer"), TableColumn("s", "string"), TableColumn("hour", "integer"))
     emptied = Transaction(old, "truncate")
     emptied.replace_where(None)
     other = Transaction(commit(emptied), "replace")
@@ -195,7 +195,7 @@ def test_keys_of_other_partition_columns_are_passed_over(metastore: Metastore) -
 
 def test_what_is_far_from_the_ends_is_looked_for_everywhere(metastore: Metastore) -> None:
     """Behind more partitions without rows than are passed over, nothing is told; the other end tells what it has."""
-    table = fill(make(metastore), {(0, 0): 1} | {(day, 0): 0 for day in range(1, MOST_KEYS + 5)})
+    table = fill(make(metastore), {(0, 0): 1} | {(day, 0): 0 for day in range(1, MAX_SKIPPED_KEYS + 5)})
     assert answer(table, [LEAST, COUNT]) == (0, 1)
     assert answer(table, [GREATEST]) is None
     assert by_files(table, [GREATEST]) == [(0,)]
@@ -222,7 +222,7 @@ def test_unknown_numbers_of_rows_are_left_to_the_files(metastore: Metastore) -> 
 @pytest.mark.parametrize("kind", ["double", "float", "char(3)"])
 def test_types_whose_extremes_are_not_told(metastore: Metastore, kind: str) -> None:
     """A partition column of floating point or char is computed, as before."""
-    columns = (Column("v", "integer"), Column("p", kind))
+    columns = (TableColumn("v", "integer"), TableColumn("p", kind))
     values = ("a", "b") if kind == "char(3)" else (1.0, 2.0)
     table = fill(make(metastore, columns, ("p",)), {(value,): 1 for value in values})
     assert answer(table, [COUNT]) == (2,)
@@ -240,7 +240,7 @@ def test_types_whose_extremes_are_not_told(metastore: Metastore, kind: str) -> N
 )
 def test_types_are_ordered_as_in_files(metastore: Metastore, kind: str, values: list[Value]) -> None:
     """The least and the greatest key are those of the least and the greatest value; a column may be spelled otherwise."""
-    table = make(metastore, (Column("v", "integer"), Column("P", kind)), ("P",))
+    table = make(metastore, (TableColumn("v", "integer"), TableColumn("P", kind)), ("P",))
     table = fill(table, {(value,): 1 for value in values[1:-1]} | {(values[0],): 2, (values[-1],): 2})
     assert answer(table, [("min", "p"), ("max", "P")]) == (values[0], values[-1])
 

@@ -15,7 +15,7 @@ from parquetry.scan import plan_scan
 from parquetry.scan.plan_text import plan_text
 from tests.support.goldens import GOLDENS, check_golden
 from tests.support.planning.keys import read_plan
-from tests.support.planning.plan_goldens import Example, Row, read_examples, with_plans
+from tests.support.planning.plan_goldens import PlanExample, Row, read_examples, with_plans
 from tests.support.planning.plan_texts import read_range
 
 FILES = sorted((GOLDENS / "plans").glob("*.txt"))
@@ -39,7 +39,7 @@ def test_plans_are_as_written_and_find_what_the_filter_says(path: Path) -> None:
     check_golden(path, with_plans(path, plans))
 
 
-def _wanted(example: Example) -> list[Row]:
+def _wanted(example: PlanExample) -> list[Row]:
     """Return the rows that a filter is TRUE for, in the order of their keys."""
     schema, filter = example.setting.schema, example.filter
     rows = example.setting.rows(filter)
@@ -47,7 +47,7 @@ def _wanted(example: Example) -> list[Row]:
     return sorted(wanted, key=schema.encode)
 
 
-def _planned(example: Example) -> list[str]:
+def _planned(example: PlanExample) -> list[str]:
     schema = example.setting.schema
     plan = plan_scan(example.filter, schema)
     keys = sorted(map(schema.encode, example.setting.rows(example.filter)))
@@ -65,7 +65,7 @@ def _planned(example: Example) -> list[str]:
     return lines
 
 
-def _planned_by_table(example: Example, table: TableSnapshot) -> list[str]:
+def _planned_by_table(example: PlanExample, table: TableSnapshot) -> list[str]:
     plan = cheapest_plan(table, example.filter)
     wanted = _wanted(example)
     assert [partition.values for partition in table.partitions(plan)] == wanted, example.text

@@ -32,14 +32,14 @@ from parquetry.scan import EVERYTHING, KeyScan, compile_residual, plan_scan
 from parquetry.scan.generate import MAX_SCANS, MERGE_POINTS
 from parquetry.scan.plan_text import plan_text
 from parquetry.types import Value, parse_type
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 from tests.support.planning.keys import read_plan
 
 INT, STRING = parse_type("int"), parse_type("string")
-ONE = KeySchema.of([("p1", INT)])
-TWO = KeySchema.of([("p1", INT), ("c1", INT)])
+ONE = KeySchema.from_columns([("p1", INT)])
+TWO = KeySchema.from_columns([("p1", INT), ("c1", INT)])
 NONE = KeySchema(())
-DATES = KeySchema.of([("year", INT), ("month", INT), ("state", STRING)])
+DATES = KeySchema.from_columns([("year", INT), ("month", INT), ("state", STRING)])
 
 
 def planned(filter: str | Predicate, schema: KeySchema) -> list[str]:
@@ -60,7 +60,7 @@ def found(
 
 
 def _filter(filter: str | Predicate, schema: KeySchema) -> Filter:
-    return parse_filter(filter, schema.types) if isinstance(filter, str) else filter_of(filter)
+    return parse_filter(filter, schema.types) if isinstance(filter, str) else make_filter(filter)
 
 
 class TestHivesMistakes:
@@ -85,7 +85,7 @@ class TestHivesMistakes:
         ]
         rows = [(v, c) for v in values for c in (None, 0, 1)]
         for descending in ((False, False), (True, False), (False, True)):
-            read = found(f"p1 {op} {value}", KeySchema.of(TWO.types.items(), descending), rows)
+            read = found(f"p1 {op} {value}", KeySchema.from_columns(TWO.types.items(), descending), rows)
             assert sorted({row[0] for row in read}) == wanted  # type: ignore[type-var]
             assert len(read) == 3 * len(wanted)
 
@@ -94,17 +94,17 @@ class TestHivesMistakes:
         assert plan_scan(EVERY_ROW, TWO) == EVERYTHING
         assert EVERYTHING.scans == (KeyScan("range", b"", None, None),)
         with pytest.raises(ColumnNotFoundError, match="p9"):
-            plan_scan(filter_of(equal("p9", 1, INT)), TWO)
+            plan_scan(make_filter(equal("p9", 1, INT)), TWO)
         with pytest.raises(ColumnNotFoundError, match="p9"):
-            compile_residual(filter_of(equal("p9", 1, INT)), TWO)
+            compile_residual(make_filter(equal("p9", 1, INT)), TWO)
 
     def test_10_the_plan_says_whether_it_is_exact(self) -> None:
         """Hive's flag was never set, and returned upside down."""
         unknown = Opaque("f(c1)", ("c1",), "function on the column")
-        assert plan_scan(filter_of(And((equal("p1", 1, INT), equal("c1", 1, INT)))), TWO).exact
-        assert plan_scan(filter_of(equal("c1", 1, INT)), TWO).exact
-        assert not plan_scan(filter_of(And((equal("p1", 1, INT), unknown))), TWO).exact
-        assert plan_scan(filter_of(Or((TRUE, unknown))), TWO).exact
+        assert plan_scan(make_filter(And((equal("p1", 1, INT), equal("c1", 1, INT)))), TWO).exact
+        assert plan_scan(make_filter(equal("c1", 1, INT)), TWO).exact
+        assert not plan_scan(make_filter(And((equal("p1", 1, INT), unknown))), TWO).exact
+        assert plan_scan(make_filter(Or((TRUE, unknown))), TWO).exact
         assert planned(And((equal("p1", 1, INT), unknown)), TWO) == ["scan p1 = 1 where f(c1)"]
         assert planned(Or((equal("p1", 1, INT), unknown)), TWO) == ["scan everything where p1 = 1 OR f(c1)"]
 
@@ -124,7 +124,7 @@ class TestConditions:
         """Has one key, the empty one."""
         assert plan_scan(EVERY_ROW, NONE) == EVERYTHING
         assert plan_scan(parse_filter("1 = 2", {}), NONE).scans == ()
-        assert plan_scan(filter_of(Opaque("f()", (), "?")), NONE).whole
+        assert plan_scan(make_filter(Opaque("f()", (), "?")), NONE).whole
 
 
 class TestCost:
@@ -164,7 +164,7 @@ class TestCost:
         node = And(
             (In("year", many, INT), In("month", many, INT), In("state", tuple(map(str, many)), STRING))
         )
-        plan = plan_scan(filter_of(node), DATES)
+        plan = plan_scan(make_filter(node), DATES)
         assert len(plan.scans) == MAX_SCANS
         assert plan.exact
         assert {str(scan.residual)[:8] for scan in plan.scans} == {"state IN"}
@@ -213,7 +213,7 @@ class TestCost:
 
 def test_a_comparison_with_null_in_a_residual_is_never_true() -> None:
     """Nor is NOT IN of a list with NULL: the door leaves neither to those behind it."""
-    never = filter_of(Or((Compare("=", "c1", None, INT), Not(In("c1", (1,), INT, has_null=True)))))
+    never = make_filter(Or((Compare("=", "c1", None, INT), Not(In("c1", (1,), INT, has_null=True)))))
     assert str(never) == "NULL OR (c1 != 1 AND NULL)"
     test = compile_residual(never, TWO)
     assert not any(test(TWO.encode((1, c))) for c in (None, 1, 2))
@@ -235,11 +235,11 @@ def test_whole_key_is_the_get_that_cutting_finds(
     type: str, value: Value, other: Value, descending: tuple[bool, ...]
 ) -> None:
     """One equality for each column is the get that the same filter has among others, in any order."""
-    schema = KeySchema.of([("a", parse_type(type)), ("b", INT)], descending)
+    schema = KeySchema.from_columns([("a", parse_type(type)), ("b", INT)], descending)
     bound = [Compare("=", "b", 2, INT), Compare("<=>", "a", value, schema.field("a").type)]
-    cut = plan_scan(filter_of(And((bound[0], In("a", (value, other), schema.field("a").type)))), schema)
-    whole = plan_scan(filter_of(And(tuple(bound))), schema)
+    cut = plan_scan(make_filter(And((bound[0], In("a", (value, other), schema.field("a").type)))), schema)
+    whole = plan_scan(make_filter(And(tuple(bound))), schema)
     assert [scan.kind for scan in cut.scans] == ["get", "get"]
     assert len(whole.scans) == 1
     assert whole.scans[0] in cut.scans
-    assert plan_scan(filter_of(And((*bound, Compare("=", "b", 3, INT)))), schema).scans == ()
+    assert plan_scan(make_filter(And((*bound, Compare("=", "b", 3, INT)))), schema).scans == ()

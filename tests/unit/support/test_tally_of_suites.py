@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.suites import listed
-from tests.support.suites.tally import PROPERTY, tally, told
+from tests.support.suites.tally import PROPERTY, summary_line, tally
 
 pytest_plugins = ["pytester"]
 
@@ -17,10 +17,10 @@ OTHER = tally(["passed", "failed", "failed"], ["for now: the other.", "for now: 
 
 def test_counts_of_suites_are_added() -> None:
     """Tests that pass are counted among all of the suites that were run, those that do not by what the list says of them."""
-    assert told([ONE, OTHER]) == (
+    assert summary_line([ONE, OTHER]) == (
         "Spark's own suites: 3 of 7 tests pass (2 suites); suites.txt has the reasons of 1 that does not apply and 2 that fail for now."
     )
-    assert told([]) is None
+    assert summary_line([]) is None
 
 
 def test_the_whole_list_is_counted() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import FilterError
-from parquetry.hashing.bucket_hash import bucket_ids, buckets_of
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SortColumn, Version
+from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SortColumn, Version
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.types import parse_type, type_from_json
@@ -37,10 +37,10 @@ class Written:
     ) -> None:
         self.root, self.path, self.format = root, root / "t", file_format
         self.spec = BucketSpec(("k",), 4, version, **given)
-        columns = (Column("v", "integer"), Column("k", type), Column("p", "integer"))
+        columns = (TableColumn("v", "integer"), TableColumn("k", type), TableColumn("p", "integer"))
         with open_metastore(str(root), create=True) as metastore:
             metadata = TableMetadata(
-                columns, ("p",), file_format, str(self.path), arrangement=Arrangement(buckets=self.spec)
+                columns, ("p",), file_format, str(self.path), arrangement=ArrangementSpec(buckets=self.spec)
             )
             metastore.create_table("default", "t", metadata)
 
@@ -66,10 +66,10 @@ class Written:
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
             transaction = Transaction(snapshot, "write")
-            file = DataFile(name, path.stat().st_size, len(keys), bucket=bucket, sorted=in_order)
+            file = FileRecord(name, path.stat().st_size, len(keys), bucket=bucket, sorted=in_order)
             known = snapshot.partition((p,))
             if known is None:
-                transaction.add((p,), None, [file], Arrangement(buckets=spec or self.spec))
+                transaction.add((p,), None, [file], ArrangementSpec(buckets=spec or self.spec))
             else:
                 transaction.append((p,), [file])
             commit(transaction)
@@ -84,7 +84,7 @@ class Written:
 
 def keys_of(bucket: int, count: int = 4) -> list[int]:
     every = list(range(200))
-    found = buckets_of(2, count, [parse_type("int")], [(key,) for key in every])
+    found = bucket_numbers(2, count, [parse_type("int")], [(key,) for key in every])
     return [key for key, place in zip(every, found, strict=True) if place == bucket]
 
 
@@ -133,7 +133,7 @@ def test_what_our_writer_settles_lies_right(tmp_path: Path) -> None:
     for at, (type, arrow) in enumerate({"double": pa.float64(), "float": pa.float32()}.items()):
         kind = parse_type(type)
         table = Written(tmp_path / str(at), type)
-        (zero, nan) = buckets_of(2, 4, [kind], [(0.0,), (float("nan"),)])
+        (zero, nan) = bucket_numbers(2, 4, [kind], [(0.0,), (float("nan"),)])
         table.put("zero", [0.0, -0.0, None][: 3 if zero == 0 else 2], zero, type=arrow)
         table.put("nan", [float("nan"), -float("nan")], nan, type=arrow)
         assert table.found() == []
@@ -209,10 +209,10 @@ def test_tables_without_buckets(tmp_path: Path) -> None:
     """Nothing is read of them."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         table = metastore.create_table(
-            "default", "t", TableMetadata((Column("k", "integer"),), (), "parquet", str(tmp_path / "t"))
+            "default", "t", TableMetadata((TableColumn("k", "integer"),), (), "parquet", str(tmp_path / "t"))
         )
         transaction = Transaction(table, "write")
-        transaction.replace((), [DataFile("not-there", 1, 1)])
+        transaction.replace((), [FileRecord("not-there", 1, 1)])
         commit(transaction)
     with parquetry.open(tmp_path) as catalog:
         assert catalog.verify("t") == []
@@ -224,7 +224,7 @@ def test_partitions_without_buckets(tmp_path: Path) -> None:
     with open_metastore(str(tmp_path)) as metastore:
         for p in (1, 2):
             transaction = Transaction(metastore.table("default", "t"), "write")
-            transaction.add((p,), None, [DataFile("not-there", 1, 5)], Arrangement())
+            transaction.add((p,), None, [FileRecord("not-there", 1, 5)], ArrangementSpec())
             commit(transaction)
     assert [each[:5] for each in table.found()] == [("no bucket", f"p={p}", None, None, 5) for p in (1, 2)]
     with open_metastore(str(tmp_path)) as metastore:

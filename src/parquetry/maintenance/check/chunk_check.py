@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Iterator, Mapping
 
 from parquetry.data_files.file_batch import FileColumns
-from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreDamagedError
 from parquetry.locations.uri import is_absolute
 from parquetry.maintenance.results import Finding
@@ -25,11 +25,11 @@ from parquetry.metastore.storage.wire import decoder
 from parquetry.store.base import Store
 from parquetry.types import ColumnType
 
-_AT_ONCE = 32
+_CHUNKS_PER_BATCH = 32
 
 
 def check_chunks(
-    store: Store, table: bytes, wanted: Mapping[FileChunk, str], known: KnownTypes, repair: bool
+    store: Store, table: bytes, wanted: Mapping[FileChunk, str], known: ColumnTypesByTicket, repair: bool
 ) -> Iterator[Finding]:
     """Look for lists of files that are gone, and for sums that say something else than their lists.
 
@@ -40,15 +40,15 @@ def check_chunks(
         known: types of the columns.
         repair: write sums that are missing or wrong anew.
     """
-    for some in batches(wanted, _AT_ONCE):
+    for some in batches(wanted, _CHUNKS_PER_BATCH):
         values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
         for chunk, value in zip(some, values, strict=True):
             files = None if value is None else _readable(value)
-            types = known.of(chunk.ticket)
+            types = known.types_at(chunk.ticket)
             if (
                 files is None
                 or files.count != chunk.files
-                or (chunk.bytes and chunk.bytes != len(value or b"") and not _lie_elsewhere(files))
+                or (chunk.bytes and chunk.bytes != len(value or b"") and not _has_absolute_paths(files))
             ):
                 yield Finding(
                     "missing file list",
@@ -64,12 +64,12 @@ def check_chunks(
                 yield Finding("file list sums", wanted[chunk], None, says, repair)
 
 
-def _lie_elsewhere(files: FileColumns) -> bool:
+def _has_absolute_paths(files: FileColumns) -> bool:
     """Return whether a list has absolute paths, which take another number of bytes once the warehouse was moved."""
     return any(map(is_absolute, files.paths))
 
 
-class KnownTypes:
+class ColumnTypesByTicket:
     """The types of a table's columns, as in the latest version that has the column.
 
     REPLACE TABLE begins anew: a column that it calls by an earlier one's name may have another type. So the types are those that
@@ -77,11 +77,11 @@ class KnownTypes:
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[str, ColumnType]] = {}
+        self._types: dict[str, dict[str, ColumnType]] = {}
         self._replacements: list[tuple[int, str]] = []
 
     @classmethod
-    def read(cls, store: Store, table: bytes) -> KnownTypes:
+    def read(cls, store: Store, table: bytes) -> ColumnTypesByTicket:
         """Return the types that the metadata of all versions of a table tell."""
         known = cls()
         for key, value in store.scan(*prefix_range(METADATA + table)):
@@ -90,13 +90,13 @@ class KnownTypes:
 
     def add(self, ticket: int, metadata: TableMetadata) -> None:
         """Take in the metadata that a ticket wrote; later tickets come later."""
-        self._of.setdefault(metadata.replacement, {}).update(types_of(metadata.columns))
+        self._types.setdefault(metadata.replacement, {}).update(types_of(metadata.columns))
         self._replacements.append((ticket, metadata.replacement))
 
-    def of(self, ticket: int) -> Types:
+    def types_at(self, ticket: int) -> Types:
         """Return the types of the columns in the files that a ticket's commit lists."""
         place = bisect.bisect_right(self._replacements, ticket, key=lambda each: each[0])
-        return self._of[self._replacements[place - 1][1]] if place else {}
+        return self._types[self._replacements[place - 1][1]] if place else {}
 
 
 def _readable(value: bytes) -> FileColumns | None:
@@ -109,30 +109,30 @@ def _readable(value: bytes) -> FileColumns | None:
     return files
 
 
-def _wrong(store: Store, table: bytes, chunk: FileChunk, true: DataFile, types: Types) -> str | None:
+def _wrong(store: Store, table: bytes, chunk: FileChunk, true: FileRecord, types: Types) -> str | None:
     """Say what is wrong with the row that sums a chunk up; None: nothing."""
     what = f"of a list of {chunk.files} files, written by ticket {chunk.ticket},"
     try:
-        (told,) = read_summaries(store, table, [chunk])
+        (summary,) = read_summaries(store, table, [chunk])
     except MetastoreDamagedError:
         return f"{what} cannot be read"
-    if told is None:
+    if summary is None:
         # In format 1 there were none.
         return f"{what} are gone" if chunk.bytes else None
-    if (told.bytes, told.rows) != (true.bytes, true.rows) or _names(told) != _names(true):
+    if (summary.bytes, summary.rows) != (true.bytes, true.rows) or _names(summary) != _names(true):
         return f"{what} are of other files"
-    for name, column in (told.columns or {}).items():
+    for name, column in (summary.columns or {}).items():
         # Those that no version has any more nobody asks about; others may know less of a widened column.
         if name.lower() in types and not _holds(column, (true.columns or {})[name]):
             return f"{what} say something else of column {name}"
     return None
 
 
-def _names(summary: DataFile) -> set[str] | None:
+def _names(summary: FileRecord) -> set[str] | None:
     return None if summary.columns is None else set(summary.columns)
 
 
-def _holds(told: ColumnStatistics, true: ColumnStatistics) -> bool:
+def _holds(summary: ColumnStatistics, true: ColumnStatistics) -> bool:
     """Return whether all that is told is true; it may be less."""
-    pairs = [(told.nulls, true.nulls), (told.min, true.min), (told.max, true.max)]
+    pairs = [(summary.nulls, true.nulls), (summary.min, true.min), (summary.max, true.max)]
     return all(one is None or (type(one) is type(other) and one == other) for one, other in pairs)

@@ -14,21 +14,21 @@ import msgspec
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.locations.uri import join_location
-from parquetry.maintenance.check.chunk_check import KnownTypes, check_chunks
+from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.maintenance.check.index_check import check_indexes
-from parquetry.maintenance.check.lost_tables import lost_tables
+from parquetry.maintenance.check.lost_tables import orphan_findings
 from parquetry.maintenance.check.newest_check import check_newest
 from parquetry.maintenance.check.type_check import unfit_files
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.results import Finding
 from parquetry.metastore import Transaction
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import decode_taken_out
-from parquetry.metastore.manifest.chunks import chunk_place
+from parquetry.metastore.commits.removed_files import decode_removed
+from parquetry.metastore.manifest.chunks import chunk_position
 from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.storage.keyspace import (
     JOURNAL,
@@ -36,12 +36,12 @@ from parquetry.metastore.storage.keyspace import (
     journal_ticket,
     metadata_key,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
 )
-from parquetry.metastore.storage.model import Commit, DataFile, FileChunk, TableMetadata, Totals
+from parquetry.metastore.storage.model import CommitRecord, FileChunk, FileRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 
 _CHUNKS_AT_ONCE = 1000
@@ -64,7 +64,7 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
         CommitConflictError: others changed meanwhile what is to be repaired.
     """
     check = _Check(table)
-    found = [*lost_tables(table.store, repair), *check.versions()]
+    found = [*orphan_findings(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in found):
         return found  # which rows a version needs is not known without its commit
     found += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
@@ -126,7 +126,7 @@ class _Check:
                     f"the metadata that ticket {ticket} wrote: {error.message}",
                 )
 
-    def _oldest(self, head: Head) -> Commit:
+    def _oldest(self, head: Head) -> CommitRecord:
         """Return the oldest version that can still be read; versions before may have lost their commits."""
         for version in range(head.oldest, head.commit.version):
             commit = load_commit(self._store, self._id, head, version)
@@ -140,7 +140,7 @@ class _Check:
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if is_gone(row.value) or row.need is not Need.LIVE:
+            if is_tombstone(row.value) or row.need is not Need.LIVE:
                 continue
             name = f"key {row.key.hex()}"
             try:
@@ -165,20 +165,20 @@ class _Check:
         if not wanted:
             return
         try:
-            known = KnownTypes.read(self._store, self._id)
+            known = ColumnTypesByTicket.read(self._store, self._id)
         except MetastoreDamagedError:
-            known = KnownTypes()  # `versions` tells of it
+            known = ColumnTypesByTicket()  # `versions` tells of it
         yield from check_chunks(self._store, self._id, wanted, known, repair)
 
     def records(self, repair: bool) -> Iterator[Finding]:
         """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
-        head, prefix = self._head(), taken_out_prefix(self._id)
+        head, prefix = self._head(), removed_files_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
-            if is_gone(row.value) or row.need is not Need.LIVE:
+            if is_tombstone(row.value) or row.need is not Need.LIVE:
                 continue
             try:
                 row.key.decode()
-                decode_taken_out(row.value)
+                decode_removed(row.value)
             except (UnicodeDecodeError, MetastoreDamagedError) as error:
                 path = row.key.decode(errors="replace")
                 text = (
@@ -215,7 +215,7 @@ class _Check:
             recovery.sweep(self._store, self._id, head)
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest(head)):
-            if is_gone(row.value):
+            if is_tombstone(row.value):
                 continue
             try:
                 entry = decode_entry(row.value)
@@ -225,7 +225,7 @@ class _Check:
         unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
         if repair:
             delete_in_batches(self._store, (key for key, _ in unneeded))
-        for ticket, _ in dict.fromkeys(chunk_place(key) for key, _ in unneeded):
+        for ticket, _ in dict.fromkeys(chunk_position(key) for key, _ in unneeded):
             yield Finding(
                 "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair
             )
@@ -236,7 +236,7 @@ class _Check:
         """Look at the files of the newest version, and at the sums that each partition keeps of them."""
         table = load(self._store, self._id, self._head())
         found: list[Finding] = []
-        mend: dict[bytes, tuple[Partition, list[DataFile]]] = {}
+        mend: dict[bytes, tuple[PartitionSnapshot, list[FileRecord]]] = {}
         for partition, files, findings in self._partitions(table):
             found += findings
             if any(finding.kind in ("missing file", "partition sums") for finding in findings):
@@ -250,14 +250,16 @@ class _Check:
         commit(transaction, {"repaired": str(len(mend))})
         return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
 
-    def _partitions(self, table: TableSnapshot) -> Iterator[tuple[Partition, list[DataFile], list[Finding]]]:
+    def _partitions(
+        self, table: TableSnapshot
+    ) -> Iterator[tuple[PartitionSnapshot, list[FileRecord], list[Finding]]]:
         """Yield each partition with those of its files that are there, and what is wrong with it."""
-        system = Files()
+        system = FileAccess()
         for partition in table.partitions():
             name = table.describe(partition.key)
             listed = partition.files
-            places = [system.place(join_location(partition.location, file.path)) for file in listed]
-            kept: list[DataFile] = []
+            places = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
+            kept: list[FileRecord] = []
             findings: list[Finding] = []
             for file, (place, info) in zip(listed, system.infos(places), strict=True):
                 path = system.name(place)
@@ -278,7 +280,7 @@ class _Check:
                 findings.append(Finding("partition sums", name, None, text))
             yield partition, kept, findings
 
-    def _unchanged(self, table: TableSnapshot, partition: Partition) -> bool:
+    def _unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
         """Return whether a partition is still as it was: a file may have gone with a newer version."""
         now = table.refresh().partition(partition.values)
         return now is not None and now.ticket == partition.ticket
@@ -289,10 +291,10 @@ class _Check:
             head = self._head()
             table = load(self._store, self._id, head)
             sums = sum((Totals().plus(partition.entry) for partition in table.partitions()), Totals())
-            told = head.commit.totals
-            if sums == told:
+            recorded = head.commit.totals
+            if sums == recorded:
                 return
-            finding = Finding("table totals", None, None, _of_totals(told, sums))
+            finding = Finding("table totals", None, None, _totals_text(recorded, sums))
             if not repair:
                 yield finding
                 return
@@ -300,7 +302,7 @@ class _Check:
                 yield replace(finding, repaired=True)
                 return
 
-    def _set_totals(self, commit: Commit, totals: Totals) -> bool:
+    def _set_totals(self, commit: CommitRecord, totals: Totals) -> bool:
         """Put totals into the newest version; False if it is no longer the newest."""
 
         def change(head: Head) -> Head:
@@ -312,13 +314,13 @@ class _Check:
         return after.commit.id == commit.id and after.commit.totals == totals
 
 
-def _of_totals(told: Totals, sums: Totals) -> str:
-    if msgspec.structs.replace(told, arrangements=sums.arrangements) == sums:
+def _totals_text(recorded: Totals, sums: Totals) -> str:
+    if msgspec.structs.replace(recorded, arrangements=sums.arrangements) == sums:
         return (
             "are of other layouts than the partitions have, as after a move of a warehouse with directories of heavy values in places of "
             "their own: answers are right, and some plans look at each partition's layout until this is repaired"
         )
-    return f"are {told!r}, the partitions add up to {sums!r}"
+    return f"are {recorded!r}, the partitions add up to {sums!r}"
 
 
 def _sums(sums: tuple[int, int, int | None]) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from parquetry.errors import NamespaceNotFoundError, TableExistsError
 from parquetry.maintenance.results import Finding
 from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.namespace.names import Names
+from parquetry.metastore.namespace.names import TableNames
 from parquetry.store.base import Store
 
 
-def lost_tables(store: Store, repair: bool) -> Iterator[Finding]:
+def orphan_findings(store: Store, repair: bool) -> Iterator[Finding]:
     """Look for tables and views of a metastore to which no name leads.
 
     Args:
@@ -23,8 +23,8 @@ def lost_tables(store: Store, repair: bool) -> Iterator[Finding]:
         repair: give them their names back, if these are free.
     """
     databases = Databases(store)
-    names = Names(store, databases)
-    for id, head in names.lost():
+    names = TableNames(store, databases)
+    for id, head in names.orphans():
         repaired = False
         if not databases.exists(head.database):
             advice = f"say CREATE NAMESPACE {head.database}, then run this again with repair => true"

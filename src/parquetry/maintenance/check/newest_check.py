@@ -13,7 +13,7 @@ import msgspec
 from parquetry.errors import ParquetryError
 from parquetry.maintenance.results import Finding
 from parquetry.metastore.storage.head import Head, edit_head, live_head
-from parquetry.metastore.versions.newest_rows import Newest, decode_newest, whole_of
+from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import VisibleRows
 
@@ -50,23 +50,23 @@ def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
     if not listed:
         return
     rows = VisibleRows(table.store, table.id, head.commit).all_newest()
-    newest = {key: Newest(row.ticket, row.is_tombstone) for key, row in rows}
+    newest = {key: NewestRow(row.ticket, row.is_tombstone) for key, row in rows}
     for key, row in listed.items():
         there = newest.get(key)
         # of a partition that is gone there is no row any more once its tombstone was vacuumed
-        if there != row and not (there is None and row.gone):
-            now = "there is none" if there is None else f"the newest is {_told(there)}"
+        if there != row and not (there is None and row.is_tombstone):
+            now = "there is none" if there is None else f"the newest is {_described(there)}"
             yield (
                 key,
-                f"the head lists a row {_told(row)}, and {now}: readers of the newest version are misled",
+                f"the head lists a row {_described(row)}, and {now}: readers of the newest version are misled",
             )
-    if whole_of(head.newest) == head.commit.ticket:
-        for key in sorted(key for key, row in newest.items() if not row.gone and key not in listed):
+    if complete_ticket(head.newest) == head.commit.ticket:
+        for key in sorted(key for key, row in newest.items() if not row.is_tombstone and key not in listed):
             yield key, "the head lists the newest rows of all others: readers of the newest version miss it"
 
 
-def _told(row: Newest) -> str:
-    return f"written by ticket {row.ticket}{', by which it is gone' if row.gone else ''}"
+def _described(row: NewestRow) -> str:
+    return f"written by ticket {row.ticket}{', by which it is gone' if row.is_tombstone else ''}"
 
 
 def _name(table: TableSnapshot, key: bytes) -> str:

@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from parquetry.data_files.footer_statistics import read_parquet_footer
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.data_files.spark_readable import twice_named, unfit_columns
 from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations.file_names import is_own
-from parquetry.locations.uri import Place, join_location
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.locations.uri import StoragePath, join_location
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.results import Finding
 from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
-_AT_ONCE = 1000
-_THREADS = 8
+_FILES_PER_BATCH = 1000
+_MAX_READER_THREADS = 8
 
 
 def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
@@ -35,42 +35,42 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
     Raises:
         WarehouseError: a file cannot be opened.
     """
-    system = Files()
+    system = FileAccess()
     if table.metadata.format != "parquet":
-        yield from _by_records(table, system)
+        yield from _unfit_records(table, system)
         return
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for batch in batches(_foreign(table, system), _AT_ONCE):
+    with ThreadPoolExecutor(_MAX_READER_THREADS) as pool:
+        for batch in batches(_foreign(table, system), _FILES_PER_BATCH):
             looks = [pool.submit(_look, system, place, table.metadata.data_columns) for _, place in batch]
             for (name, place), look in zip(batch, looks, strict=True):
                 for kind, detail in look.result():
                     yield Finding(kind, name, system.name(place), detail)
 
 
-def _by_records(table: TableSnapshot, system: Files) -> Iterator[Finding]:
+def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding]:
     """Tell of files of others what the names of their columns say, as they are recorded."""
     for partition in table.partitions():
         for file in partition.files:
             if not is_own(file.path, table.id):
-                place = system.place(join_location(partition.location, file.path))
+                place = system.storage_path(join_location(partition.location, file.path))
                 for sentence in twice_named(file.columns or (), table.metadata.data_columns):
                     yield Finding(
                         "unfit column", table.describe(partition.key), system.name(place), f"{sentence}."
                     )
 
 
-def _foreign(table: TableSnapshot, system: Files) -> Iterable[tuple[str, Place]]:
+def _foreign(table: TableSnapshot, system: FileAccess) -> Iterable[tuple[str, StoragePath]]:
     """Yield the files that were not written for the table, with their partitions; their file systems are opened."""
     for partition in table.partitions():
         name = table.describe(partition.key)
         for file in partition.each_listed():
             if not is_own(file.path, table.id):
-                place = system.place(join_location(partition.location, file.path))
+                place = system.storage_path(join_location(partition.location, file.path))
                 system.opened(place)
                 yield name, place
 
 
-def _look(system: Files, place: Place, columns: Sequence[Column]) -> list[tuple[str, str]]:
+def _look(system: FileAccess, place: StoragePath, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def look(_: str, footer: Any) -> None:

@@ -20,23 +20,23 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import PartitionNotFoundError
-from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap
-from parquetry.layout.cell_directories import cell_place
-from parquetry.locations.uri import is_absolute, join_location, place_of
+from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
+from parquetry.layout.cell_directories import cell_location
+from parquetry.locations.uri import is_absolute, join_location, storage_path
 from parquetry.maintenance.compaction.recut import Look, Recutting, unplaced
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.metastore.access.access_paths import cheapest_plan
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
 
-_SMALL = 0.75
+_SMALL_FILE_SHARE = 0.75
 """Share of the size aimed at from which on a file is large enough."""
-_WORTH = 2
+_MIN_FILES_PER_MERGED_FILE = 2
 """A group is merged if it then has at most a half of its files: of 21 of 60 MB there would be 10 of 128 MB."""
 
 
@@ -51,10 +51,10 @@ class Rewrite:
         arrangement: that the partition has then.
     """
 
-    partition: Partition
-    files: tuple[DataFile, ...]
-    kept: tuple[DataFile, ...]
-    arrangement: Arrangement
+    partition: PartitionSnapshot
+    files: tuple[FileRecord, ...]
+    kept: tuple[FileRecord, ...]
+    arrangement: ArrangementSpec
 
     @property
     def bytes(self) -> int:
@@ -63,7 +63,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _CompactionCandidate:
     """A partition that may be written anew.
 
     Attributes:
@@ -73,8 +73,8 @@ class _Candidate:
         looked_at: whether its rows are counted, for heavy values.
     """
 
-    partition: Partition
-    files: Sequence[DataFile]
+    partition: PartitionSnapshot
+    files: Sequence[FileRecord]
     own: SkewMap | None = None
     looked_at: bool = False
 
@@ -101,24 +101,24 @@ def rewrites(
         FilterError: the condition cannot be used.
     """
     names = {column.physical: column.column_type for column in snapshot.metadata.columns}
-    recutting = None if look is None else Recutting.of(snapshot.metadata)
+    recutting = None if look is None else Recutting.for_table(snapshot.metadata)
 
-    def chosen(files: Sequence[DataFile], arrangement: Arrangement, location: str) -> list[int]:
+    def chosen(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
         skew = arrangement.skew
         types = [] if skew is None else [names[name] for name in skew.columns]
         return worth_rewriting(files, arrangement, types, location, target)
 
-    candidates: list[_Candidate] = []
+    candidates: list[_CompactionCandidate] = []
     for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
         if partition.file_count:
             files, own = partition.files, None if recutting is None else recutting.own(partition)
             small = [files[i] for i in chosen(files, partition.arrangement, partition.location)]
             if recutting is not None and own is not None:
                 looked_at = recutting.is_looked_at(own, files, small)
-                if looked_at or small or recutting.map_of(own, files, None) != own:
-                    candidates.append(_Candidate(partition, files, own, looked_at))
+                if looked_at or small or recutting.new_map(own, files, None) != own:
+                    candidates.append(_CompactionCandidate(partition, files, own, looked_at))
             elif small:
-                candidates.append(_Candidate(partition, files))
+                candidates.append(_CompactionCandidate(partition, files))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
     wanted = [(each.partition, unplaced(each.files)) for each in candidates if each.looked_at]
     counted = look(wanted) if look is not None and wanted else {}
@@ -126,8 +126,8 @@ def rewrites(
     for each in candidates:
         now, arrangement = each.files, each.partition.arrangement
         if recutting is not None and each.own is not None:
-            skew = recutting.map_of(each.own, now, counted.get(each.partition.key))
-            now = recutting.of_map(now, each.own, skew)
+            skew = recutting.new_map(each.own, now, counted.get(each.partition.key))
+            now = recutting.reassigned(now, each.own, skew)
             arrangement = msgspec.structs.replace(arrangement, skew=skew)
         taken = set(chosen(now, arrangement, each.partition.location))
         if taken:
@@ -138,8 +138,8 @@ def rewrites(
 
 
 def worth_rewriting(
-    files: Sequence[DataFile],
-    arrangement: Arrangement,
+    files: Sequence[FileRecord],
+    arrangement: ArrangementSpec,
     types: Sequence[ColumnType],
     location: str,
     target: int,
@@ -154,7 +154,7 @@ def worth_rewriting(
         target: bytes that a file should have.
 
     >>> from parquetry.layout.arrangement import PLAIN
-    >>> files = [DataFile("a", 60), DataFile("b", 40), DataFile("c", 120), DataFile("d", 99)]
+    >>> files = [FileRecord("a", 60), FileRecord("b", 40), FileRecord("c", 120), FileRecord("d", 99)]
     >>> worth_rewriting(files, PLAIN, [], "/t", 128)
     [0, 1]
     """
@@ -163,7 +163,7 @@ def worth_rewriting(
     chosen: set[int] = set()
     groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
     for i, file in enumerate(files):
-        if (skew is None or _in_place(file, skew, types, location)) and in_bucket(file, buckets):
+        if (skew is None or _is_in_cell_directory(file, skew, types, location)) and in_bucket(file, buckets):
             groups[file.cell, file.bucket].append(i)
         else:
             chosen.add(i)
@@ -178,31 +178,33 @@ def worth_rewriting(
         if buckets is not None and sum(files[i].bytes for i in group) <= target:
             merged = group
         else:
-            merged = [i for i in group if files[i].bytes < _SMALL * target]
+            merged = [i for i in group if files[i].bytes < _SMALL_FILE_SHARE * target]
         needed = max(1, -(-sum(files[i].bytes for i in merged) // target))
-        if len(merged) + joined >= _WORTH * needed:
+        if len(merged) + joined >= _MIN_FILES_PER_MERGED_FILE * needed:
             empty = buckets is not None and not joined and all(files[i].rows == 0 for i in group)
             chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
     return sorted(chosen)
 
 
-def in_bucket(file: DataFile, buckets: BucketSpec | None) -> bool:
+def in_bucket(file: FileRecord, buckets: BucketSpec | None) -> bool:
     """Return whether a file is of a bucket that is known, and sorted as it is to be, where there are buckets."""
     return buckets is None or (file.bucket is not None and (file.sorted or not buckets.sort))
 
 
-def _in_place(file: DataFile, skew: SkewMap, types: Sequence[ColumnType], location: str) -> bool:
+def _is_in_cell_directory(
+    file: FileRecord, skew: SkewMap, types: Sequence[ColumnType], location: str
+) -> bool:
     """Return whether the cell of a file is known and the file lies in its directory, below whichever partition."""
     if file.cell is None:
         return False
-    place = cell_place(skew, types, file.cell)
+    place = cell_location(skew, types, file.cell)
     folder = join_location(location, file.path).rpartition("/")[0]
     if is_absolute(place):
-        return place_of(folder) == place_of(place)
+        return storage_path(folder) == storage_path(place)
     return folder.endswith(f"/{place}")
 
 
-def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[Partition]:
+def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
     """Return the partitions for which a condition holds, or all.
 
     Args:

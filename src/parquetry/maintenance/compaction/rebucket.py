@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import ArrangementError
 from parquetry.layout.arrangement import BucketSpec
 from parquetry.maintenance.compaction.compact import Rewrite, in_bucket, selected_partitions
@@ -43,8 +43,8 @@ def rebucketing(
     for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
         arrangement = msgspec.structs.replace(partition.arrangement, buckets=spec)
         is_so = arrangement == partition.arrangement
-        anew: list[DataFile] = []
-        kept: list[DataFile] = []
+        anew: list[FileRecord] = []
+        kept: list[FileRecord] = []
         for file in partition.files:
             (kept if is_so and in_bucket(file, spec) else anew).append(file)
         if anew or not is_so:

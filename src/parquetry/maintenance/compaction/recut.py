@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from parquetry.data_files.records import Column, DataFile
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.data_files.tuple_statistics import Row, StatedTuples
 from parquetry.layout.arrangement import REST, AutoSkew, SkewMap, cell_key
 from parquetry.layout.grown_maps import earlier_rest
@@ -32,13 +32,13 @@ from parquetry.layout.heavy_values import Counted, choose, least_count
 from parquetry.layout.measured_maps import is_measured_by, skewed_columns
 from parquetry.metastore.manifest.entries import row_sum
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.types import ColumnType
 
-STAYING = 2
+WEIGHT_OF_KEPT_VALUES = 2
 """How many times its rows count of a value that has a directory."""
 
-Look: TypeAlias = Callable[[Sequence[tuple[Partition, Sequence[DataFile]]]], dict[bytes, Counted]]
+Look: TypeAlias = Callable[[Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]]], dict[bytes, Counted]]
 """Given files by partition, returns how often values occur in them, by the partitions' keys."""
 
 
@@ -55,11 +55,11 @@ class Recutting:
 
     table: SkewMap
     auto: AutoSkew
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     stated: StatedTuples
 
     @classmethod
-    def of(cls, metadata: TableMetadata) -> Recutting | None:
+    def for_table(cls, metadata: TableMetadata) -> Recutting | None:
         """Return how partitions of a table are cut anew, or None if its heavy values are not found by themselves."""
         skew = metadata.arrangement.skew
         if skew is None or skew.auto is None or not skew.directories:
@@ -72,12 +72,12 @@ class Recutting:
         """Return the types of the columns."""
         return [column.column_type for column in self.columns]
 
-    def own(self, partition: Partition) -> SkewMap | None:
+    def own(self, partition: PartitionSnapshot) -> SkewMap | None:
         """Return the map of a partition that follows its rows, if it is known how many these are."""
         follows = is_measured_by(partition.arrangement, self.table, self.columns)
         return partition.arrangement.skew if follows and partition.entry.rows is not None else None
 
-    def is_looked_at(self, skew: SkewMap, files: Sequence[DataFile], anew: Sequence[DataFile]) -> bool:
+    def is_looked_at(self, skew: SkewMap, files: Sequence[FileRecord], anew: Sequence[FileRecord]) -> bool:
         """Return whether rows of a partition are counted; see the module.
 
         Args:
@@ -92,7 +92,7 @@ class Recutting:
         counts = self.stated.counts(unplaced(files))
         return any(count >= least and cell_key(cell) not in there for cell, count in counts.items())
 
-    def map_of(self, skew: SkewMap, files: Sequence[DataFile], counted: Counted | None) -> SkewMap:
+    def new_map(self, skew: SkewMap, files: Sequence[FileRecord], counted: Counted | None) -> SkewMap:
         """Return the map that a partition has when it was compacted.
 
         Args:
@@ -113,16 +113,17 @@ class Recutting:
             cell = numbers.get(cell_key(row), row)
             counts[cell] = counts.get(cell, 0) + count
         weights = {
-            cell: count * (STAYING if cell_key(cell) in numbers else 1) for cell, count in counts.items()
+            cell: count * (WEIGHT_OF_KEPT_VALUES if cell_key(cell) in numbers else 1)
+            for cell, count in counts.items()
         }
         chosen = choose(weights, row_sum(files) or 0, self.auto, skew.columns, self.types)
         staying = {cell_key(cell) for cell in chosen}
         kept = [number for number, cell in enumerate(skew.cells) if cell_key(cell) in staying]
         places = tuple(skew.locations[number] for number in kept) if skew.locations else ()
-        left = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, places)
-        return left.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
+        kept_map = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, places)
+        return kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
 
-    def of_map(self, files: Sequence[DataFile], before: SkewMap, after: SkewMap) -> list[DataFile]:
+    def reassigned(self, files: Sequence[FileRecord], before: SkewMap, after: SkewMap) -> list[FileRecord]:
         """Return the files of a partition with what is known of their cells in another map.
 
         A file of a value that is no longer heavy is of the rest, in a directory of its own.
@@ -130,14 +131,14 @@ class Recutting:
         Args:
             files: of the partition.
             before: its map.
-            after: its map as `map_of` returned it.
+            after: its map as `new_map` returned it.
         """
         numbers, there = after.numbers(), before.numbers()
         old = [numbers.get(key) for key in there]
         staying = sum(number is not None for number in old)
         added: list[Row] = list(after.values(self.types)[staying:])
 
-        def known(file: DataFile) -> DataFile:
+        def in_new_map(file: FileRecord) -> FileRecord:
             if file.cell is None:
                 of = sum(number is not None for number in old[: file.rest_of or 0])
                 return earlier_rest(file, of)
@@ -146,9 +147,9 @@ class Recutting:
             number = old[file.cell]
             return msgspec.structs.replace(file, cell=REST if number is None else number)
 
-        return list(map(known, files))
+        return list(map(in_new_map, files))
 
 
-def unplaced(files: Sequence[DataFile]) -> list[DataFile]:
+def unplaced(files: Sequence[FileRecord]) -> list[FileRecord]:
     """Return the files that are not of a heavy value."""
     return [file for file in files if file.cell is None or file.cell == REST]

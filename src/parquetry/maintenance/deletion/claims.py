@@ -18,15 +18,15 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import LocationTakenError, MetastoreDamagedError
-from parquetry.locations.uri import Place, is_below, place_of
-from parquetry.maintenance.deletion.file_access import RealPlaces
+from parquetry.locations.uri import StoragePath, is_below, storage_path
+from parquetry.maintenance.deletion.file_access import RealPaths
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.keyspace import HEADS, batches, metadata_key, prefix_range
 from parquetry.metastore.storage.wire import decoder
 from parquetry.store.base import Store
 
 _LOG = logging.getLogger("parquetry")
-_BATCH = 1000
+_TABLES_PER_BATCH = 1000
 
 
 class Claim(NamedTuple):
@@ -43,7 +43,7 @@ class Claim(NamedTuple):
     table: bytes
     head: Head
     location: str
-    place: Place
+    place: StoragePath
     managed: bool
 
     @property
@@ -52,32 +52,32 @@ class Claim(NamedTuple):
         return f"table {self.head.database}.{self.head.name}" if self.head.name else "a table in the making"
 
 
-class _Lying(msgspec.Struct, frozen=True):
+class _StoredLocation(msgspec.Struct, frozen=True):
     """The part of a table's metadata that says where it lies."""
 
     location: str
     external: bool = False
 
 
-def claims(store: Store, real: RealPlaces) -> Iterator[Claim]:
+def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
     """Yield the claims of all tables, of those in the making, too.
 
     A table whose rows cannot be read is left out, and told to the log: nobody can say where it lies.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
-    for batch in batches(heads, _BATCH):
-        known = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
-        keys = [metadata_key(table, head.commit.metadata) for table, head in known]
-        for (table, head), value in zip(known, store.get_many(keys), strict=True):
+    for batch in batches(heads, _TABLES_PER_BATCH):
+        readable = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
+        keys = [metadata_key(table, head.commit.metadata) for table, head in readable]
+        for (table, head), value in zip(readable, store.get_many(keys), strict=True):
             if value is None:  # dropped meanwhile, or not yet written
                 continue
             try:
-                lying: _Lying = decoder(_Lying).decode(value)
+                stored: _StoredLocation = decoder(_StoredLocation).decode(value)
             except MetastoreDamagedError as error:
                 _LOG.warning("where table %s.%s lies is not known: %s", head.database, head.name, error)
                 continue
-            place = real.folder(place_of(lying.location))
-            yield Claim(table, head, lying.location, place, not lying.external)
+            place = real.folder(storage_path(stored.location))
+            yield Claim(table, head, stored.location, place, not stored.external)
 
 
 def _head(table: bytes, value: bytes) -> Head | None:
@@ -86,16 +86,16 @@ def _head(table: bytes, value: bytes) -> Head | None:
     except MetastoreDamagedError as error:
         _LOG.warning("where the table of id %s lies is not known: %s", table.hex(), error)
         return None
-    return None if head.is_gone or head.kind == "view" else head
+    return None if head.is_deleted or head.kind == "view" else head
 
 
-def overlap(one: Place, other: Place) -> bool:
+def overlap(one: StoragePath, other: StoragePath) -> bool:
     """Return whether two directories are the same, or one is inside the other."""
     return one == other or is_below(one, other) or is_below(other, one)
 
 
 def require_free(
-    held: Iterable[Claim],
+    others: Iterable[Claim],
     location: str,
     subject: str,
     *,
@@ -105,7 +105,7 @@ def require_free(
     """Make sure that a table, or a partition with a location of its own, collides with no other table.
 
     Args:
-        held: what other tables hold.
+        others: what other tables hold.
         location: that is asked for.
         subject: what is to lie there, for the message.
         managed: whether it is a folder that is to belong to one table alone.
@@ -114,16 +114,16 @@ def require_free(
     Raises:
         LocationTakenError: the place is another's.
     """
-    real = RealPlaces()
-    place = real.folder(place_of(location))
-    for claim in held:
+    real = RealPaths()
+    place = real.folder(storage_path(location))
+    for claim in others:
         if (managed or claim.managed) and overlap(place, claim.place):
             raise LocationTakenError(
                 f"{subject} cannot lie at {location}: {_relation(place, claim.place)} {claim.label} lies, at "
                 f"{claim.location}, and the folder of a managed table is its own. Say another LOCATION."
             )
     for name, directory in (databases or {}).items():
-        theirs = real.folder(place_of(directory))
+        theirs = real.folder(storage_path(directory))
         if place == theirs or is_below(theirs, place):
             raise LocationTakenError(
                 f"{subject} cannot lie at {location}: {_relation(place, theirs)} the tables of database {name} "
@@ -131,14 +131,14 @@ def require_free(
             )
 
 
-def require_outside(held: Iterable[Claim], location: str, database: str) -> None:
+def require_outside(others: Iterable[Claim], location: str, database: str) -> None:
     """Make sure that the directory of a database is not in a table's folder.
 
     Raises:
         LocationTakenError: it is.
     """
-    place = RealPlaces().folder(place_of(location))
-    for claim in held:
+    place = RealPaths().folder(storage_path(location))
+    for claim in others:
         if place == claim.place or is_below(place, claim.place):
             raise LocationTakenError(
                 f"The tables of database {database} cannot lie at {location}: {_relation(place, claim.place)} "
@@ -146,7 +146,7 @@ def require_outside(held: Iterable[Claim], location: str, database: str) -> None
             )
 
 
-def _relation(place: Place, other: Place) -> str:
+def _relation(place: StoragePath, other: StoragePath) -> str:
     if place == other:
         return "there"
     return "below it" if is_below(other, place) else "above it"

@@ -9,19 +9,19 @@ import contextlib
 from collections.abc import Iterator
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.arrangement import Arrangement
-from parquetry.locations.uri import Place, path_below, place_of
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.locations.uri import StoragePath, path_below, storage_path
 from parquetry.maintenance.deletion.claims import overlap
-from parquetry.maintenance.deletion.file_access import RealPlaces
+from parquetry.maintenance.deletion.file_access import RealPaths
 from parquetry.metastore.manifest.entries import decode_entry
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.keyspace import METADATA, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.storage.wire import decode_arrangement, decoder
 from parquetry.store.base import Store
 
 
-def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -> frozenset[Place]:
+def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
     """Return where partitions of any version, and directories of their heavy values, lie outside of their table's folder, resolved.
 
     REPLACE TABLE … LOCATION leaves earlier versions where they are.
@@ -32,15 +32,15 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPlaces) -
         location: of the table.
         real: links and `..` resolved.
     """
-    root = real.folder(place_of(location))
-    locations = set(_of_new_partitions(store, table))
+    root = real.folder(storage_path(location))
+    locations = set(_new_partition_locations(store, table))
     for _, value in store.scan(*prefix_range(partition_prefix(table))):
-        locations.update(places_told(value))
-    found = (real.folder(place_of(own)) for own in locations if path_below(location, own) is None)
+        locations.update(recorded_locations(value))
+    found = (real.folder(storage_path(own)) for own in locations if path_below(location, own) is None)
     return frozenset(folder for folder in found if not overlap(folder, root))
 
 
-def former_folders(store: Store, table: bytes, location: str, real: RealPlaces) -> frozenset[Place]:
+def former_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
     """Return the folders of its own that a table had before a REPLACE TABLE … LOCATION, resolved.
 
     Args:
@@ -49,28 +49,32 @@ def former_folders(store: Store, table: bytes, location: str, real: RealPlaces) 
         location: of the table.
         real: links and `..` resolved.
     """
-    root = real.folder(place_of(location))
+    root = real.folder(storage_path(location))
     own = (metadata.location for metadata in _metadata(store, table) if not metadata.external)
-    return frozenset(folder for each in own if each and (folder := real.folder(place_of(each))) != root)
+    return frozenset(folder for each in own if each and (folder := real.folder(storage_path(each))) != root)
 
 
-def places_told(value: bytes) -> set[str]:
+def recorded_locations(value: bytes) -> set[str]:
     """Return the locations that the row of a partition says of itself and of directories; none if it cannot be read."""
-    if is_gone(value):
+    if is_tombstone(value):
         return set()
     try:
         entry = decode_entry(value)
-        return {place for place in (entry.location, *_given(decode_arrangement(entry.arrangement))) if place}
+        return {
+            place
+            for place in (entry.location, *_cell_locations(decode_arrangement(entry.arrangement)))
+            if place
+        }
     except MetastoreDamagedError:
         return set()  # of which `recorded_files` tells
 
 
-def _of_new_partitions(store: Store, table: bytes) -> set[str]:
+def _new_partition_locations(store: Store, table: bytes) -> set[str]:
     """Return where versions of the table have partitions lie that are made from then on, and directories of their heavy values."""
     return {
         place
         for metadata in _metadata(store, table)
-        for place in (metadata.location, *_given(metadata.arrangement))
+        for place in (metadata.location, *_cell_locations(metadata.arrangement))
         if place
     }
 
@@ -82,5 +86,5 @@ def _metadata(store: Store, table: bytes) -> Iterator[TableMetadata]:
             yield decoder(TableMetadata).decode(value)
 
 
-def _given(arrangement: Arrangement) -> tuple[str | None, ...]:
+def _cell_locations(arrangement: ArrangementSpec) -> tuple[str | None, ...]:
     return () if arrangement.skew is None else arrangement.skew.locations

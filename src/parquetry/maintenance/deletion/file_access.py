@@ -1,6 +1,6 @@
 """Files by their places, on any file system: whether they are there, and deleting them.
 
-`RealPlaces` follows links. Which files may be deleted is for `owned_files` to say.
+`RealPaths` follows links. Which files may be deleted is for `owned_files` to say.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pyarrow.fs as pafs
 from parquetry.errors import FileMissingError, WarehouseError
 from parquetry.locations import file_names
 from parquetry.locations.filesystem import open_location
-from parquetry.locations.uri import Place, base_name, folder_of, place_of
+from parquetry.locations.uri import StoragePath, base_name, parent_folder, storage_path
 from parquetry.metastore.storage.keyspace import batches
 
-_BATCH = 1000
-_FOLDERS = 1 << 16
-_DEEP = 100
+_FILES_PER_BATCH = 1000
+_MAX_CACHED_FOLDERS = 1 << 16
+_MAX_CACHED_DEPTH = 100
 
 
 class Info(NamedTuple):
@@ -43,50 +43,50 @@ def require_files(label: str, locations: Iterable[str]) -> None:
         FileMissingError: one is gone.
         WarehouseError: a file system does not answer.
     """
-    if missing := Files().missing(locations):
+    if missing := FileAccess().missing(locations):
         raise FileMissingError(
             f"{len(missing)} of the files that table {label} was to take in were deleted meanwhile, among "
             f"them {missing[0]}; nothing was written: run it again."
         )
 
 
-class RealPlaces:
+class RealPaths:
     """Places with links and `..` resolved; each folder is looked at once."""
 
     def __init__(self) -> None:
-        self._local = functools.lru_cache(_FOLDERS)(self._resolve)
+        self._local = functools.lru_cache(_MAX_CACHED_FOLDERS)(self._resolve)
 
-    def folder(self, place: Place) -> Place:
+    def folder(self, place: StoragePath) -> StoragePath:
         """Return where a directory really is."""
         if place.root:
-            return Place(place.root, posixpath.normpath(place.path))
-        return Place("", self._local(place.path))
+            return StoragePath(place.root, posixpath.normpath(place.path))
+        return StoragePath("", self._local(place.path))
 
-    def file(self, place: Place) -> Place:
+    def file(self, place: StoragePath) -> StoragePath:
         """Return where a file really is. If it is a link, the link is what can be deleted, and is meant."""
-        folder = self.folder(folder_of(place))
-        return Place(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
+        folder = self.folder(parent_folder(place))
+        return StoragePath(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
 
     def _resolve(self, path: str) -> str:
         above, _, name = path.rpartition("/")
-        if not name or name in (".", "..") or path.count("/") > _DEEP:
+        if not name or name in (".", "..") or path.count("/") > _MAX_CACHED_DEPTH:
             return os.path.realpath(path)
         here = f"{self._local(above or '/').rstrip('/')}/{name}"
         return os.path.realpath(here) if os.path.islink(here) else here
 
 
-class Files:
+class FileAccess:
     """The file systems of a table's locations, each opened once."""
 
     def __init__(self) -> None:
         self._systems: dict[str, pafs.FileSystem] = {"": pafs.LocalFileSystem()}
         self._prefixes: dict[str, str] = {}
 
-    def place(self, location: str) -> Place:
-        """Return where a location is; see `place_of`."""
-        return place_of(location)
+    def storage_path(self, location: str) -> StoragePath:
+        """Return where a location is; see `storage_path`."""
+        return storage_path(location)
 
-    def name(self, place: Place) -> str:
+    def name(self, place: StoragePath) -> str:
         """Return a place as users write it."""
         return f"{place.root}{place.path}"
 
@@ -101,11 +101,11 @@ class Files:
             self._prefixes[root] = path.removesuffix("x")
         return self._systems[root]
 
-    def _path(self, place: Place) -> str:
+    def _path(self, place: StoragePath) -> str:
         """Return the path of a place on its file system, which has been opened."""
         return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
 
-    def opened(self, place: Place) -> tuple[pafs.FileSystem, str]:
+    def opened(self, place: StoragePath) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a place, and its path there.
 
         Raises:
@@ -113,14 +113,14 @@ class Files:
         """
         return self._system(place.root), self._path(place)
 
-    def infos(self, places: Iterable[Place]) -> Iterator[tuple[Place, Info | None]]:
+    def infos(self, places: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
         """Yield each place with what is known of the file there; None: there is no file.
 
         Raises:
             WarehouseError: a file system does not answer.
         """
-        for batch in batches(places, _BATCH):
-            by_root: dict[str, list[Place]] = {}
+        for batch in batches(places, _FILES_PER_BATCH):
+            by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
                 by_root.setdefault(place.root, []).append(place)
             for root, some in by_root.items():
@@ -138,9 +138,11 @@ class Files:
         Raises:
             WarehouseError: a file system does not answer.
         """
-        return [self.name(place) for place, info in self.infos(map(self.place, locations)) if info is None]
+        return [
+            self.name(place) for place, info in self.infos(map(self.storage_path, locations)) if info is None
+        ]
 
-    def below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+    def below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         """Yield the files below a directory, at any depth; none if it is not there.
 
         Raises:
@@ -151,23 +153,26 @@ class Files:
         except OSError as error:
             raise WarehouseError(f"{self.name(folder)} cannot be listed: {error}.") from None
 
-    def _local_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+    def _local_below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         for _, entries in _folders(folder.path):
             for entry in entries:
                 if not entry.is_dir():
                     with contextlib.suppress(FileNotFoundError):
                         status = os.lstat(entry.path) if _is_broken(entry) else entry.stat()
-                        yield Place("", entry.path), Info(status.st_size, status.st_mtime_ns // 1_000_000)
+                        yield (
+                            StoragePath("", entry.path),
+                            Info(status.st_size, status.st_mtime_ns // 1_000_000),
+                        )
 
-    def _remote_below(self, folder: Place) -> Iterator[tuple[Place, Info]]:
+    def _remote_below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         system = self._system(folder.root)
         selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
         for info in system.get_file_info(selector):
             if info.is_file:
                 path = info.path.removeprefix(self._prefixes[folder.root]).lstrip("/")
-                yield Place(folder.root, f"/{path}"), _info(info)
+                yield StoragePath(folder.root, f"/{path}"), _info(info)
 
-    def delete(self, place: Place) -> None:
+    def delete(self, place: StoragePath) -> None:
         """Delete a file, if it is there.
 
         Raises:
@@ -182,7 +187,7 @@ class Files:
                 f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again."
             ) from None
 
-    def delete_if_empty(self, folder: Place) -> bool:
+    def delete_if_empty(self, folder: StoragePath) -> bool:
         """Delete an empty directory of a local disk; elsewhere nothing keeps it empty meanwhile."""
         if folder.root:
             return False
@@ -191,18 +196,18 @@ class Files:
             return True
         return False
 
-    def delete_empty_below(self, folder: Place, spared: Callable[[Place], bool]) -> None:
+    def delete_empty_below(self, folder: StoragePath, kept: Callable[[StoragePath], bool]) -> None:
         """Delete the directories below one, and itself, in which there is no file at any depth.
 
         Args:
             folder: of a table that is no more, so that nobody is about to write there.
-            spared: tells which directories stay.
+            kept: tells which directories stay.
         """
         if not folder.root:
             with contextlib.suppress(OSError):
                 for path in reversed([path for path, _ in _folders(folder.path)]):
-                    if not spared(Place("", path)):
-                        self.delete_if_empty(Place("", path))
+                    if not kept(StoragePath("", path)):
+                        self.delete_if_empty(StoragePath("", path))
             return
         system = self._system(folder.root)
         with contextlib.suppress(OSError):
@@ -211,26 +216,28 @@ class Files:
             used = {parent for info in found if info.is_file for parent in _parents(info.path)}
             paths = [info.path for info in found if not info.is_file]
             for path in [*sorted(paths, reverse=True), self._path(folder)]:
-                place = Place(folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}")
-                if path not in used and spared(place):
+                place = StoragePath(
+                    folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}"
+                )
+                if path not in used and kept(place):
                     used.update(_parents(path))
                 elif path not in used:
                     system.delete_dir(path)
 
 
-def checked_file(place: Place) -> Place | None:
+def checksummed_file(place: StoragePath) -> StoragePath | None:
     """Return the file whose checksum Hadoop's local file system keeps here; None: it is no such file.
 
-    >>> checked_file(Place("", "/t/.a.parquet.crc"))
-    Place(root='', path='/t/a.parquet')
+    >>> checksummed_file(StoragePath("", "/t/.a.parquet.crc"))
+    StoragePath(root='', path='/t/a.parquet')
     """
-    path = file_names.checked_by(place.path)
-    return None if path is None else Place(place.root, path)
+    path = file_names.checksummed_path(place.path)
+    return None if path is None else StoragePath(place.root, path)
 
 
-def checksum_of(place: Place) -> Place:
+def checksum_file(place: StoragePath) -> StoragePath:
     """Return where Hadoop's local file system keeps the checksum of a file."""
-    return Place(place.root, file_names.checksum_of(place.path))
+    return StoragePath(place.root, file_names.checksum_path(place.path))
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:

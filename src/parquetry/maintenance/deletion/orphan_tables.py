@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.errors import TableNotFoundError, WarehouseError
-from parquetry.maintenance.deletion.file_access import Files
-from parquetry.maintenance.deletion.owned_files import Territory
+from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.maintenance.deletion.owned_files import OwnedFiles
 from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.store.base import Store
@@ -27,7 +27,7 @@ class RemovedOrphans:
     files: tuple[tuple[str, int], ...]
 
 
-def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> RemovedOrphans:
+def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) -> RemovedOrphans:
     """Remove what was left of tables whose making, dropping or replacing was cut short.
 
     Args:
@@ -57,7 +57,7 @@ def remove_orphans(store: Store, files: Files, *, dry_run: bool = False) -> Remo
     return RemovedOrphans(tables, len(names), tuple(removed))
 
 
-def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
+def _remove_files(store: Store, files: FileAccess, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
     """Delete the files that were written into a table that never had a name."""
     if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
         return []
@@ -65,7 +65,7 @@ def _remove_files(store: Store, files: Files, orphan: Orphan, dry_run: bool) -> 
         metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
     except TableNotFoundError:  # cut short before they were written
         return []
-    own = Territory(store, orphan.id, metadata, files)
+    own = OwnedFiles(store, orphan.id, metadata, files)
     found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
     found.update(own.own_elsewhere())
     doomed = own.deletable(found)

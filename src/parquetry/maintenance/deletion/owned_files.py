@@ -27,17 +27,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations.file_names import is_own
-from parquetry.locations.uri import Place, base_name, folder_of, is_below, join_location
+from parquetry.locations.uri import StoragePath, base_name, is_below, join_location, parent_folder
 from parquetry.maintenance.deletion.claims import Claim, claims, overlap
 from parquetry.maintenance.deletion.external_folders import former_folders, outer_folders
-from parquetry.maintenance.deletion.file_access import Files, Info, RealPlaces, checked_file, checksum_of
+from parquetry.maintenance.deletion.file_access import (
+    FileAccess,
+    Info,
+    RealPaths,
+    checksum_file,
+    checksummed_file,
+)
 from parquetry.metastore.cleanup.retention import commit_rows
 from parquetry.metastore.manifest.entries import decode_entry, read_files
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement, keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.store.base import Store
@@ -45,7 +51,7 @@ from parquetry.store.base import Store
 _LOG = logging.getLogger("parquetry")
 
 
-class Territory:
+class OwnedFiles:
     """What may be deleted of a table's files.
 
     Args:
@@ -53,7 +59,7 @@ class Territory:
         table: id.
         metadata: of the table.
         files: the file systems.
-        held: what tables hold, if that was read already; read when it is needed, otherwise.
+        read_claims: what tables hold, if that was read already; read when it is needed, otherwise.
         everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
         elsewhere: the folders of partitions elsewhere, and those that were the table's own before, if they were read already; read
             when they are needed, otherwise.
@@ -68,10 +74,10 @@ class Territory:
         store: Store,
         table: bytes,
         metadata: TableMetadata,
-        files: Files,
-        held: Callable[[], Iterable[Claim]] | None = None,
+        files: FileAccess,
+        read_claims: Callable[[], Iterable[Claim]] | None = None,
         everything: bool = False,
-        elsewhere: tuple[frozenset[Place], frozenset[Place]] | None = None,
+        elsewhere: tuple[frozenset[StoragePath], frozenset[StoragePath]] | None = None,
     ) -> None:
         self._store = store
         self._table = table
@@ -79,31 +85,31 @@ class Territory:
         self._elsewhere = elsewhere
         self._managed = everything or not metadata.external
         self._files = files
-        self._held = held
-        self.real = RealPlaces()
-        place = files.place(metadata.location)
+        self._read_claims = read_claims
+        self.real = RealPaths()
+        place = files.storage_path(metadata.location)
         self.root = self.real.folder(place)
         self._is_link = self.real.file(place) != self.root
 
-    def is_own(self, place: Place) -> bool:
+    def is_own(self, place: StoragePath) -> bool:
         """Return whether a file's name says that it was written for this table; also of its checksum."""
         return is_own(base_name(place.path).removeprefix("."), self._table)
 
     @functools.cached_property
-    def outer(self) -> frozenset[Place]:
+    def outer(self) -> frozenset[StoragePath]:
         """The folders elsewhere in which partitions lie."""
         if self._elsewhere is not None:
             return self._elsewhere[0]
         return outer_folders(self._store, self._table, self._location, self.real)
 
     @functools.cached_property
-    def former(self) -> frozenset[Place]:
+    def former(self) -> frozenset[StoragePath]:
         """The folders that were the table's own before it was given another location."""
         if self._elsewhere is not None:
             return self._elsewhere[1]
         return former_folders(self._store, self._table, self._location, self.real)
 
-    def own_elsewhere(self) -> Iterator[tuple[Place, Info]]:
+    def own_elsewhere(self) -> Iterator[tuple[StoragePath, Info]]:
         """Yield the table's own files in those folders; one that cannot be looked at is passed over, and told to the log."""
         for folder in sorted(self.outer):
             try:
@@ -116,8 +122,8 @@ class Territory:
     @functools.cached_property
     def _claims(self) -> list[Claim]:
         """The claims of other tables."""
-        held = claims(self._store, self.real) if self._held is None else self._held()
-        return [claim for claim in held if claim.table != self._table]
+        every = claims(self._store, self.real) if self._read_claims is None else self._read_claims()
+        return [claim for claim in every if claim.table != self._table]
 
     @functools.cached_property
     def _others(self) -> list[Claim]:
@@ -125,12 +131,12 @@ class Territory:
         return [claim for claim in self._claims if overlap(claim.place, self.root)]
 
     @functools.cached_property
-    def _within(self) -> list[Place]:
+    def _within(self) -> list[StoragePath]:
         """The places of other tables in this one's folder."""
         places = (claim.place for claim in self._others)
         return [place for place in places if place == self.root or is_below(place, self.root)]
 
-    def deletable(self, places: Iterable[Place]) -> set[Place]:
+    def deletable(self, places: Iterable[StoragePath]) -> set[StoragePath]:
         """Return which files may be deleted.
 
         Args:
@@ -142,7 +148,7 @@ class Territory:
         elsewhere = {place: real for place, real in every.items() if self._is_written_elsewhere(place, real)}
         if not found and not elsewhere:
             return set()
-        folders = {folder_of(real) for real in elsewhere.values()}
+        folders = {parent_folder(real) for real in elsewhere.values()}
         others = self._others + [
             claim
             for claim in self._claims
@@ -152,33 +158,33 @@ class Territory:
         listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
         return {place for place, real in found.items() if real not in listed}
 
-    def _is_ours(self, real: Place) -> bool:
+    def _is_ours(self, real: StoragePath) -> bool:
         return self._managed and not any(is_below(real, place) for place in self._within)
 
-    def _is_written_elsewhere(self, place: Place, real: Place) -> bool:
+    def _is_written_elsewhere(self, place: StoragePath, real: StoragePath) -> bool:
         """Return whether the table wrote a file to a partition that lies elsewhere; what links below the table lead to stays."""
         if not self.is_own(place) or is_below(real, self.root):
             return False
-        if is_below(place, self._files.place(self._location)) or not self.outer:
+        if is_below(place, self._files.storage_path(self._location)) or not self.outer:
             return False
-        folder = folder_of(real)
+        folder = parent_folder(real)
         while folder not in self.outer:
-            above = folder_of(folder)
+            above = parent_folder(folder)
             if above == folder:
                 return False
             folder = above
         return True
 
-    def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[Place]:
+    def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[StoragePath]:
         """Return the files of some names that other tables list."""
         listed = set()
         for claim in others:
             for location in recorded_files(self._store, claim.table, claim.head):
                 if base_name(location) in names:
-                    listed.add(self.real.file(self._files.place(location)))
+                    listed.add(self.real.file(self._files.storage_path(location)))
         return listed
 
-    def delete(self, places: Iterable[Place]) -> list[str]:
+    def delete(self, places: Iterable[StoragePath]) -> list[str]:
         """Delete files with their checksums, and the directories that become empty.
 
         Args:
@@ -192,15 +198,15 @@ class Territory:
         for place in places:
             try:
                 if not place.root:  # the checksum first: without its file nobody would know it for ours
-                    self._files.delete(checksum_of(place))
+                    self._files.delete(checksum_file(place))
                 self._files.delete(place)
             except WarehouseError as error:
                 failures.append(error.message)
-            folders.add(self.real.folder(folder_of(place)))
+            folders.add(self.real.folder(parent_folder(place)))
         self.prune(folders)
         return failures
 
-    def prune(self, folders: Iterable[Place], kept: Collection[Place] = ()) -> None:
+    def prune(self, folders: Iterable[StoragePath], kept: Collection[StoragePath] = ()) -> None:
         """Delete directories that are empty, and those above them that become so, below the table's location or in a former one.
 
         Args:
@@ -211,9 +217,9 @@ class Territory:
             while self._may_go(folder) and folder not in kept and not self._is_claimed(folder):
                 if not self._files.delete_if_empty(folder):
                     break
-                folder = folder_of(folder)
+                folder = parent_folder(folder)
 
-    def _may_go(self, folder: Place) -> bool:
+    def _may_go(self, folder: StoragePath) -> bool:
         return is_below(folder, self.root) or any(
             folder == former or is_below(folder, former) for former in self.former
         )
@@ -223,12 +229,12 @@ class Territory:
         if self._managed:
             self._files.delete_empty_below(self.root, self._stays)
 
-    def _stays(self, folder: Place) -> bool:
+    def _stays(self, folder: StoragePath) -> bool:
         if self._is_link and folder == self.root:
             return True  # a link must lead somewhere
         return any(folder == place or is_below(folder, place) for place in self._within)
 
-    def _is_claimed(self, folder: Place) -> bool:
+    def _is_claimed(self, folder: StoragePath) -> bool:
         return any(folder == claim.place for claim in self._claims)
 
 
@@ -246,7 +252,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
     placements = _placements(store, table, head)
     prefix = partition_prefix(table)
     for row_key, value in store.scan(*prefix_range(prefix)):
-        if is_gone(value) or head.is_aborted(ticket_of(row_key)):
+        if is_tombstone(value) or head.is_aborted(ticket_of(row_key)):
             continue
         try:
             entry = decode_entry(value)
@@ -282,7 +288,7 @@ def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
     return list(found.values())
 
 
-class DoomedTable:
+class DroppedTableFiles:
     """The files of a table that is about to be dropped: its records are read now, its files deleted later.
 
     Of a managed table all that is its own goes, whichever version listed it. Of an external table the live
@@ -302,51 +308,55 @@ class DoomedTable:
         self.store = table.store
         self.label = table.label
         self._snapshot = table
-        self._files = Files()
-        real = RealPlaces()
+        self._files = FileAccess()
+        real = RealPaths()
         place = table.store, table.id, table.metadata.location, real
         self._elsewhere = outer_folders(*place), former_folders(*place)
         head = read_head(table.store, table.id)
-        self._recorded: set[Place] = set()
-        self._live: set[Place] = set()
+        self._recorded: set[StoragePath] = set()
+        self._live: set[StoragePath] = set()
         if not table.metadata.external and head is not None:
             found = recorded_files(table.store, table.id, head, foreign=True)
-            self._recorded = {real.file(self._files.place(location)) for location in found}
+            self._recorded = {real.file(self._files.storage_path(location)) for location in found}
         elif table.metadata.external and not given_up:
             self._live = {
-                real.file(self._files.place(join_location(partition.location, file.path)))
+                real.file(self._files.storage_path(join_location(partition.location, file.path)))
                 for partition in table.partitions()
                 for file in partition.files
             }
 
-    def delete(self, held: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
+    def delete(self, read_claims: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
         """Delete the files; those of a table that is there stay: another may have been dropped by the name that this one had.
 
         Args:
-            held: what tables hold, if that was read already.
+            read_claims: reads what tables hold, if that was read already.
 
         Returns:
             what could not be deleted, with the reasons.
         """
         table = self._snapshot
         head = read_head(table.store, table.id)
-        if head is not None and not head.is_gone:
+        if head is not None and not head.is_deleted:
             return []
-        own = Territory(table.store, table.id, table.metadata, self._files, held, elsewhere=self._elsewhere)
+        own = OwnedFiles(
+            table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
+        )
         try:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}
         except WarehouseError as error:
             # an external table that nobody has written into left nothing there, wherever that is
             return [] if table.metadata.external and not table.version else [error.message]
-        doomed = {place for place in there if own.is_own(place) or place in self._recorded}
-        stray = {place for place in doomed if (file := checked_file(place)) is not None and file in there}
-        failures = own.delete(own.deletable(doomed - stray - self._live))
+        unneeded = {place for place in there if own.is_own(place) or place in self._recorded}
+        stray = {
+            place for place in unneeded if (file := checksummed_file(place)) is not None and file in there
+        }
+        failures = own.delete(own.deletable(unneeded - stray - self._live))
         own.delete_empty()
         return failures
 
 
-def purge_replaced(before: Iterable[Partition], table: TableSnapshot) -> list[str]:
+def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) -> list[str]:
     """Delete the files that an overwrite has replaced, of an external table those of others, too: its owner has asked for that.
 
     Args:
@@ -382,17 +392,17 @@ def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
 
 
 def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
-    files = Files()
-    own = Territory(table.store, table.id, table.metadata, files, everything=everything)
-    doomed = own.deletable({files.place(location) for location in locations})
-    foreign = {place for place in doomed if not own.is_own(place)}
+    files = FileAccess()
+    own = OwnedFiles(table.store, table.id, table.metadata, files, everything=everything)
+    unneeded = own.deletable({files.storage_path(location) for location in locations})
+    foreign = {place for place in unneeded if not own.is_own(place)}
     if foreign:
         names = {base_name(place.path) for place in foreign}
         kept = {
-            own.real.file(files.place(join_location(partition.location, file.path)))
+            own.real.file(files.storage_path(join_location(partition.location, file.path)))
             for partition in table.partitions()
             for file in partition.files
             if base_name(file.path) in names
         }
-        doomed -= {place for place in foreign if own.real.file(place) in kept}
-    return own.delete(doomed)
+        unneeded -= {place for place in foreign if own.real.file(place) in kept}
+    return own.delete(unneeded)

@@ -22,11 +22,11 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.locations.uri import Place, base_name, folder_of, is_below, join_location
-from parquetry.maintenance.deletion.external_folders import places_told
-from parquetry.maintenance.deletion.file_access import Files, Info, checked_file, checksum_of
+from parquetry.locations.uri import StoragePath, base_name, is_below, join_location, parent_folder
+from parquetry.maintenance.deletion.external_folders import recorded_locations
+from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
-from parquetry.maintenance.deletion.owned_files import Territory
+from parquetry.maintenance.deletion.owned_files import OwnedFiles
 from parquetry.maintenance.results import Removed
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.cleanup.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
@@ -44,18 +44,18 @@ from parquetry.metastore.cleanup.retention import (
     unneeded_metadata,
 )
 from parquetry.metastore.cleanup.vacuum_lock import cleaner
-from parquetry.metastore.manifest.chunks import chunk_place
+from parquetry.metastore.manifest.chunks import chunk_position
 from parquetry.metastore.manifest.entries import decode_entry, read_files
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.keyspace import (
     JOURNAL,
     delete_in_batches,
     journal_ticket,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
 )
-from parquetry.metastore.storage.model import Commit, DataFile, PartitionEntry
+from parquetry.metastore.storage.model import CommitRecord, FileRecord, PartitionEntry
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.versions.placement import TablePlacement, keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
@@ -67,11 +67,11 @@ SAFETY_MS = DAY_MS
 """How old a file has to be, of which no commit tells, before it counts as left over."""
 PATIENCE_S = 30.0
 """How long to wait for commits under way, in seconds."""
-_BATCH = 100
+_FILES_PER_CLAIM = 100
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _DeletionCandidate:
     """A file that may be of no use.
 
     Attributes:
@@ -84,7 +84,7 @@ class _Candidate:
 
     path: str
     own: bool
-    listed: list[DataFile]
+    listed: list[FileRecord]
     info: Info | None = None
     checksum: Info | None = None
 
@@ -109,8 +109,8 @@ def vacuum(
         WarehouseError: a file cannot be deleted, or a directory cannot be listed.
         CommitConflictError: others keep committing; nothing is lost, run it again.
     """
-    files = Files()
-    territory = Territory(table.store, table.id, table.metadata, files)
+    files = FileAccess()
+    territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
     since = now_ms() - KEPT_MS if older_than is None else older_than
     oldest = kept_since(table.store, table.id, head, since)
@@ -135,9 +135,9 @@ class _Vacuum:
     def __init__(
         self,
         table: TableSnapshot,
-        territory: Territory,
-        files: Files,
-        oldest: Commit,
+        territory: OwnedFiles,
+        files: FileAccess,
+        oldest: CommitRecord,
         dry_run: bool,
         safety: int,
     ) -> None:
@@ -146,26 +146,26 @@ class _Vacuum:
         self._dry_run = dry_run
         self._safety = safety
         self._files = files
-        self._territory = territory
+        self._owned = territory
         self._oldest = oldest
-        self._spared: set[bytes] = set()
+        self._kept_rows: set[bytes] = set()
         self._known_placements: tuple[int, list[TablePlacement]] | None = None
 
     def run(self, head: Head) -> list[Removed]:
         """Delete, given the table's head as it is since."""
-        doomed = self._doomed(head)
+        unneeded = self._unneeded_files(head)
         rows = self._rows(head)
         if not self._dry_run:
-            self._delete_files(head, doomed)
+            self._delete_files(head, unneeded)
             self._delete_rows(head, {row.kind for row in rows})
         files = [
             Removed("data file" if c.listed else "left-over file", c.path, 1, c.info.bytes)
-            for c in doomed.values()
+            for c in unneeded.values()
             if c.info is not None
         ]
         checksums = [
-            Removed("checksum file", self._files.name(checksum_of(place)), 1, c.checksum.bytes)
-            for place, c in doomed.items()
+            Removed("checksum file", self._files.name(checksum_file(place)), 1, c.checksum.bytes)
+            for place, c in unneeded.items()
             if c.checksum is not None
         ]
         orphans = remove_orphans(self._store, self._files, dry_run=self._dry_run)
@@ -174,81 +174,84 @@ class _Vacuum:
             rows.append(Removed("left-over tables", None, orphans.tables, None))
         if orphans.names:
             rows.append(Removed("left-over names", None, orphans.names, None))
-        return [*_by_path(files), *_by_path(checksums), *rows]
+        return [*_sorted_by_path(files), *_sorted_by_path(checksums), *rows]
 
     # -- files
 
-    def _doomed(self, head: Head) -> dict[Place, _Candidate]:
+    def _unneeded_files(self, head: Head) -> dict[StoragePath, _DeletionCandidate]:
         """Return the files that nobody needs, as far as the head tells."""
         candidates = self._superseded(head)
-        checksums: dict[Place, Info] = {}
-        kept: set[Place] = set()
-        young: dict[Place, _Candidate] = {}
+        checksums: dict[StoragePath, Info] = {}
+        kept: set[StoragePath] = set()
+        young: dict[StoragePath, _DeletionCandidate] = {}
         for place, info in self._there():
-            checked = checked_file(place)
+            checked = checksummed_file(place)
             if place in candidates:
                 candidates[place].info = info
             elif checked is not None:
                 checksums[checked] = info
-            elif self._territory.is_own(place) and self._is_old(info):
-                candidates[place] = _Candidate(self._files.name(place), True, [], info)
+            elif self._owned.is_own(place) and self._is_old(info):
+                candidates[place] = _DeletionCandidate(self._files.name(place), True, [], info)
             else:
                 kept.add(place)
-                if self._outer_of(place) is not None:
-                    young[place] = _Candidate(self._files.name(place), True, [], info)
+                if self._outer_folder(place) is not None:
+                    young[place] = _DeletionCandidate(self._files.name(place), True, [], info)
         for checked, info in checksums.items():
-            place = checksum_of(checked)
+            place = checksum_file(checked)
             if checked in candidates and candidates[checked].info is not None:
                 candidates[checked].checksum = info
-            elif checked not in kept and self._territory.is_own(place) and self._is_old(info):
-                candidates[place] = _Candidate(self._files.name(place), True, [], info)
-        self._spare(head, candidates)
-        self._spared = self._telling(head, young)
+            elif checked not in kept and self._owned.is_own(place) and self._is_old(info):
+                candidates[place] = _DeletionCandidate(self._files.name(place), True, [], info)
+        self._keep_needed(head, candidates)
+        self._kept_rows = self._partitions_recording(head, young)
         return self._deletable(candidates)
 
-    def _outer_of(self, place: Place) -> Place | None:
+    def _outer_folder(self, place: StoragePath) -> StoragePath | None:
         """Return the folder outside of the table's in which a file lies that is its own."""
-        if not self._territory.outer or not self._territory.is_own(place):
+        if not self._owned.outer or not self._owned.is_own(place):
             return None
-        return next((folder for folder in self._territory.outer if is_below(place, folder)), None)
+        return next((folder for folder in self._owned.outer if is_below(place, folder)), None)
 
-    def _telling(self, head: Head, young: dict[Place, _Candidate]) -> set[bytes]:
+    def _partitions_recording(self, head: Head, young: dict[StoragePath, _DeletionCandidate]) -> set[bytes]:
         """Return the partitions whose rows alone tell of folders in which files lie that are too young to go."""
         if young:
-            self._spare(head, young)
-        folders = {folder for place in young if (folder := self._outer_of(place)) is not None}
-        telling: set[bytes] = set()
+            self._keep_needed(head, young)
+        folders = {folder for place in young if (folder := self._outer_folder(place)) is not None}
+        recording: set[bytes] = set()
         for wanted in (True, False) if folders else ():
             for row in stored_rows(self._store, self._id, head, self._oldest):
                 if (row.need in (Need.LIVE, Need.WORKING)) is not wanted:
                     continue
-                told = {self._territory.real.folder(self._files.place(p)) for p in places_told(row.value)}
+                recorded = {
+                    self._owned.real.folder(self._files.storage_path(p))
+                    for p in recorded_locations(row.value)
+                }
                 if wanted:
-                    folders -= told
-                elif folders & told:
-                    telling.add(row.key)
-        return telling
+                    folders -= recorded
+                elif folders & recorded:
+                    recording.add(row.key)
+        return recording
 
-    def _there(self) -> Iterator[tuple[Place, Info]]:
+    def _there(self) -> Iterator[tuple[StoragePath, Info]]:
         """Yield the files below the table, and what it may have written to partitions that lie elsewhere."""
-        yield from self._files.below(self._territory.root)
-        yield from self._territory.own_elsewhere()
+        yield from self._files.below(self._owned.root)
+        yield from self._owned.own_elsewhere()
 
     def _is_old(self, info: Info) -> bool:
         return (info.modified or now_ms()) < now_ms() - self._safety
 
-    def _place(self, path: str) -> Place:
+    def _real_path(self, path: str) -> StoragePath:
         """Return where a file really is: two ways may lead to it."""
-        return self._territory.real.file(self._files.place(path))
+        return self._owned.real.file(self._files.storage_path(path))
 
-    def _superseded(self, head: Head) -> dict[Place, _Candidate]:
+    def _superseded(self, head: Head) -> dict[StoragePath, _DeletionCandidate]:
         """Return the files that were listed by versions which are no longer kept."""
         placements = self._placements(head)
         first = next(iter(placements.values()))
-        found: dict[Place, _Candidate] = {}
+        found: dict[StoragePath, _DeletionCandidate] = {}
         for row in stored_rows(self._store, self._id, head, self._oldest):
             needed = row.need in (Need.LIVE, Need.WORKING)
-            if needed or is_gone(row.value) or head.is_aborted(row.ticket):
+            if needed or is_tombstone(row.value) or head.is_aborted(row.ticket):
                 continue
             # Commits before the first that is kept wrote only rows that it shows, too.
             placement = placements.get(row.ticket, first)
@@ -257,9 +260,9 @@ class _Vacuum:
             except MetastoreDamagedError:
                 continue  # the row goes; files of the table's own are found without it
             for path, file in listed:
-                place = self._place(path)
+                place = self._real_path(path)
                 if place not in found:
-                    found[place] = _Candidate(path, self._territory.is_own(place), [])
+                    found[place] = _DeletionCandidate(path, self._owned.is_own(place), [])
                 found[place].listed.append(file)
         return found
 
@@ -275,34 +278,36 @@ class _Vacuum:
 
     def _listed(
         self, placement: TablePlacement, key: bytes, entry: PartitionEntry
-    ) -> Iterator[tuple[str, DataFile]]:
+    ) -> Iterator[tuple[str, FileRecord]]:
         folder = entry.location or placement.location_of(key)
         for file in read_files(self._store, self._id, entry):
             yield join_location(folder, file.path), file
 
-    def _spare(self, head: Head, candidates: dict[Place, _Candidate]) -> None:
+    def _keep_needed(self, head: Head, candidates: dict[StoragePath, _DeletionCandidate]) -> None:
         """Take out what kept versions and commits under way list."""
         if not candidates:
             return
         for row in stored_rows(self._store, self._id, head, self._oldest):
-            if row.need in (Need.LIVE, Need.WORKING) and not is_gone(row.value):
-                self._spare_listed(head, row, candidates)
+            if row.need in (Need.LIVE, Need.WORKING) and not is_tombstone(row.value):
+                self._keep_listed(head, row, candidates)
 
-    def _spare_listed(self, head: Head, row: StoredRow, candidates: dict[Place, _Candidate]) -> None:
+    def _keep_listed(
+        self, head: Head, row: StoredRow, candidates: dict[StoragePath, _DeletionCandidate]
+    ) -> None:
         entry = decode_entry(row.value)
         placements = [placement for placement in self._kept_placements(head) if placement.fits(row.key)]
         if not placements:  # a REPLACE TABLE under way, whose partition columns no version has yet
-            self._spare_named(entry, candidates)
+            self._keep_named(entry, candidates)
         for placement in placements:
             try:
                 for path, _ in self._listed(placement, row.key, entry):
-                    candidates.pop(self._place(path), None)
+                    candidates.pop(self._real_path(path), None)
             except TableNotFoundError:
                 # A commit under way may not have written yet what its row refers to.
                 if row.need is not Need.WORKING:
                     raise
 
-    def _spare_named(self, entry: PartitionEntry, candidates: dict[Place, _Candidate]) -> None:
+    def _keep_named(self, entry: PartitionEntry, candidates: dict[StoragePath, _DeletionCandidate]) -> None:
         """Take out the files of a partition wherever they lie; names of files are not used twice."""
         try:
             names = {base_name(file.path) for file in read_files(self._store, self._id, entry)}
@@ -322,8 +327,10 @@ class _Vacuum:
             self._known_placements = head.commit.metadata, list(found.values())
         return self._known_placements[1]
 
-    def _deletable(self, candidates: dict[Place, _Candidate]) -> dict[Place, _Candidate]:
-        own = self._territory.deletable(
+    def _deletable(
+        self, candidates: dict[StoragePath, _DeletionCandidate]
+    ) -> dict[StoragePath, _DeletionCandidate]:
+        own = self._owned.deletable(
             place
             for place, candidate in candidates.items()
             if candidate.own or (candidate.info is not None and _is_listed(candidate, candidate.info))
@@ -333,43 +340,43 @@ class _Vacuum:
     def _current(self, head: Head) -> TableSnapshot:
         return load(self._store, self._id, head)
 
-    def _delete_files(self, head: Head, doomed: dict[Place, _Candidate]) -> None:
-        for place, candidate in doomed.items():
+    def _delete_files(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> None:
+        for place, candidate in unneeded.items():
             if candidate.own:  # nobody lists these names anew, save for a rollback, which now fails
                 self._delete(place, candidate)
-        if any(not candidate.own for candidate in doomed.values()):
-            head = self._delete_adopted(head, doomed)
-        self._delete_folders(head, doomed)
+        if any(not candidate.own for candidate in unneeded.values()):
+            head = self._delete_adopted(head, unneeded)
+        self._delete_folders(head, unneeded)
 
-    def _delete(self, place: Place, candidate: _Candidate) -> None:
+    def _delete(self, place: StoragePath, candidate: _DeletionCandidate) -> None:
         if candidate.checksum is not None:  # first: without its file nobody would know it for ours
-            self._files.delete(checksum_of(place))
+            self._files.delete(checksum_file(place))
         self._files.delete(place)
 
-    def _delete_adopted(self, head: Head, doomed: dict[Place, _Candidate]) -> Head:
+    def _delete_adopted(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> Head:
         """Delete files that others wrote, a few at a time, while nobody can take them in again."""
-        adopted = {place: candidate for place, candidate in doomed.items() if not candidate.own}
+        adopted = {place: candidate for place, candidate in unneeded.items() if not candidate.own}
         with cleaner(self._store, self._id) as one:
             while adopted:
                 now = one.claim(PATIENCE_S)
                 if now.commit.version == head.commit.version:
-                    for place in list(adopted)[:_BATCH]:
+                    for place in list(adopted)[:_FILES_PER_CLAIM]:
                         self._delete(place, adopted.pop(place))
                     continue
                 before, head = set(adopted), now
-                self._spare(head, adopted)
+                self._keep_needed(head, adopted)
                 for place in before - adopted.keys():  # adopted again since
-                    del doomed[place]
+                    del unneeded[place]
         return head
 
-    def _delete_folders(self, head: Head, files: Iterable[Place]) -> None:
+    def _delete_folders(self, head: Head, files: Iterable[StoragePath]) -> None:
         """Remove directories that are empty now; one that is left would be taken for a partition."""
-        real = self._territory.real
-        folders = {folder_of(place) for place in files}
+        real = self._owned.real
+        folders = {parent_folder(place) for place in files}
         if folders:
             partitions = self._current(head).partitions()
-            kept = {real.folder(self._files.place(partition.location)) for partition in partitions}
-            self._territory.prune(folders, kept)
+            kept = {real.folder(self._files.storage_path(partition.location)) for partition in partitions}
+            self._owned.prune(folders, kept)
 
     # -- rows
 
@@ -378,12 +385,12 @@ class _Vacuum:
         chunks = list(self._chunks(head))
         removed = [
             self._unneeded("partition versions", head),
-            self._unneeded("taken-out records", head, taken_out_prefix(self._id)),
+            self._unneeded("taken-out records", head, removed_files_prefix(self._id)),
             Removed("index entries", None, sum(1 for _ in self._entries(head)), None),
             Removed(
                 "file lists",
                 None,
-                len({chunk_place(key) for key, _ in chunks}),
+                len({chunk_position(key) for key, _ in chunks}),
                 sum(len(value) for _, value in chunks),
             ),
             Removed("metadata", None, sum(1 for _ in self._metadata(head)), None),
@@ -393,13 +400,13 @@ class _Vacuum:
         return [row for row in removed if row.count]
 
     @staticmethod
-    def _stays(row: StoredRow, spared: set[bytes]) -> bool:
-        return row.need in (Need.LIVE, Need.WORKING) or row.key in spared
+    def _stays(row: StoredRow, kept: set[bytes]) -> bool:
+        return row.need in (Need.LIVE, Need.WORKING) or row.key in kept
 
     def _unneeded(self, kind: str, head: Head, prefix: bytes | None = None) -> Removed:
         rows = stored_rows(self._store, self._id, head, self._oldest, prefix)
-        spared = self._spared if prefix is None else set()
-        sizes = [len(row.value) for row in rows if not self._stays(row, spared)]
+        kept = self._kept_rows if prefix is None else set()
+        sizes = [len(row.value) for row in rows if not self._stays(row, kept)]
         return Removed(kind, None, len(sizes), sum(sizes))
 
     def _entries(self, head: Head) -> Iterator[bytes]:
@@ -414,7 +421,7 @@ class _Vacuum:
     def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
         referenced: set[tuple[int, int]] = set()
         for row in stored_rows(self._store, self._id, head, self._oldest):
-            if self._stays(row, self._spared) and not is_gone(row.value):
+            if self._stays(row, self._kept_rows) and not is_tombstone(row.value):
                 referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
         return unneeded_chunks(self._store, self._id, head, referenced)
 
@@ -434,9 +441,9 @@ class _Vacuum:
             delete_in_batches(self._store, entries_of_dropped(self._store, self._id, head, self._oldest))
         if "partition versions" in counted:
             entries = entries_of_rows(self._store, self._id, head, self._oldest)
-            delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._spared)
+            delete_stored_rows(self._store, self._id, head, self._oldest, entries, spared=self._kept_rows)
         if "taken-out records" in counted:
-            records = taken_out_prefix(self._id)
+            records = removed_files_prefix(self._id)
             delete_stored_rows(self._store, self._id, head, self._oldest, lambda _: (), records)
         if "file lists" in counted:
             delete_in_batches(self._store, (key for key, _ in self._chunks(head)))
@@ -444,11 +451,11 @@ class _Vacuum:
         delete_in_batches(self._store, self._metadata(head))
 
 
-def _by_path(removed: list[Removed]) -> list[Removed]:
+def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
     return sorted(removed, key=lambda row: row.path or "")
 
 
-def _is_listed(candidate: _Candidate, info: Info) -> bool:
+def _is_listed(candidate: _DeletionCandidate, info: Info) -> bool:
     """Return whether a file is still one that was listed."""
     return any(
         file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)

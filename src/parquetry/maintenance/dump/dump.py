@@ -34,11 +34,11 @@ from parquetry.maintenance.dump.format import (
     write_manifest,
 )
 from parquetry.metastore.cleanup.retention import Need, commit_rows, oldest_commit, stored_rows
-from parquetry.metastore.commits.removed_files import decode_taken_out
-from parquetry.metastore.manifest.chunks import chunk_files, chunk_place
+from parquetry.metastore.commits.removed_files import decode_removed
+from parquetry.metastore.manifest.chunks import chunk_files, chunk_position
 from parquetry.metastore.manifest.entries import decode_entry
 from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
@@ -46,17 +46,17 @@ from parquetry.metastore.storage.keyspace import (
     PARTITIONS,
     metadata_key,
     number,
-    taken_out_prefix,
+    removed_files_prefix,
 )
-from parquetry.metastore.storage.model import Commit, Database, TableMetadata
+from parquetry.metastore.storage.model import CommitRecord, Database, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.progress import Progress, silent
 
-ATTEMPTS = 5
+MAX_READ_ATTEMPTS = 5
 """How often a table is read that others drop or vacuum meanwhile, and names are that others change."""
-PASSES = 100
+MAX_PASSES = 100
 """How often tables are looked for that were made meanwhile."""
 
 
@@ -124,7 +124,7 @@ def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[
     """
     tables: list[DumpedTable] = []
     looked_at: set[bytes] = set()
-    for _ in range(PASSES):
+    for _ in range(MAX_PASSES):
         found = sorted(
             (table.database, table.metadata.kind, table.name, table.id)
             for id in metastore.ids() - looked_at
@@ -146,7 +146,7 @@ def _with_names(metastore: Metastore, tables: list[DumpedTable]) -> tuple[list[D
 
     A table whose name another has by now was renamed since it was written, or dropped: then it is left out.
     """
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_READ_ATTEMPTS):
         databases = [database for name in metastore.databases() if (database := _database(metastore, name))]
         there = {database.name for database in databases}
         count = Counter((table.database, table.name) for table in tables)
@@ -175,7 +175,7 @@ def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[s
 def _write_table(metastore: Metastore, id: bytes, work: Path) -> DumpedTable | None:
     """Write a table; None if it was dropped since it was found."""
     file, label = f"{TABLES}/{id.hex()}.jsonl", ""
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_READ_ATTEMPTS):
         snapshot = metastore.table_of(id)
         if snapshot is None:
             return None
@@ -228,13 +228,13 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     complete = True
     for row in stored_rows(store, table, head, oldest):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            entry = None if is_gone(row.value) else decode_entry(store.kept(PARTITIONS, row.value))
+            entry = None if is_tombstone(row.value) else decode_entry(store.kept(PARTITIONS, row.value))
             complete &= entry is None or lists.issuperset((c.ticket, c.number) for c in entry.chunks)
             value_ = None if entry is None else entry_to_json(entry)
             yield _line("partition", key=row.key.hex(), ticket=row.ticket, value=value_)
-    for row in stored_rows(store, table, head, oldest, taken_out_prefix(table)):
+    for row in stored_rows(store, table, head, oldest, removed_files_prefix(table)):
         if row.need is Need.LIVE or row.need is Need.TOMBSTONE:
-            record = None if is_gone(row.value) else msgspec.structs.asdict(decode_taken_out(row.value))
+            record = None if is_tombstone(row.value) else msgspec.structs.asdict(decode_removed(row.value))
             yield _line("taken_out", path=row.key.decode(), ticket=row.ticket, value=record)
     after = read_head(store, table)
     if after is None or after.state != "live" or after.oldest > head.oldest:
@@ -246,7 +246,7 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
         )
 
 
-def _require_all(commits: list[Commit], oldest: Commit) -> None:
+def _require_all(commits: list[CommitRecord], oldest: CommitRecord) -> None:
     if [commit.version for commit in commits] != list(range(oldest.version, oldest.version + len(commits))):
         raise WarehouseError("A version's commit is missing; CALL system.fsck tells more.")
 
@@ -255,7 +255,7 @@ def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[in
     """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
     start = CHUNKS + table
     for key, value in store.scan(start, start + number(head.next_ticket)):
-        ticket, place = chunk_place(key)
+        ticket, place = chunk_position(key)
         if head.is_committed(ticket):
             lists.add((ticket, place))
             files = chunk_files(store.kept(CHUNKS, value)).records()

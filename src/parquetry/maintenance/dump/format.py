@@ -38,12 +38,12 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import MetastoreVersionError, WarehouseError
-from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
 from parquetry.metastore.manifest.entries import encode_files, inline_files
 from parquetry.metastore.storage.model import (
     ColumnStatistics,
-    DataFile,
     FileChunk,
+    FileRecord,
     PartitionEntry,
     TableMetadata,
 )
@@ -182,7 +182,7 @@ def entry_from_json(value: dict[str, Any], chunks: Mapping[tuple[int, int], File
     )
 
 
-def files_to_json(files: Iterable[DataFile]) -> list[dict[str, Any]]:
+def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
     """Return files as JSON holds them."""
     plain = [_fields(file) for file in files]
     for file in plain:
@@ -191,10 +191,10 @@ def files_to_json(files: Iterable[DataFile]) -> list[dict[str, Any]]:
     return plain
 
 
-def files_from_json(values: list[dict[str, Any]]) -> tuple[DataFile, ...]:
+def files_from_json(values: list[dict[str, Any]]) -> tuple[FileRecord, ...]:
     """Return the files that `files_to_json` has written."""
     return tuple(
-        DataFile(
+        FileRecord(
             **{
                 **file,
                 "columns": None
@@ -209,12 +209,12 @@ def files_from_json(values: list[dict[str, Any]]) -> tuple[DataFile, ...]:
     )
 
 
-def _arrangement_to_json(arrangement: Arrangement) -> dict[str, Any]:
+def _arrangement_to_json(arrangement: ArrangementSpec) -> dict[str, Any]:
     return {} if arrangement == PLAIN else {"arrangement": _fields(arrangement)}
 
 
-def _arrangement_from_json(value: dict[str, Any]) -> Arrangement:
-    return msgspec.convert(_value(value.get("arrangement", {})), Arrangement)
+def _arrangement_from_json(value: dict[str, Any]) -> ArrangementSpec:
+    return msgspec.convert(_value(value.get("arrangement", {})), ArrangementSpec)
 
 
 def _fields(record: msgspec.Struct) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import StoreError, WarehouseError
-from parquetry.maintenance.check.chunk_check import KnownTypes
+from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket
 from parquetry.maintenance.dump.format import (
     MANIFEST,
     DumpedTable,
@@ -25,7 +25,7 @@ from parquetry.maintenance.dump.format import (
     metadata_from_json,
     read_manifest,
 )
-from parquetry.metastore.commits.removed_files import encode_taken_out
+from parquetry.metastore.commits.removed_files import encode_removed
 from parquetry.metastore.manifest.chunks import chunk_rows
 from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
 from parquetry.metastore.metastore import Metastore
@@ -44,16 +44,16 @@ from parquetry.metastore.storage.keyspace import (
     name_key,
     partition_prefix,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
 )
-from parquetry.metastore.storage.model import Commit, FileChunk, PartitionIndex, TakenOut
+from parquetry.metastore.storage.model import CommitRecord, FileChunk, PartitionIndex, RemovedFileRecord
 from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.progress import Progress, silent
 from parquetry.store.base import Store
 
-_BATCH = 5000
+_ROWS_PER_BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]
 
 
@@ -166,7 +166,7 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
     lines = _TableLines(bytes.fromhex(table.id))
     try:
         with (source / table.file).open("rb") as file:
-            for batch in batches(lines.rows(iter(file)), _BATCH):
+            for batch in batches(lines.rows(iter(file)), _ROWS_PER_BATCH):
                 store.put_many(batch, fields_of)
         return lines.head(table)
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
@@ -183,11 +183,11 @@ class _TableLines:
     def __init__(self, id: bytes) -> None:
         self._id = id
         self._first: dict[str, Any] = {}
-        self._last: Commit | None = None
+        self._last: CommitRecord | None = None
         self._kind: Kind = "table"
         self._indexes: dict[str, PartitionIndex] = {}
         self._chunks: dict[tuple[int, int], FileChunk] = {}
-        self._known = KnownTypes()
+        self._known = ColumnTypesByTicket()
 
     def rows(self, lines: Iterator[bytes]) -> Rows:
         """Yield the rows of lines.
@@ -206,20 +206,22 @@ class _TableLines:
             elif kind == "files":
                 files = files_from_json(fields["value"])
                 place = fields["ticket"], fields["number"]
-                self._chunks[place], *both = chunk_rows(self._id, *place, files, self._known.of(place[0]))
+                self._chunks[place], *both = chunk_rows(
+                    self._id, *place, files, self._known.types_at(place[0])
+                )
                 yield from both
             elif kind == "partition":
                 yield from self._partition(fields)
             elif kind == "taken_out":
                 value = fields["value"]
-                row = TOMBSTONE if value is None else encode_taken_out(TakenOut(**value))
+                row = TOMBSTONE if value is None else encode_removed(RemovedFileRecord(**value))
                 path = fields["path"].encode()
-                yield taken_out_prefix(self._id) + path + complement(fields["ticket"]), row
+                yield removed_files_prefix(self._id) + path + complement(fields["ticket"]), row
             else:
                 raise KeyError(kind)
 
     def _commit(self, fields: dict[str, Any]) -> Rows:
-        commit = msgspec.convert(fields, Commit)
+        commit = msgspec.convert(fields, CommitRecord)
         if self._last is not None:  # the newest commit is in the head only
             yield commit_key(self._id, self._last.version), encode(self._last)
         self._last = commit

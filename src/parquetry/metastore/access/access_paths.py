@@ -20,7 +20,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parquetry.metastore.access.key_sample import sample_keys
-from parquetry.metastore.access.ways import INDEX_COST, ByIndex, ByKeys, Union, Way, only_gets, scaled
+from parquetry.metastore.access.ways import (
+    INDEXED_KEY_COST,
+    AccessPath,
+    IndexPath,
+    KeyPath,
+    UnionPath,
+    only_gets,
+    scaled,
+)
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.predicate.filter import Filter
@@ -30,19 +38,19 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import IndexOrder, ScanPlan
 from parquetry.scan.unions import plan_by_index, unions
 
-FIRST_COUNT, GROWTH = 16, 4
+FIRST_COUNTED_KEYS, COUNT_GROWTH_FACTOR = 16, 4
 """Keys of each way that are counted first, and the factor by which this grows."""
-FREE_COUNT, FREE_SHARE = 64, 400
+MIN_KEYS_BEFORE_SAMPLE, PARTITIONS_PER_KEY_BEFORE_SAMPLE = 64, 400
 """Keys that are counted before a sample is taken: so many, or the table's number divided by this if that is more."""
-FEW_HITS = 3
+MAX_INCONCLUSIVE_HITS = 3
 """Keys of a sample that a way reads, up to which nobody can tell it from a way that reads none of them."""
-MARGIN = 4
+MAX_ESTIMATE_ERROR_FACTOR = 4
 """Factor by which a way may turn out longer than its estimate before it is given up."""
-GAIN = 0.9
+MAX_COST_SHARE = 0.9
 """Share of the cost of the partitions' own keys that another way may have at most, where both are estimates."""
-TESTED_KEYS = 256
+MAX_TESTED_KEYS = 256
 """Counted keys, at most, by which it is told how many satisfy the filter."""
-FEW_GETS = 64
+MAX_PLAIN_GETS = 64
 """Whole keys that are read as they are."""
 
 
@@ -63,7 +71,7 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
     """
     schema = snapshot.key_schema
     by_key = plan_scan(filter, schema)
-    if not snapshot.metadata.indexes or (len(by_key.scans) <= FEW_GETS and only_gets(by_key)):
+    if not snapshot.metadata.indexes or (len(by_key.scans) <= MAX_PLAIN_GETS and only_gets(by_key)):
         return by_key  # a few whole keys: looking for anything shorter would cost more
     about = columns_of(filter.node)
     indexes = [
@@ -72,17 +80,17 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
         if index.ready and schema.fields[index.order[0]].name in about
     ]
     plans = [plan_by_index(filter, schema, index) for index in indexes]
-    ways: list[Way] = [ByIndex(snapshot, plan) for plan in plans if plan.scans and not plan.whole]
-    ways += [Union(snapshot, plan) for plan in unions(filter, schema, indexes)]
+    ways: list[AccessPath] = [IndexPath(snapshot, plan) for plan in plans if plan.scans and not plan.whole]
+    ways += [UnionPath(snapshot, plan) for plan in unions(filter, schema, indexes)]
     if not ways:
         return by_key
-    own = ByKeys(snapshot, by_key)
-    best = _Choice(snapshot, own, ways, compile_residual(filter, schema), examined).best()
+    own = KeyPath(snapshot, by_key)
+    best = _PathChoice(snapshot, own, ways, compile_residual(filter, schema), examined).best()
     estimates = tuple(way.estimate() for way in (*ways, own))
-    return replace(best.plan, estimates=estimates, found=best.rows())
+    return replace(best.plan, estimates=estimates, row_keys=best.rows())
 
 
-class _Choice:
+class _PathChoice:
     """The choice between the partitions' own keys and other ways.
 
     Args:
@@ -96,8 +104,8 @@ class _Choice:
     def __init__(
         self,
         snapshot: TableSnapshot,
-        own: ByKeys,
-        others: Sequence[Way],
+        own: KeyPath,
+        others: Sequence[AccessPath],
         test: Test,
         examined: Examined | None,
     ) -> None:
@@ -107,30 +115,34 @@ class _Choice:
         self._test = test
         self._examined = examined
 
-    def best(self) -> Way:
+    def best(self) -> AccessPath:
         """Return the shortest way, or that by the partitions' keys if nothing shorter is found at little cost."""
         total = self._snapshot.totals.partitions
-        best = self._counted(self._ways, max(FREE_COUNT, total // FREE_SHARE))
+        best = self._counted(
+            self._ways, max(MIN_KEYS_BEFORE_SAMPLE, total // PARTITIONS_PER_KEY_BEFORE_SAMPLE)
+        )
         if best is not None:
             return best
         sample = sample_keys(self._snapshot, self._examined)
         for way in self._ways:
             way.expect(sample, total)
-        coarse = scaled(FEW_HITS, sample, total)
-        short = [way for way in self._ways if way.cost <= INDEX_COST * coarse]
+        coarse = scaled(MAX_INCONCLUSIVE_HITS, sample, total)
+        short = [way for way in self._ways if way.cost <= INDEXED_KEY_COST * coarse]
         if self._own in short:
-            best = None if self._is_dense() else self._counted(short, round(MARGIN * coarse))
+            best = (
+                None if self._is_dense() else self._counted(short, round(MAX_ESTIMATE_ERROR_FACTOR * coarse))
+            )
             return self._own if best is None else best
         likely = min(self._ways, key=lambda way: way.cost)
-        if likely.cost > GAIN * self._own.cost or not self._entries_counted(likely):
+        if likely.cost > MAX_COST_SHARE * self._own.cost or not self._entries_counted(likely):
             return self._own
         return likely
 
-    def _counted(self, ways: Sequence[Way], limit: int) -> Way | None:
+    def _counted(self, ways: Sequence[AccessPath], limit: int) -> AccessPath | None:
         """Count keys of ways in turn; return one that is complete when no other can be shorter, or None at the limit."""
-        upto = FIRST_COUNT
+        upto = FIRST_COUNTED_KEYS
         while True:
-            best: Way | None = None
+            best: AccessPath | None = None
             for way in ways:
                 way.count(upto if best is None else min(upto, best.keys), self._examined)
                 if way.complete and (best is None or way.keys < best.keys):
@@ -139,19 +151,21 @@ class _Choice:
                 return best
             if upto >= limit:
                 return None
-            upto = min(upto * GROWTH, limit)
+            upto = min(upto * COUNT_GROWTH_FACTOR, limit)
 
     def _is_dense(self) -> bool:
         """Return whether so many of the partitions' own keys that were counted satisfy the filter that no index can gain."""
         counted = self._own.counted
-        some = counted[:: 1 + len(counted) // TESTED_KEYS]
+        some = counted[:: 1 + len(counted) // MAX_TESTED_KEYS]
         keys = list(filter(self._snapshot.key_schema.fits, some))  # others are from before a REPLACE TABLE
-        return 2 * INDEX_COST * sum(map(self._test, keys)) >= len(keys) > 0
+        return 2 * INDEXED_KEY_COST * sum(map(self._test, keys)) >= len(keys) > 0
 
-    def _entries_counted(self, way: Way) -> bool:
+    def _entries_counted(self, way: AccessPath) -> bool:
         """Count the entries of a way's indexes, but no more than it may have; return whether there are no more."""
-        parts = way.by_index if isinstance(way, Union) else [way]
+        parts = way.by_index if isinstance(way, UnionPath) else [way]
         for part in parts:
-            limit = round(min(self._own.cost / INDEX_COST, MARGIN * max(part.cost, 1)))
+            limit = round(
+                min(self._own.cost / INDEXED_KEY_COST, MAX_ESTIMATE_ERROR_FACTOR * max(part.cost, 1))
+            )
             part.count(limit, self._examined)
         return all(part.complete for part in parts)

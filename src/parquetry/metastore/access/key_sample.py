@@ -19,14 +19,14 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.store.base import Range
 
-SHARE = 400
-"""The sample is one key in so many of the table, but at least `LEAST` keys."""
-LEAST = 16
-RUNS = 16
+PARTITIONS_PER_SAMPLED_KEY = 400
+"""The sample is one key in so many of the table, but at least `MIN_SAMPLED_KEYS` keys."""
+MIN_SAMPLED_KEYS = 16
+MAX_RUNS = 16
 """Runs at most; to find out where each begins takes two seeks."""
-_GOLDEN = 0.618_033_988_7
+_GOLDEN_RATIO = 0.618_033_988_7
 """Multiples of it, without the whole part, are spread evenly, however many there are."""
-_BYTES = 8
+_DIVIDED_BYTES = 8
 """Bytes behind what two keys have in common, in which what lies between them is divided."""
 
 
@@ -37,22 +37,22 @@ def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> li
         snapshot: the version of the table.
         examined: counts the keys read.
     """
-    size = max(LEAST, snapshot.totals.partitions // SHARE)
+    size = max(MIN_SAMPLED_KEYS, snapshot.totals.partitions // PARTITIONS_PER_SAMPLED_KEY)
     listed = snapshot.visible.listed_keys()
     if listed is not None:
         return listed[:: max(1, len(listed) // size)]
-    runs = min(RUNS, size // 4)
+    runs = min(MAX_RUNS, size // 4)
     starts = list(_starts(snapshot, runs, examined))
     ranges: list[Range] = [*pairwise(starts), *((start, None) for start in starts[-1:])]
-    found: list[bytes] = []
+    sampled: list[bytes] = []
     read = 0
     for range in ranges:
         keys, _ = snapshot.visible.keys([range], size // runs)
         read += len(keys)
-        found += filter(snapshot.key_schema.fits, keys)
+        sampled += filter(snapshot.key_schema.fits, keys)
     if examined is not None:
         examined.keys += read
-    return found
+    return sampled
 
 
 def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> It
     for number, key in enumerate(keys):
         value = split_fields(key, width)[0]
         end = snapshot.last_key(value, successor(value))
-        inner = _between(key, end, [number * _GOLDEN % 1]) if end is not None else []
+        inner = _between(key, end, [number * _GOLDEN_RATIO % 1]) if end is not None else []
         start = max(key, *inner) if inner else key
         if examined is not None:
             examined.keys += 1
@@ -81,6 +81,9 @@ def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> It
 def _between(first: bytes, last: bytes, fractions: list[float]) -> list[bytes]:
     """Return bytes that divide what lies between two keys, in order and without repetition."""
     common = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    low, high = (int.from_bytes(key[common : common + _BYTES].ljust(_BYTES, b"\0")) for key in (first, last))
+    low, high = (
+        int.from_bytes(key[common : common + _DIVIDED_BYTES].ljust(_DIVIDED_BYTES, b"\0"))
+        for key in (first, last)
+    )
     numbers = {low + int((high - low) * fraction) for fraction in fractions} - {low}
-    return [first[:common] + number.to_bytes(_BYTES) for number in sorted(numbers) if number > low]
+    return [first[:common] + number.to_bytes(_DIVIDED_BYTES) for number in sorted(numbers) if number > low]

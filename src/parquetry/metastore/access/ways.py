@@ -15,13 +15,13 @@ from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import Estimate, ScanPlan
 from parquetry.store.base import Range
 
-INDEX_COST = 3
+INDEXED_KEY_COST = 3
 """Cost of a key that an index is read for, in keys that are read in order."""
-ROWS_KEPT = 1 << 16
+MAX_CACHED_ROWS = 1 << 16
 """Rows that an index has led to, past which their keys are read again rather than kept."""
 
 
-class Way(ABC):
+class AccessPath(ABC):
     """A plan, and how many keys it examines.
 
     Attributes:
@@ -73,14 +73,14 @@ class Way(ABC):
         return self.expected
 
 
-class ByKeys(Way):
+class KeyPath(AccessPath):
     """By the partitions' own keys."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
         self._visible = snapshot.visible
         self.counted: list[bytes] = []
-        self._left: list[Range] = [(scan.start, scan.stop) for scan in plan.scans]
+        self._remaining: list[Range] = [(scan.start, scan.stop) for scan in plan.scans]
         if plan.whole or only_gets(plan):
             self.keys = snapshot.totals.partitions if plan.whole else len(plan.scans)
             self.complete = True
@@ -89,10 +89,10 @@ class ByKeys(Way):
         """Count on until so many keys are known, or all."""
         if self.complete or self.keys >= limit:
             return
-        counted, self._left = self._visible.keys(self._left, limit - self.keys)
+        counted, self._remaining = self._visible.keys(self._remaining, limit - self.keys)
         self.counted += counted
         self.keys = len(self.counted)
-        self.complete = not self._left
+        self.complete = not self._remaining
         if examined is not None:
             examined.keys += len(counted)
 
@@ -107,7 +107,7 @@ class ByKeys(Way):
         return self.keys if self.expected is None else self.expected
 
 
-class ByIndex(Way):
+class IndexPath(AccessPath):
     """By the entries of an index."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
@@ -141,7 +141,7 @@ class ByIndex(Way):
         assert self.plan.index is not None
         order = self.plan.index.order
         entry = entry_key(order, key)
-        scan = self.plan.scan_of(entry)
+        scan = self.plan.scan_containing(entry)
         if scan is None or scan.residual is None:
             return 0 if scan is None else 2
         if scan.residual not in self._tests:
@@ -151,22 +151,22 @@ class ByIndex(Way):
     @property
     def cost(self) -> float:
         """Return the cost of the expected keys."""
-        return INDEX_COST * (self.keys if self.expected is None else self.expected)
+        return INDEXED_KEY_COST * (self.keys if self.expected is None else self.expected)
 
     def rows(self) -> tuple[bytes, ...] | None:
         """Return the keys of the rows to which indexes lead, in order, if they are known."""
-        if not self.complete or len(self.counted) > ROWS_KEPT:
+        if not self.complete or len(self.counted) > MAX_CACHED_ROWS:
             return None
         return tuple(sorted(self.counted))
 
 
-class Union(Way):
+class UnionPath(AccessPath):
     """By the partitions' own keys for some branches, and by indexes for others."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
-        self.by_index = [ByIndex(snapshot, part) for part in plan.by_indexes]
-        self._parts: list[Way] = [*self.by_index, ByKeys(snapshot, ScanPlan(plan.scans))]
+        self.by_index = [IndexPath(snapshot, part) for part in plan.by_indexes]
+        self._parts: list[AccessPath] = [*self.by_index, KeyPath(snapshot, ScanPlan(plan.scans))]
 
     def count(self, limit: int, examined: Examined | None) -> None:
         """Count on until so many keys are known, or all."""
@@ -195,7 +195,7 @@ class Union(Way):
     def rows(self) -> tuple[bytes, ...] | None:
         """Return the keys of the rows to which indexes lead, in order, if they are known."""
         counted = [part.counted for part in self.by_index]
-        if not all(part.complete for part in self.by_index) or sum(map(len, counted)) > ROWS_KEPT:
+        if not all(part.complete for part in self.by_index) or sum(map(len, counted)) > MAX_CACHED_ROWS:
             return None
         return united(self.plan, counted)
 

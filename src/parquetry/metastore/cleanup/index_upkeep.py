@@ -22,15 +22,15 @@ from parquetry.metastore.storage.keyspace import (
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.storage.model import Commit, PartitionIndex, TableMetadata
+from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, TableMetadata
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
 from parquetry.store.base import Store
 
-_BATCH = 1000
+_ROWS_PER_BATCH = 1000
 
 
-def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of entries that no version from the oldest on needs, and no commit under way.
 
     Args:
@@ -45,11 +45,11 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: Commit) -> 
     entries = entries_of_rows(store, table, head, oldest)
     rows = stored_rows(store, table, head, oldest)
     unneeded = (key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row))
-    for some in batches(unneeded, _BATCH):
+    for some in batches(unneeded, _ROWS_PER_BATCH):
         yield from _present(store, some)
 
 
-def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of all entries of indexes that no version has which is kept."""
     stored = list(stored_ids(store, table))
     kept = _kept_indexes(store, table, head, oldest)
@@ -60,7 +60,7 @@ def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: Commit) -
 
 
 def entries_of_rows(
-    store: Store, table: bytes, head: Head, oldest: Commit
+    store: Store, table: bytes, head: Head, oldest: CommitRecord
 ) -> Callable[[StoredRow], Iterable[bytes]]:
     """Return what gives the keys of a row's entries, in the indexes of all versions that are kept."""
     kept = _kept_indexes(store, table, head, oldest)
@@ -74,7 +74,7 @@ def entries_of_rows(
     return entries
 
 
-def _kept_indexes(store: Store, table: bytes, head: Head, oldest: Commit) -> dict[str, tuple[int, ...]]:
+def _kept_indexes(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> dict[str, tuple[int, ...]]:
     """Return the orders of the indexes of which needed metadata tell, by their ids."""
     unneeded = set(unneeded_metadata(store, table, head, oldest))
     kept: dict[str, tuple[int, ...]] = {}
@@ -100,7 +100,7 @@ def missing_entries(
     wanted = (
         (key, ticket, prefix + entry_key(index.order, key) + complement(ticket)) for key, ticket in rows
     )
-    for some in batches(wanted, _BATCH):
+    for some in batches(wanted, _ROWS_PER_BATCH):
         there = store.get_many([entry for _, _, entry in some])
         for (key, ticket, _), value in zip(some, there, strict=True):
             if value is None or is_damaged(value):
@@ -117,7 +117,7 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
         index: to look into.
     """
     prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
-    for some in batches(store.scan(*prefix_range(prefix)), _BATCH):
+    for some in batches(store.scan(*prefix_range(prefix)), _ROWS_PER_BATCH):
         yield from (key for key, value in some if is_damaged(value))
         ended = [
             key

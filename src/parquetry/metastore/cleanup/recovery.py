@@ -9,11 +9,11 @@ from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     COMMITS,
+    FIRST_PART_OF_REMOVED_FILES,
     INDEXES,
     JOURNAL,
     METADATA,
     SUMMARIES,
-    TAKEN_OUT_PARTS,
     complement,
     delete_in_batches,
     delete_prefix,
@@ -24,7 +24,7 @@ from parquetry.metastore.storage.keyspace import (
     number,
     partition_prefix,
     prefix_range,
-    taken_out_prefix,
+    removed_files_prefix,
 )
 from parquetry.metastore.storage.model import PartitionIndex
 from parquetry.metastore.storage.wire import decoder
@@ -50,7 +50,7 @@ def sweep(store: Store, table: bytes, head: Head) -> None:
             partitions: list[bytes] = []
             files: list[bytes] = []
             for key, value in rows:
-                keys = files if journal_part(key) >= TAKEN_OUT_PARTS else partitions
+                keys = files if journal_part(key) >= FIRST_PART_OF_REMOVED_FILES else partitions
                 keys += decoder(list[bytes]).decode(value)
             delete_rows(store, table, ticket, partitions, indexes, files)
         else:
@@ -79,7 +79,7 @@ def delete_rows(
     rows = ((key, age, b"") for key in partitions)
     delete_in_batches(store, (prefix + key + age for key in partitions))
     delete_in_batches(store, (key for key, _ in entry_rows(table, indexes, rows)))
-    delete_in_batches(store, (taken_out_prefix(table) + key + age for key in files))
+    delete_in_batches(store, (removed_files_prefix(table) + key + age for key in files))
     delete_prefix(store, CHUNKS + table + number(ticket))
     delete_prefix(store, SUMMARIES + table + number(ticket))
     store.delete_many([metadata_key(table, ticket)])
@@ -96,7 +96,7 @@ def delete_table(store: Store, table: bytes) -> None:
         COMMITS + table,
         METADATA + table,
         INDEXES + table,
-        taken_out_prefix(table),
+        removed_files_prefix(table),
     ):
         delete_prefix(store, prefix)
     store.delete_many([head_key(table)])

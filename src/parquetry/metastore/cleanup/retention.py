@@ -16,14 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore.manifest.chunks import chunk_place
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.head import Head, edit_head, merge
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     COMMITS,
-    DELETE_BATCH,
     METADATA,
+    ROWS_PER_DELETE,
     SUMMARIES,
     TICKET_BYTES,
     batches,
@@ -34,7 +34,7 @@ from parquetry.metastore.storage.keyspace import (
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.snapshot import commit_as_of, load_commit
@@ -69,7 +69,7 @@ class StoredRow(NamedTuple):
     need: Need
 
 
-def kept_since(store: Store, table: bytes, head: Head, time: int) -> Commit:
+def kept_since(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that has to be kept for reading the table as of a time, or later.
 
     Args:
@@ -84,7 +84,7 @@ def kept_since(store: Store, table: bytes, head: Head, time: int) -> Commit:
     return commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
 
 
-def oldest_commit(store: Store, table: bytes, head: Head) -> Commit:
+def oldest_commit(store: Store, table: bytes, head: Head) -> CommitRecord:
     """Return the commit of the oldest version that can be read.
 
     Raises:
@@ -124,7 +124,7 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
 
 
 def stored_rows(
-    store: Store, table: bytes, head: Head, oldest: Commit, prefix: bytes | None = None
+    store: Store, table: bytes, head: Head, oldest: CommitRecord, prefix: bytes | None = None
 ) -> Iterator[StoredRow]:
     """Yield all rows of a table's partitions, with who needs them.
 
@@ -133,7 +133,7 @@ def stored_rows(
         table: id.
         head: as it was some time ago at most.
         oldest: the oldest version that is kept.
-        prefix: of the rows, if they are others that are tagged alike: `taken_out_prefix`.
+        prefix: of the rows, if they are others that are tagged alike: `removed_files_prefix`.
     """
     prefix = prefix or partition_prefix(table)
     invisible = oldest.invisible
@@ -152,7 +152,7 @@ def stored_rows(
             need = Need.LIVE
         elif not superseding:
             superseding = True
-            need = Need.TOMBSTONE if is_gone(value) else Need.LIVE
+            need = Need.TOMBSTONE if is_tombstone(value) else Need.LIVE
         else:
             need = Need.OLDER if superseded else Need.SUPERSEDED
             superseded = True
@@ -163,7 +163,7 @@ def delete_stored_rows(
     store: Store,
     table: bytes,
     head: Head,
-    oldest: Commit,
+    oldest: CommitRecord,
     entries: Callable[[StoredRow], Iterable[bytes]],
     prefix: bytes | None = None,
     spared: Container[bytes] = frozenset(),
@@ -185,26 +185,26 @@ def delete_stored_rows(
             for row in stored_rows(store, table, head, oldest, prefix)
             if row.need is need and row.key not in spared
         )
-        for batch in batches(rows, DELETE_BATCH):
+        for batch in batches(rows, ROWS_PER_DELETE):
             # Rows of one batch go in any order, and only a row that is there tells of its entries.
             delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
 
 
-def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, Commit]]:
+def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, CommitRecord]]:
     """Yield the keys and commits of all versions but the newest, oldest first, vacuumed ones included."""
-    decode = decoder(Commit).decode
+    decode = decoder(CommitRecord).decode
     for key, value in store.scan(*prefix_range(COMMITS + table)):
         yield key, decode(value)
 
 
-def unneeded_commits(store: Store, table: bytes, oldest: Commit) -> Iterator[bytes]:
+def unneeded_commits(store: Store, table: bytes, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of the commits before the oldest version that is kept."""
     for key, _ in store.scan(COMMITS + table, commit_key(table, oldest.version)):
         yield key
 
 
-def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: Commit) -> Iterator[bytes]:
+def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
     """Yield the keys of the metadata that no version from the oldest on has."""
     kept = {head.commit.metadata, oldest.metadata}
     kept.update(c.metadata for _, c in commit_rows(store, table) if c.version >= oldest.version)
@@ -227,6 +227,6 @@ def unneeded_chunks(
     """
     for tag in (CHUNKS, SUMMARIES):
         for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):
-            place = chunk_place(key)
+            place = chunk_position(key)
             if place not in referenced and place[0] not in head.pending:
                 yield key, value

@@ -64,7 +64,7 @@ class Cleaner:
         mine = msgspec.structs.replace(self._owner, started_at=now)
 
         def change(head: Head) -> Head:
-            if head.is_gone:
+            if head.is_deleted:
                 raise TableNotFoundError(f"The table was {head.state} meanwhile.")
             other = None if self._is_mine(head) else head.cleaner
             if is_written(head, now) or (other is not None and not other.is_dead(now)):

@@ -9,17 +9,17 @@ import msgspec
 
 from parquetry.data_files.tuple_statistics import StatedTuples
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout.arrangement import MOST_CELLS, Arrangement
+from parquetry.layout.arrangement import MAX_CELLS, ArrangementSpec
 from parquetry.layout.grown_maps import grown
 from parquetry.layout.measured_maps import skewed_columns
 from parquetry.locations.uri import is_absolute
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
-from parquetry.metastore.commits.changes import Append, Drop, Given, Grow, Move, Recut, Restore
+from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
-from parquetry.metastore.storage.model import DataFile, PartitionEntry, Totals
+from parquetry.metastore.storage.model import FileRecord, PartitionEntry, Totals
 from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.visible_rows import Found, entry_of
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 class Merge:
@@ -43,16 +43,16 @@ class Merge:
         rows, self._entries.chunk_rows = self._entries.chunk_rows, []
         return rows
 
-    def row(self, key: bytes, found: Found | None) -> tuple[bytes, Totals]:
+    def row(self, key: bytes, current: PartitionRow | None) -> tuple[bytes, Totals]:
         """Return the new row of a partition, and what it adds to the totals.
 
         Args:
             key: of the partition.
-            found: its row now.
+            current: its row now.
         """
         change = self._prepared.changes[key]
         # Where nothing of the base is left, the totals begin anew, and rows that cannot be read are no hindrance.
-        old = None if self._transaction.successor else entry_of(found)
+        old = None if self._transaction.successor else entry_of(current)
         totals = Totals() if old is None else Totals().plus(old, -1)
         match change:
             case Drop():
@@ -64,7 +64,7 @@ class Merge:
             case Recut():
                 assert old is not None  # else it is a conflict
                 new = self._entries.recut(old)
-            case Given():
+            case FileChange():
                 new = self._merged(key, change, old)
         return encode_entry(new), totals.plus(new)
 
@@ -75,15 +75,15 @@ class Merge:
         location = None if lies == self._default_location(key) else lies
         return msgspec.structs.replace(entry, location=location)
 
-    def _merged(self, key: bytes, change: Given, old: PartitionEntry | None) -> PartitionEntry:
-        at_base = self._prepared.in_base(key)
+    def _merged(self, key: bytes, change: FileChange, old: PartitionEntry | None) -> PartitionEntry:
+        at_base = self._prepared.base_entry(key)
         written = (change.location or "").rstrip("/") or (at_base.location if at_base else None)
         if written is not None and written == self._default_location(key):
             written = None
         if not isinstance(change, Append) or old is None:
             arrangement = arrangement_for(self._transaction, change, at_base)
             return self._entries.entry(written, change.files, arrangement)
-        files: Sequence[DataFile] = change.files
+        files: Sequence[FileRecord] = change.files
         if written != old.location:  # the partition lies elsewhere than where these files were written
             folder = written or self._default_location(key)
             files = [_absolute(file, folder) for file in files]
@@ -93,7 +93,7 @@ class Merge:
         return self._entries.entry(old.location, files, arrangement, old)
 
     def _grown(
-        self, old: PartitionEntry, own: Arrangement, written: Arrangement, files: Sequence[DataFile]
+        self, old: PartitionEntry, own: ArrangementSpec, written: ArrangementSpec, files: Sequence[FileRecord]
     ) -> PartitionEntry:
         """Return the entry of a partition whose map takes in the map of the files that are added; see `layout.grown_maps`."""
         assert own.skew is not None  # else it is a conflict
@@ -101,7 +101,7 @@ class Merge:
         metadata = self._transaction.metadata or self._base.metadata
         columns = skewed_columns(metadata.columns, own.skew)
         tables = metadata.arrangement.skew
-        most = MOST_CELLS if tables is None or tables.auto is None else tables.auto.most
+        most = MAX_CELLS if tables is None or tables.auto is None else tables.auto.most
         grow = partial(
             grown,
             own.skew,
@@ -125,7 +125,7 @@ class Merge:
         return self._transaction.placement.location_of(key)
 
 
-def _absolute(file: DataFile, folder: str) -> DataFile:
+def _absolute(file: FileRecord, folder: str) -> FileRecord:
     if is_absolute(file.path):
         return file
     return msgspec.structs.replace(file, path=f"{folder}/{file.path}")

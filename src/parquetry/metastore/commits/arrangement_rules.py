@@ -11,16 +11,18 @@ arrangement, and can be appended to any partition.
 from __future__ import annotations
 
 from parquetry.errors import ArrangementError
-from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
 from parquetry.layout.grown_maps import can_grow
-from parquetry.metastore.commits.changes import Append, Change, Given, Grow, Restore
+from parquetry.metastore.commits.changes import Append, Change, FileChange, Grow, Restore
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.visible_rows import Found, entry_of
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
-def arrangement_for(transaction: Transaction, change: Given, at_base: PartitionEntry | None) -> Arrangement:
+def arrangement_for(
+    transaction: Transaction, change: FileChange, at_base: PartitionEntry | None
+) -> ArrangementSpec:
     """Return the arrangement that a partition's files were written for.
 
     Args:
@@ -34,7 +36,7 @@ def arrangement_for(transaction: Transaction, change: Given, at_base: PartitionE
 
 
 def require_fitting(
-    transaction: Transaction, key: bytes, change: Given, at_base: PartitionEntry | None
+    transaction: Transaction, key: bytes, change: FileChange, at_base: PartitionEntry | None
 ) -> bool:
     """Make sure that files fit the partition that they are given to, as it is in the transaction's base.
 
@@ -61,7 +63,7 @@ def require_fitting(
 
 
 def is_arranged_otherwise(
-    transaction: Transaction, change: Change, before: Found | None, latest: Found | None
+    transaction: Transaction, change: Change, before: PartitionRow | None, latest: PartitionRow | None
 ) -> bool:
     """Return whether files are to be added to a partition that others made meanwhile, arranged otherwise.
 
@@ -82,13 +84,13 @@ def is_arranged_otherwise(
     return not _takes(decode_arrangement(now.arrangement), change, written)
 
 
-def _takes(own: Arrangement, change: Given, written: Arrangement) -> bool:
+def _takes(own: ArrangementSpec, change: FileChange, written: ArrangementSpec) -> bool:
     """Return whether a partition can take in files that were written for an arrangement."""
     return own == written or (isinstance(change, Grow) and can_grow(own, written))
 
 
 def is_hashed_otherwise(
-    transaction: Transaction, change: Change, before: Found | None, now: TableMetadata
+    transaction: Transaction, change: Change, before: PartitionRow | None, now: TableMetadata
 ) -> bool:
     """Return whether a column that a partition is arranged by was given another type while its files were written.
 
@@ -101,7 +103,7 @@ def is_hashed_otherwise(
         now: the table's metadata as others have made it meanwhile.
     """
     match change:
-        case Given():
+        case FileChange():
             arrangement = arrangement_for(transaction, change, entry_of(before))
         case Restore(entry):
             arrangement = decode_arrangement(entry.arrangement)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.layout.arrangement import Arrangement
-from parquetry.metastore.storage.model import DataFile, PartitionEntry
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.metastore.storage.model import FileRecord, PartitionEntry
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class FileChange:
     """What a transaction gives a partition.
 
     Attributes:
@@ -24,12 +24,12 @@ class Given:
             added; None: that of the partition in `base`, or else the table's.
     """
 
-    files: tuple[DataFile, ...] = ()
+    files: tuple[FileRecord, ...] = ()
     location: str | None = None
-    arrangement: Arrangement | None = None
+    arrangement: ArrangementSpec | None = None
 
 
-class Append(Given):
+class Append(FileChange):
     """Files are added to a partition, which is made if it is not there, on top of whatever others do meanwhile."""
 
 
@@ -40,14 +40,14 @@ class Grow(Append):
     """
 
 
-class Replace(Given):
+class Replace(FileChange):
     """Files take the place of a partition's, which is made if it is not there.
 
     Like all changes but `Append`, it needs the partition to be as it was in `base`.
     """
 
 
-class Add(Given):
+class Add(FileChange):
     """A partition is made that must not be there, nor have been made and dropped by others since `base`."""
 
 

@@ -60,7 +60,7 @@ from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import Found, VisibleRows
+from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
 
 def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
@@ -90,14 +90,14 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
     try:
         prepared = prepare(transaction)
         arranged = require_possible(prepared)
-        taken_out = records_of(prepared)
-        if not prepared.changes and not taken_out and prepared.metadata is None:
+        removed_rows = records_of(prepared)
+        if not prepared.changes and not removed_rows and prepared.metadata is None:
             transaction.base.check_kept()
             return transaction.base
     except ParquetryError:
         _require_base(transaction)
         raise
-    task = CommitTask(os.urandom(8).hex(), prepared, taken_out, arranged, dict(summary or {}))
+    task = CommitTask(os.urandom(8).hex(), prepared, removed_rows, arranged, dict(summary or {}))
     with active_owner() as owner:
         return _Committer(task, owner, *take(task, owner)).run()
 
@@ -159,17 +159,17 @@ class _Committer:
         """Write and publish, as often as it takes."""
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
-        taken_out: dict[bytes, Found] = {}
+        removed_rows: dict[bytes, PartitionRow] = {}
         if any(read.version.version < version for read in task.transaction.reads):
             self._conflicts.check_reads(base)
         while True:
             if self._head.commit.version != version:
                 visible = VisibleRows(store, task.table, self._head.commit, self._head.newest)
                 latest = visible.newest(task.prepared.changes)
-                taken_out = visible.of_taken_out().newest(task.removed_rows)
-                self._conflicts.check(self._head, latest, taken_out)
+                removed_rows = visible.removed_file_records().newest(task.removed_rows)
+                self._conflicts.check(self._head, latest, removed_rows)
                 version = self._head.commit.version
-            if self._attempt.is_late(latest, taken_out):
+            if self._attempt.is_late(latest, removed_rows):
                 pause(moves)
                 self._take_another()
                 continue

@@ -23,7 +23,7 @@ from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.metastore.versions.visible_rows import Found
+from parquetry.metastore.versions.visible_rows import PartitionRow
 
 
 class Conflicts:
@@ -39,13 +39,15 @@ class Conflicts:
         self._base = prepared.base
         self._metadata = prepared.metadata
 
-    def check(self, head: Head, latest: Mapping[bytes, Found], taken_out: Mapping[bytes, Found]) -> None:
+    def check(
+        self, head: Head, latest: Mapping[bytes, PartitionRow], removed_rows: Mapping[bytes, PartitionRow]
+    ) -> None:
         """Compare the newest version with the base.
 
         Args:
             head: of the table now.
             latest: the rows in it of the partitions to be changed.
-            taken_out: the rows in it of the files taken out that the commit is to write anew.
+            removed_rows: the rows in it of the files taken out that the commit is to write anew.
 
         Raises:
             CommitConflictError: something has changed that the transaction relies on.
@@ -67,20 +69,20 @@ class Conflicts:
         ):  # a partition that was made meanwhile may be in buckets by such a column
             raise self._conflict("how its partitions are arranged", now)
         for key, change in self._prepared.changes.items():
-            found = latest.get(key)
+            row = latest.get(key)
             in_base = self._prepared.before.get(key)
-            if _is_in_the_way(change, in_base, found) or is_arranged_otherwise(
-                self._transaction, change, in_base, found
+            if _conflicts(change, in_base, row) or is_arranged_otherwise(
+                self._transaction, change, in_base, row
             ):
-                ticket = None if found is None else found.ticket
+                ticket = None if row is None else row.ticket
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
             if is_altered and is_hashed_otherwise(self._transaction, change, in_base, now.metadata):
                 raise self._conflict("the type of a column that rows are arranged by", now)
-        if self._transaction.checks and taken_out:
-            before = self._base.visible.of_taken_out().newest(taken_out)
-            for path, found in taken_out.items():
-                if found != before.get(path):
-                    raise self._conflict(f"what is known of {path.decode()}", now, found.ticket)
+        if self._transaction.checks and removed_rows:
+            before = self._base.visible.removed_file_records().newest(removed_rows)
+            for path, row in removed_rows.items():
+                if row != before.get(path):
+                    raise self._conflict(f"what is known of {path.decode()}", now, row.ticket)
         for scope, was in zip(self._transaction.scopes, self._prepared.in_scope, strict=True):
             here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
             for key in sorted(here.keys() | was.keys()):
@@ -132,7 +134,7 @@ def _placement(metadata: TableMetadata) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -> bool:
+def _conflicts(change: Change, before: PartitionRow | None, latest: PartitionRow | None) -> bool:
     if isinstance(change, Append):
         return False
     if isinstance(change, Recut):
@@ -142,5 +144,5 @@ def _is_in_the_way(change: Change, before: Found | None, latest: Found | None) -
     return _state(before) != _state(latest)
 
 
-def _state(found: Found | None) -> int | None:
-    return None if found is None or found.is_tombstone else found.ticket
+def _state(row: PartitionRow | None) -> int | None:
+    return None if row is None or row.is_tombstone else row.ticket

@@ -16,7 +16,7 @@ from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
 from parquetry.metastore.versions.indexes import renewed
 from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import Found, entry_of
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PreparedCommit:
     transaction: Transaction
     metadata: TableMetadata | None
     changes: Mapping[bytes, Change]
-    before: Mapping[bytes, Found]
+    before: Mapping[bytes, PartitionRow]
     in_scope: Sequence[Mapping[bytes, int]]
 
     @property
@@ -42,7 +42,7 @@ class PreparedCommit:
         """Return the version that the transaction is based on."""
         return self.transaction.base
 
-    def in_base(self, key: bytes) -> PartitionEntry | None:
+    def base_entry(self, key: bytes) -> PartitionEntry | None:
         """Return a partition's entry in the base, or None if it is not there or nothing of the base is left."""
         return None if self.transaction.successor else entry_of(self.before.get(key))
 
@@ -75,14 +75,14 @@ def _drop_scopes(transaction: Transaction, changes: dict[bytes, Change]) -> list
     Returns:
         `PreparedCommit.in_scope`.
     """
-    found = []
+    in_scope = []
     for scope in transaction.scopes:
         rows = {partition.key: partition.ticket for partition in transaction.base.partitions(scope.plan)}
-        found.append(rows)
+        in_scope.append(rows)
         for key in rows:
             change = changes.setdefault(key, Drop())
             if isinstance(change, Append):
                 changes[key] = Replace(
                     change.files, change.location, change.arrangement or transaction.arrangement
                 )
-    return found
+    return in_scope

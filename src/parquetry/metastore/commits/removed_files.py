@@ -17,11 +17,11 @@ from typing import NamedTuple
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
 from parquetry.locations.file_names import is_own
 from parquetry.locations.uri import join_location, path_below
-from parquetry.metastore.commits.changes import Append, Drop, Given, Move, Recut
+from parquetry.metastore.commits.changes import Append, Drop, FileChange, Move, Recut
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.manifest.entries import TOMBSTONE, read_listed
 from parquetry.metastore.storage.keyspace import ticket_of
-from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry, TakenOut
+from parquetry.metastore.storage.model import FileRecord, ListedFile, PartitionEntry, RemovedFileRecord
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
@@ -30,33 +30,33 @@ from parquetry.metastore.versions.visible_rows import entry_of
 _RECORD = b"\x01"
 
 
-class TakenOutFile(NamedTuple):
+class RemovedFile(NamedTuple):
     """A file that was taken out: its path below the table's location, what it was, and the commit's ticket."""
 
     path: str
-    record: TakenOut
+    record: RemovedFileRecord
     ticket: int
 
 
-def encode_taken_out(record: TakenOut) -> bytes:
+def encode_removed(record: RemovedFileRecord) -> bytes:
     """Return the value of a row."""
     return _RECORD + encode(record)
 
 
-def decode_taken_out(value: bytes) -> TakenOut:
+def decode_removed(value: bytes) -> RemovedFileRecord:
     """Return the record in the value of a row that is not a tombstone."""
-    record: TakenOut = decoder(TakenOut).decode(memoryview(value)[1:])
+    record: RemovedFileRecord = decoder(RemovedFileRecord).decode(memoryview(value)[1:])
     return record
 
 
-def taken_out(snapshot: TableSnapshot) -> Iterator[TakenOutFile]:
+def files_removed(snapshot: TableSnapshot) -> Iterator[RemovedFile]:
     """Yield the files that a version of a table knows as taken out, by their paths.
 
     Raises:
         TableNotFoundError: the table was dropped, or this version vacuumed away.
     """
-    for key, age, value in snapshot.visible.of_taken_out().scan([(b"", None)]):
-        yield TakenOutFile(key.decode(), decode_taken_out(value), ticket_of(age))
+    for key, age, value in snapshot.visible.removed_file_records().scan([(b"", None)]):
+        yield RemovedFile(key.decode(), decode_removed(value), ticket_of(age))
     snapshot.check_kept()
 
 
@@ -73,24 +73,24 @@ def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
     They follow from the transaction's base: what takes a file out needs its partition to be as it was there.
     """
     transaction, base = prepared.transaction, prepared.base
-    rows: dict[str, TakenOut | None] = {}
+    rows: dict[str, RemovedFileRecord | None] = {}
     for key, change in prepared.changes.items() if transaction.records else ():
-        there = _in_base(prepared, key)
+        there = _base_entry(prepared, key)
         # an append or another form of the list takes nothing out, and a rename leaves the files in the table
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
         for path, file in _foreign(base.id, base.placement, key, there.location, _readable(base, there)):
-            rows[path] = TakenOut(file.bytes, file.modified)
-    if rows or base.visible.of_taken_out().keys([(b"", None)], 1)[0]:
+            rows[path] = RemovedFileRecord(file.bytes, file.modified)
+    if rows or base.visible.removed_file_records().keys([(b"", None)], 1)[0]:
         incoming = _incoming(prepared)
         for path in incoming:
             rows.pop(path, None)
-        rows.update(dict.fromkeys(_known(base, incoming)))
-    rows.update(transaction.taken_out)
-    return {p.encode(): TOMBSTONE if r is None else encode_taken_out(r) for p, r in rows.items()}
+        rows.update(dict.fromkeys(_recorded_paths(base, incoming)))
+    rows.update(transaction.removed_files)
+    return {p.encode(): TOMBSTONE if r is None else encode_removed(r) for p, r in rows.items()}
 
 
-def _in_base(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
+def _base_entry(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
     """Return a partition's entry in the transaction's base; None if it cannot be read, and nothing is left of the base."""
     try:
         return entry_of(prepared.before.get(key))
@@ -104,8 +104,8 @@ def _incoming(prepared: PreparedCommit) -> set[str]:
     """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
     incoming: set[str] = set()
     for key, change in prepared.changes.items():
-        if isinstance(change, Given):
-            there = prepared.in_base(key)
+        if isinstance(change, FileChange):
+            there = prepared.base_entry(key)
             location = change.location or (None if there is None else there.location)
             placement = prepared.transaction.placement
             files = _foreign(prepared.base.id, placement, key, location, change.files)
@@ -126,8 +126,8 @@ def _foreign(
     placement: TablePlacement,
     key: bytes,
     location: str | None,
-    files: Iterable[ListedFile | DataFile],
-) -> Iterator[tuple[str, ListedFile | DataFile]]:
+    files: Iterable[ListedFile | FileRecord],
+) -> Iterator[tuple[str, ListedFile | FileRecord]]:
     """Yield those of a partition's files that are not the table's own and lie below its location."""
     folder: str | None = None
     for file in files:
@@ -140,7 +140,7 @@ def _foreign(
             yield path, file
 
 
-def _known(base: TableSnapshot, paths: set[str]) -> list[str]:
+def _recorded_paths(base: TableSnapshot, paths: set[str]) -> list[str]:
     """Return those paths that are recorded."""
-    found = base.visible.of_taken_out().newest(path.encode() for path in paths)
-    return [key.decode() for key, row in found.items() if not row.is_tombstone]
+    rows = base.visible.removed_file_records().newest(path.encode() for path in paths)
+    return [key.decode() for key, row in rows.items() if not row.is_tombstone]

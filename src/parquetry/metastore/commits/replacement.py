@@ -14,16 +14,16 @@ import msgspec
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.locations.uri import join_location, path_below
 from parquetry.metastore.commits.attempt.task import require_name
-from parquetry.metastore.commits.changes import Change, Given, ReadScope
+from parquetry.metastore.commits.changes import Change, FileChange, ReadScope
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import live_files, taken_out
+from parquetry.metastore.commits.removed_files import files_removed, live_files
 from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.head import live_head, pause
-from parquetry.metastore.storage.model import TableMetadata, TakenOut
+from parquetry.metastore.storage.model import RemovedFileRecord, TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
-ATTEMPTS = 100
+MAX_PUBLISH_ATTEMPTS = 100
 """How often a replacement is tried while others keep committing to the table: what they write is replaced, too."""
 
 
@@ -66,12 +66,12 @@ class Replacement:
     @property
     def files(self) -> list[str]:
         """Return the locations of the files that were written, which nobody lists before the commit."""
-        found = []
+        locations = []
         for key, change in self._changes.items():
-            if isinstance(change, Given):
+            if isinstance(change, FileChange):
                 folder = change.location or self.snapshot.placement.location_of(key)
-                found += [join_location(folder, file.path) for file in change.files]
-        return found
+                locations += [join_location(folder, file.path) for file in change.files]
+        return locations
 
     def publish(self) -> TableSnapshot:
         """Show what was gathered in place of all that the table holds, whatever others have written to it meanwhile.
@@ -94,7 +94,7 @@ class Replacement:
                 return self._publish(newest)
             except CommitConflictError:
                 attempt += 1
-                if attempt == ATTEMPTS:
+                if attempt == MAX_PUBLISH_ATTEMPTS:
                     raise
                 pause(attempt)
 
@@ -112,26 +112,26 @@ class Replacement:
         transaction.become(self.snapshot, self._changes)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
             transaction.leave_records()
-            transaction.record_taken_out(self._taken_out(now))
+            transaction.record_removed_files(self._removed_files(now))
         return commit(transaction, self._summary)
 
-    def _taken_out(self, now: TableSnapshot) -> dict[str, TakenOut | None]:
+    def _removed_files(self, now: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
         """Return what is known of files taken out, by their paths below the new location.
 
         Files of others that the table listed until now, and that lie there, were not meant to come back.
         """
         location = self.snapshot.metadata.location
         try:
-            return self._known_there(now, location)
+            return self._records_at(now, location)
         except MetastoreDamagedError:  # a table that cannot be read can be replaced all the same
             return {}
 
-    def _known_there(self, now: TableSnapshot, location: str) -> dict[str, TakenOut | None]:
-        known = {join_location(now.metadata.location, each.path): each for each in taken_out(now)}
-        left = {path: TakenOut(file.bytes, file.modified) for path, file in live_files(now)}
-        left |= {path: each.record for path, each in known.items()}
-        records: dict[str, TakenOut | None] = {each.path: None for each in known.values()}
-        for path, record in left.items():
+    def _records_at(self, now: TableSnapshot, location: str) -> dict[str, RemovedFileRecord | None]:
+        recorded = {join_location(now.metadata.location, each.path): each for each in files_removed(now)}
+        removed = {path: RemovedFileRecord(file.bytes, file.modified) for path, file in live_files(now)}
+        removed |= {path: each.record for path, each in recorded.items()}
+        records: dict[str, RemovedFileRecord | None] = {each.path: None for each in recorded.values()}
+        for path, record in removed.items():
             if (below := path_below(location, path)) is not None:
                 records[below] = record
         return records

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
@@ -27,7 +27,7 @@ class Successor(TableSnapshot):
         metadata: TableMetadata,
         gather: Callable[[Transaction, Mapping[str, str]], None],
     ) -> None:
-        nothing = Commit(
+        nothing = CommitRecord(
             version=-1,  # it is none yet: what is remembered of versions must never be taken for what is to come
             ticket=0,
             id="",

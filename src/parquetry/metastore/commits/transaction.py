@@ -14,7 +14,7 @@ from dataclasses import replace
 import msgspec
 
 from parquetry.errors import PartitionExistsError, UnsupportedError
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.metastore.commits.changes import (
     Add,
     Append,
@@ -28,8 +28,8 @@ from parquetry.metastore.commits.changes import (
     Restore,
     Scope,
 )
-from parquetry.metastore.storage.model import DataFile, StreamBatch, TableMetadata, TakenOut
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.storage.model import FileRecord, RemovedFileRecord, StreamBatch, TableMetadata
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan.plan import ScanPlan
@@ -59,7 +59,7 @@ class Transaction:
         self.restored_from: int | None = None
         self.checks: list[Callable[[], None]] = []
         self.records = True
-        self.taken_out: dict[str, TakenOut | None] = {}
+        self.removed_files: dict[str, RemovedFileRecord | None] = {}
         self.batch: StreamBatch | None = None
         self.successor: TableSnapshot | None = None
         self.keeps_name = False
@@ -68,9 +68,9 @@ class Transaction:
     def append(
         self,
         values: Sequence[Value],
-        files: Iterable[DataFile],
+        files: Iterable[FileRecord],
         location: str | None = None,
-        arrangement: Arrangement | None = None,
+        arrangement: ArrangementSpec | None = None,
     ) -> None:
         """Add files to a partition, which is made if it is not there. By itself it never conflicts with others' changes.
 
@@ -96,7 +96,9 @@ class Transaction:
             raise self._changed_twice()
         self.changes[key] = replace(before, files=before.files + tuple(files))
 
-    def grow(self, values: Sequence[Value], files: Iterable[DataFile], arrangement: Arrangement) -> None:
+    def grow(
+        self, values: Sequence[Value], files: Iterable[FileRecord], arrangement: ArrangementSpec
+    ) -> None:
         """Add files to a partition, and to its map the heavy values of theirs; it is made if it is not there.
 
         By itself it conflicts with others' changes only where a partition is arranged by other columns.
@@ -118,9 +120,9 @@ class Transaction:
     def replace(
         self,
         values: Sequence[Value],
-        files: Iterable[DataFile],
+        files: Iterable[FileRecord],
         location: str | None = None,
-        arrangement: Arrangement | None = None,
+        arrangement: ArrangementSpec | None = None,
     ) -> None:
         """Put files in place of a partition's; it is made if it is not there.
 
@@ -144,8 +146,8 @@ class Transaction:
         self,
         values: Sequence[Value],
         location: str | None = None,
-        files: Iterable[DataFile] = (),
-        arrangement: Arrangement | None = None,
+        files: Iterable[FileRecord] = (),
+        arrangement: ArrangementSpec | None = None,
     ) -> None:
         """Make a partition that must not be there yet; whether it is, shows at `commit`.
 
@@ -201,7 +203,7 @@ class Transaction:
         self.changes[old] = Drop(moves=True)
         self.changes[new] = Move(old)
 
-    def restore(self, version: TableSnapshot, partition: Partition) -> None:
+    def restore(self, version: TableSnapshot, partition: PartitionSnapshot) -> None:
         """Put a partition back as it was, in place of what this transaction does to it otherwise.
 
         Its files are listed again; the commit fails if the version is vacuumed away meanwhile.
@@ -214,7 +216,7 @@ class Transaction:
         self.restored_from = min(oldest, version.version)
         self.changes[partition.key] = Restore(partition.entry)
 
-    def keep_place(self, partition: Partition) -> None:
+    def keep_location(self, partition: PartitionSnapshot) -> None:
         """Have a partition stay where it lies in `base`, whatever becomes of the table's location.
 
         Args:
@@ -297,15 +299,15 @@ class Transaction:
         """
         self.records = False
 
-    def record_taken_out(self, files: Mapping[str, TakenOut | None]) -> None:
+    def record_removed_files(self, files: Mapping[str, RemovedFileRecord | None]) -> None:
         """Say which files of others are known as taken out from now on, whatever else this transaction does.
 
         Args:
             files: by their paths below the table's location; None: the file is no longer known as taken out.
         """
-        self.taken_out.update(files)
+        self.removed_files.update(files)
 
-    def of_stream(self, batch: StreamBatch) -> None:
+    def set_stream_batch(self, batch: StreamBatch) -> None:
         """Say which batch of a streaming query this is: nobody commits it a second time."""
         self.batch = batch
 
@@ -363,7 +365,7 @@ class Transaction:
         self._done = True
 
     @property
-    def arrangement(self) -> Arrangement:
+    def arrangement(self) -> ArrangementSpec:
         """Return the table's arrangement, as this transaction has it: that of the partitions it makes."""
         return (self.metadata or self.base.metadata).arrangement
 

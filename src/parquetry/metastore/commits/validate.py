@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from parquetry.errors import PartitionExistsError, PartitionNotFoundError, UnsupportedError
 from parquetry.metastore.commits.arrangement_rules import require_fitting
-from parquetry.metastore.commits.changes import Add, Drop, Given, Move
+from parquetry.metastore.commits.changes import Add, Drop, FileChange, Move
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.versions.placement import keyed_by
 
@@ -24,8 +24,8 @@ def require_possible(prepared: PreparedCommit) -> bool:
     base = prepared.base
     arranged = False
     for key, change in prepared.changes.items():
-        found = prepared.before.get(key)
-        there = found is not None and not found.is_tombstone
+        row = prepared.before.get(key)
+        there = row is not None and not row.is_tombstone
         if isinstance(change, Drop) and not there:
             raise PartitionNotFoundError(
                 f"Partition {base.describe(key)} of table {base.label} does not exist in version {base.version}; "
@@ -36,8 +36,8 @@ def require_possible(prepared: PreparedCommit) -> bool:
                 f"Partition {base.describe(key)} of table {base.label} exists already in version {base.version}; "
                 "drop it first, or leave it as it is."
             )
-        if isinstance(change, Given):
-            arranged |= require_fitting(prepared.transaction, key, change, prepared.in_base(key))
+        if isinstance(change, FileChange):
+            arranged |= require_fitting(prepared.transaction, key, change, prepared.base_entry(key))
     occupied = prepared.transaction.successor is None and bool(prepared.changes or base.totals.partitions)
     if occupied and prepared.metadata and keyed_by(prepared.metadata) != keyed_by(base.metadata):
         raise UnsupportedError(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Numbers, Places
+from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Indices, Numbers
 from parquetry.metastore.manifest.encoding import (
     FLOATS,
     WIDTHS,
@@ -30,7 +30,7 @@ _NO_NUMBERS = Packed("i", b"", 0, 0, False)
 """In place of bounds of which a chunk knows none, among whole numbers."""
 
 
-def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Places | None = None) -> Flags:
+def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Indices | None = None) -> Flags:
     """Return the flags of several bitmaps, those of one after those of the one before.
 
     Args:
@@ -46,7 +46,7 @@ def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Pla
 
 
 def numbers_together(
-    packed: Sequence[Packed | None], counts: Sequence[int], places: Places | None = None
+    packed: Sequence[Packed | None], counts: Sequence[int], places: Indices | None = None
 ) -> Numbers:
     """Return whole numbers, UNKNOWN where they are not known."""
     whole = [each for each in packed if each is not None and each.kind == "i"]
@@ -55,37 +55,37 @@ def numbers_together(
         values = np.concatenate([unpack_numbers(*pair) for pair in pairs])
         return values if places is None else values[places]
     values = _integers(whole, counts, places)
-    known = _known(whole, counts, places)
-    if known is not None:
-        values[~known] = UNKNOWN
+    flags = _known_flags(whole, counts, places)
+    if flags is not None:
+        values[~flags] = UNKNOWN
     return values
 
 
 def bounds_together(
-    packed: Sequence[Packed | None], counts: Sequence[int], places: Places | None = None
+    packed: Sequence[Packed | None], counts: Sequence[int], places: Indices | None = None
 ) -> Bound:
     """Return the least or greatest values of files."""
     kinds = {None if each is None else each.kind for each in packed}
     if "i" in kinds and kinds <= {"i", None}:
         whole = [each or _NO_NUMBERS for each in packed]
-        return Bound(_integers(whole, counts, places), _known(whole, counts, places))
+        return Bound(_integers(whole, counts, places), _known_flags(whole, counts, places))
     if kinds == {"f"}:
         floats = [each for each in packed if each is not None]
         values = _joined([each.data for each in floats], FLOATS, counts)
-        return Bound(values if places is None else values[places], _known(floats, counts, places))
+        return Bound(values if places is None else values[places], _known_flags(floats, counts, places))
     parts = [unpack_bound(*pair) for pair in zip(packed, counts, strict=True)]
     texts = kinds == {"s"}  # of which none is to be looked at
     bound = Bound([text for part in parts for text in part.values]) if texts else Bound.joined(parts)
     return bound if places is None else bound.take(places)
 
 
-def _known(packed: Sequence[Packed], counts: Sequence[int], places: Places | None) -> Flags | None:
+def _known_flags(packed: Sequence[Packed], counts: Sequence[int], places: Indices | None) -> Flags | None:
     if all(each.known is True for each in packed):
         return None
     return flags_together([each.known for each in packed], counts, places)
 
 
-def _integers(packed: Sequence[Packed], counts: Sequence[int], places: Places | None) -> Numbers:
+def _integers(packed: Sequence[Packed], counts: Sequence[int], places: Indices | None) -> Numbers:
     bases: Numbers = np.repeat(np.array([each.base for each in packed], np.int64), counts)
     if places is not None:
         bases = bases[places]
@@ -108,7 +108,7 @@ def _integers(packed: Sequence[Packed], counts: Sequence[int], places: Places | 
 def _joined(data: Sequence[Bitmap], dtype: np.dtype[Any] | None, counts: Sequence[int]) -> NDArray[Any]:
     """Return the numbers in the bytes of several, which have to hold as many as they say."""
     size = 0 if dtype is None else dtype.itemsize
-    held = [each for each in data if not isinstance(each, bool)]
-    if [len(each) for each in held] != [size * count for count in counts]:
+    parts = [each for each in data if not isinstance(each, bool)]
+    if [len(each) for each in parts] != [size * count for count in counts]:
         raise ValueError(f"{sum(counts)} numbers are not in the bytes that hold them")
-    return np.frombuffer(b"".join(held), dtype)
+    return np.frombuffer(b"".join(parts), dtype)

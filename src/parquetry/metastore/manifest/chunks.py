@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from parquetry.data_files.file_batch import FileColumns, RecordedFiles
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns, is_in_columns
 from parquetry.metastore.manifest.summary import Types, summarise
@@ -23,10 +23,10 @@ from parquetry.metastore.storage.model import FileChunk
 from parquetry.metastore.storage.wire import decoder, encode, encode_file
 from parquetry.store.base import Store
 
-_CHUNKS_AT_ONCE = 32
-_BYTES_AT_ONCE = 4 << 20
+_CHUNKS_PER_READ = 32
+_CHUNK_BYTES_PER_READ = 4 << 20
 """Of chunks of which the files are looked at together: of some thousand files with statistics of some twenty columns."""
-_SUMMARIES_AT_ONCE = 1000
+_SUMMARIES_PER_READ = 1000
 
 Row = tuple[bytes, bytes]
 
@@ -39,7 +39,7 @@ def chunk_files(value: bytes) -> FileColumns:
     """
     if is_in_columns(value):
         return ChunkColumns(value)
-    return RecordedFiles(decoder(tuple[DataFile, ...]).decode(value))
+    return RecordedFiles(decoder(tuple[FileRecord, ...]).decode(value))
 
 
 def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iterator[FileColumns]:
@@ -54,7 +54,7 @@ def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iter
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
         MetastoreDamagedError: see `chunk_files`.
     """
-    for some in batches(chunks, _CHUNKS_AT_ONCE):
+    for some in batches(chunks, _CHUNKS_PER_READ):
         for value in _values(store, table, some):
             yield chunk_files(value)
 
@@ -75,22 +75,22 @@ def read_together(
     Raises:
         TableNotFoundError, MetastoreDamagedError: as `read_chunks` does.
     """
-    for some in _at_once(chunks):
+    for some in _read_batches(chunks):
         for in_columns, values in groupby(_values(store, table, some), is_in_columns):
             if in_columns:
-                found = ChunkColumns(*values)
-                yield found.counts, found
+                columns = ChunkColumns(*values)
+                yield columns.counts, columns
             else:
                 for files in map(chunk_files, values):
                     yield [files.count], files
 
 
-def _at_once(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
+def _read_batches(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
     """Yield chunks, as many together as take little memory."""
     first = size = 0
     for place, chunk in enumerate(chunks):
-        size += chunk.bytes or _BYTES_AT_ONCE // _CHUNKS_AT_ONCE
-        if size >= _BYTES_AT_ONCE:
+        size += chunk.bytes or _CHUNK_BYTES_PER_READ // _CHUNKS_PER_READ
+        if size >= _CHUNK_BYTES_PER_READ:
             yield chunks[first : place + 1]
             first, size = place + 1, 0
     if first < len(chunks):
@@ -99,15 +99,15 @@ def _at_once(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
 
 def _values(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[bytes]:
     values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in chunks])
-    found = [value for value in values if value is not None]
-    if len(found) < len(values):
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         raise TableNotFoundError("The table was dropped while the files of a partition were being read.")
-    for value in found:
+    for value in present:
         refuse(value)
-    return found
+    return present
 
 
-def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[DataFile | None]:
+def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[FileRecord | None]:
     """Return what the files of each of some chunks say all together; None: it was not recorded.
 
     Args:
@@ -118,16 +118,16 @@ def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> l
     Raises:
         MetastoreDamagedError: a row cannot be read.
     """
-    decode = decoder(DataFile).decode
-    found: list[DataFile | None] = []
-    for some in batches(chunks, _SUMMARIES_AT_ONCE):
+    decode = decoder(FileRecord).decode
+    summaries: list[FileRecord | None] = []
+    for some in batches(chunks, _SUMMARIES_PER_READ):
         values = store.get_many([summary_key(table, chunk.ticket, chunk.number) for chunk in some])
-        found += (None if value is None else decode(value) for value in values)
-    return found
+        summaries += (None if value is None else decode(value) for value in values)
+    return summaries
 
 
 def chunk_rows(
-    table: bytes, ticket: int, number: int, files: Sequence[DataFile], types: Types
+    table: bytes, ticket: int, number: int, files: Sequence[FileRecord], types: Types
 ) -> tuple[FileChunk, Row, Row]:
     """Return a new chunk, its row, and the row that sums it up.
 
@@ -148,11 +148,11 @@ def chunk_rows(
     )
 
 
-def chunk_place(row_key: bytes) -> tuple[int, int]:
+def chunk_position(row_key: bytes) -> tuple[int, int]:
     """Return ticket and number in the key of a chunk's row, or of the row that sums it up."""
     return int.from_bytes(row_key[-16:-8], "big"), int.from_bytes(row_key[-8:], "big")
 
 
-def encode_summary(summary: DataFile) -> bytes:
+def encode_summary(summary: FileRecord) -> bytes:
     """Return the value of the row that sums a chunk up."""
     return encode(encode_file(summary))

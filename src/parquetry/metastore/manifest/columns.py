@@ -5,7 +5,7 @@
      paths,                                 their common prefix, their common suffix, and the rests, joined by NUL
      bytes, rows, modified,                 numbers as `encoding` packs them
      cells, buckets, sorted, described,
-     {name: statistics of this column}]     bytes that hold a `_Column`
+     {name: statistics of this column}]     bytes that hold a `_PackedColumn`
 
 Numbers of an earlier rest (`DataFile.rest_of`) stand like the NULLs of a column whose name no column has. Libraries that do not
 know them never ask for it.
@@ -27,8 +27,8 @@ from parquetry.data_files.file_batch import (
     UNKNOWN,
     FileColumns,
     Flags,
+    Indices,
     Numbers,
-    Places,
     StatisticsColumn,
     without_earlier_rest,
 )
@@ -48,14 +48,14 @@ from parquetry.metastore.storage.wire import encode
 MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""
 
-_FEW = 8
+_PATHS_PER_PICKED_PATH = 8
 """Of so many paths one is found sooner by where it ends than by splitting them all."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class _Column(msgspec.Struct, frozen=True, array_like=True):
+class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
     """A `StatisticsColumn`; None where nothing is known."""
 
     there: Bitmap = True
@@ -82,14 +82,14 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
     columns: dict[str, memoryview]
 
 
-_NO_COLUMN = _Column(there=False)
+_ABSENT_COLUMN = _PackedColumn(there=False)
 """In place of a column that the files of a chunk have no entry of."""
 
 _REST_OF = "\0rest of"
 """The name under which numbers of an earlier rest stand; see the module."""
 
 _chunk = msgspec.msgpack.Decoder(_Chunk)
-_column = msgspec.msgpack.Decoder(_Column)
+_column = msgspec.msgpack.Decoder(_PackedColumn)
 
 
 def encode_columns(files: FileColumns) -> bytes:
@@ -99,7 +99,7 @@ def encode_columns(files: FileColumns) -> bytes:
     if cells is not None:
         cells, rest_of = without_earlier_rest(cells)
         if (earlier := pack_numbers(rest_of)) is not None:
-            packed[_REST_OF] = _Column(there=False, nulls=earlier)
+            packed[_REST_OF] = _PackedColumn(there=False, nulls=earlier)
     chunk = _Chunk(
         files.count,
         _join(files.paths),
@@ -115,8 +115,8 @@ def encode_columns(files: FileColumns) -> bytes:
     return MARK + encode(chunk)
 
 
-def _pack(column: StatisticsColumn) -> _Column:
-    return _Column(
+def _pack(column: StatisticsColumn) -> _PackedColumn:
+    return _PackedColumn(
         pack_flags(column.there),
         pack_numbers(column.size),
         pack_numbers(column.nulls),
@@ -127,7 +127,7 @@ def _pack(column: StatisticsColumn) -> _Column:
     )
 
 
-def _told(read: Callable[_P, _T]) -> Callable[_P, _T]:
+def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function that reads a chunk say of damaged bytes that they are."""
 
     @functools.wraps(read)
@@ -156,11 +156,11 @@ class ChunkColumns(FileColumns):
         MetastoreDamagedError: here and in all methods: the bytes of one are those of no chunk.
     """
 
-    @_told
+    @_reports_damage
     def __init__(self, *values: bytes) -> None:
         self._chunks = [_decoded(value) for value in values]
         self.counts = [chunk.count for chunk in self._chunks]
-        self._ends: Places = np.cumsum(self.counts)
+        self._ends: Indices = np.cumsum(self.counts)
         self.count = sum(self.counts)
         self.bytes = numbers_together([chunk.sizes for chunk in self._chunks], self.counts)
         self.rows = numbers_together([chunk.rows for chunk in self._chunks], self.counts)
@@ -173,33 +173,33 @@ class ChunkColumns(FileColumns):
         self.described = flags_together([chunk.described for chunk in self._chunks], self.counts)
 
     @property
-    @_told
+    @_reports_damage
     def paths(self) -> list[str]:
         """Return the paths."""
         return [path for chunk in self._chunks for path in _paths(chunk)]
 
-    @_told
-    def paths_at(self, places: Places) -> list[str]:
+    @_reports_damage
+    def paths_at(self, places: Indices) -> list[str]:
         """Return the paths of some of the files."""
         if np.all(places[1:] > places[:-1]):
             return self._paths_in_order(places)
         ascending, back = np.unique(places, return_inverse=True)
-        found = self._paths_in_order(ascending)
-        return [found[place] for place in back.tolist()]
+        paths = self._paths_in_order(ascending)
+        return [paths[place] for place in back.tolist()]
 
-    def _paths_in_order(self, places: Places) -> list[str]:
+    def _paths_in_order(self, places: Indices) -> list[str]:
         """Return the paths of files whose places rise."""
         starts = self._ends - self.counts
         firsts, stops = np.searchsorted(places, starts), np.searchsorted(places, self._ends)
-        found: list[str] = []
+        paths: list[str] = []
         for number in np.flatnonzero(stops > firsts).tolist():
             chunk, first, stop = self._chunks[number], firsts[number], stops[number]
             whole = stop - first == chunk.count
-            found += _paths(chunk) if whole else _paths_at(chunk, places[first:stop] - starts[number])
-        return found
+            paths += _paths(chunk) if whole else _paths_at(chunk, places[first:stop] - starts[number])
+        return paths
 
     @property
-    @_told
+    @_reports_damage
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
         """Return cells, buckets, and which are sorted."""
         chunks, counts = self._chunks, self.counts
@@ -210,8 +210,8 @@ class ChunkColumns(FileColumns):
             return None
         cells = numbers_together([chunk.cells for chunk in chunks], counts)
         if is_earlier:
-            found = [chunk.columns.get(_REST_OF) for chunk in chunks]
-            earlier = [None if data is None else _column.decode(data).nulls for data in found]
+            encoded = [chunk.columns.get(_REST_OF) for chunk in chunks]
+            earlier = [None if data is None else _column.decode(data).nulls for data in encoded]
             rest_of = numbers_together(earlier, counts)
             cells = np.where(rest_of == UNKNOWN, cells, NO_CELL - rest_of)
         return (
@@ -220,13 +220,13 @@ class ChunkColumns(FileColumns):
             flags_together([chunk.sorted for chunk in chunks], counts),
         )
 
-    @_told
+    @_reports_damage
     def statistics(self, name: str) -> StatisticsColumn | None:
         """Return what the files say of a column."""
         return _statistics(self._chunks, name, None)
 
-    @_told
-    def statistics_at(self, name: str, places: Places) -> StatisticsColumn | None:
+    @_reports_damage
+    def statistics_at(self, name: str, places: Indices) -> StatisticsColumn | None:
         """Return what some of the files say; what the others do is not made into arrays."""
         if len(self._chunks) == 1:
             return _statistics(self._chunks, name, places)
@@ -247,11 +247,13 @@ def _decoded(value: bytes) -> _Chunk:
     return chunk
 
 
-def _statistics(chunks: Sequence[_Chunk], name: str, places: Places | None) -> StatisticsColumn | None:
+def _statistics(chunks: Sequence[_Chunk], name: str, places: Indices | None) -> StatisticsColumn | None:
     """Return what the files of chunks say of a column, or those at some places among them."""
-    held = [None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks]
-    columns = [_NO_COLUMN if column is None else column for column in held]
-    if all(column is None for column in held):
+    decoded = [
+        None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks
+    ]
+    columns = [_ABSENT_COLUMN if column is None else column for column in decoded]
+    if all(column is None for column in decoded):
         return None
     counts = [chunk.count for chunk in chunks]
     return StatisticsColumn(
@@ -269,8 +271,8 @@ def _paths(chunk: _Chunk) -> list[str]:
     return chunk.paths if isinstance(chunk.paths, list) else _split(chunk.paths)
 
 
-def _paths_at(chunk: _Chunk, places: Places) -> list[str]:
-    if isinstance(chunk.paths, list) or len(places) > chunk.count // _FEW:
+def _paths_at(chunk: _Chunk, places: Indices) -> list[str]:
+    if isinstance(chunk.paths, list) or len(places) > chunk.count // _PATHS_PER_PICKED_PATH:
         paths = _paths(chunk)
         return [paths[place] for place in places.tolist()]
     return _pick(chunk.paths, places)
@@ -303,7 +305,7 @@ def _split(joined: bytes) -> list[str]:
     return f"{prefix}{rests.replace(chr(0), f'{suffix}{chr(0)}{prefix}')}{suffix}".split("\0")
 
 
-def _pick(joined: bytes, places: Places) -> list[str]:
+def _pick(joined: bytes, places: Indices) -> list[str]:
     """Return some of the paths that were joined.
 
     >>> _pick(_join(["a/1.parquet", "a/23.parquet", "a/4.parquet"]), np.array([1, 2]))

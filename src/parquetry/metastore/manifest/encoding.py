@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Numbers, Places
+from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Indices, Numbers
 
 DAMAGE = (ValueError, TypeError, OverflowError, LookupError, msgspec.MsgspecError)
 
@@ -56,7 +56,7 @@ def pack_flags(flags: Flags) -> Bitmap:
     return np.packbits(flags).tobytes() if flags.any() else False
 
 
-def unpack_flags(bitmap: Bitmap, count: int, places: Places | None = None) -> Flags:
+def unpack_flags(bitmap: Bitmap, count: int, places: Indices | None = None) -> Flags:
     """Return the flags of a bitmap.
 
     Args:
@@ -74,11 +74,11 @@ def unpack_flags(bitmap: Bitmap, count: int, places: Places | None = None) -> Fl
 
 def pack_numbers(values: Numbers) -> Packed | None:
     """Return whole numbers, UNKNOWN among them; None where no number is known."""
-    known = values != UNKNOWN
-    return _pack_integers(values, known) if known.any() else None
+    is_known = values != UNKNOWN
+    return _pack_integers(values, is_known) if is_known.any() else None
 
 
-def unpack_numbers(packed: Packed | None, count: int, places: Places | None = None) -> Numbers:
+def unpack_numbers(packed: Packed | None, count: int, places: Indices | None = None) -> Numbers:
     """Return whole numbers, UNKNOWN where they are not known."""
     if packed is None:
         return _same(UNKNOWN, count, places)
@@ -93,21 +93,21 @@ def unpack_numbers(packed: Packed | None, count: int, places: Places | None = No
 def pack_bound(bound: Bound) -> Packed | None:
     """Return the least or greatest values of files; None where none is known."""
     values, count = bound.values, len(bound.values)
-    known = np.ones(count, np.bool_) if bound.known is None else bound.known
-    if not known.any():
+    is_known = np.ones(count, np.bool_) if bound.known is None else bound.known
+    if not is_known.any():
         return None
     if isinstance(values, list):
         is_text = all(value.__class__ is str for value in values)
         return Packed("s" if is_text else "o", _encode_list(values))
     if values.dtype == np.int64:
-        return _pack_integers(values, known)
-    told = pack_flags(known)
+        return _pack_integers(values, is_known)
+    bitmap = pack_flags(is_known)
     if values.dtype == np.bool_:
-        return Packed("b", pack_flags(values), known=told)
-    return Packed("f", values.astype(FLOATS).tobytes(), known=told)
+        return Packed("b", pack_flags(values), known=bitmap)
+    return Packed("f", values.astype(FLOATS).tobytes(), known=bitmap)
 
 
-def unpack_bound(packed: Packed | None, count: int, places: Places | None = None) -> Bound:
+def unpack_bound(packed: Packed | None, count: int, places: Indices | None = None) -> Bound:
     """Return the least or greatest values of files."""
     if packed is None:
         none = count if places is None else len(places)
@@ -115,29 +115,29 @@ def unpack_bound(packed: Packed | None, count: int, places: Places | None = None
     if packed.kind in ("s", "o"):
         bound = _listed(packed, count)
         return bound if places is None else bound.take(places)
-    known = None if packed.known is True else unpack_flags(packed.known, count, places)
+    is_known = None if packed.known is True else unpack_flags(packed.known, count, places)
     if packed.kind == "i":
-        return Bound(_integers(packed, count, places), known)
+        return Bound(_integers(packed, count, places), is_known)
     if packed.kind == "b":
-        return Bound(unpack_flags(packed.data, count, places), known)
-    return Bound(_numbers(packed.data, FLOATS, count, places), known)
+        return Bound(unpack_flags(packed.data, count, places), is_known)
+    return Bound(_numbers(packed.data, FLOATS, count, places), is_known)
 
 
-def _pack_integers(values: Numbers, known: Flags) -> Packed:
+def _pack_integers(values: Numbers, is_known: Flags) -> Packed:
     """Return int64 numbers, at least one of which is known."""
-    told = pack_flags(known)
-    held = values[known]
-    base, last = int(held.min()), int(held.max())
+    bitmap = pack_flags(is_known)
+    known_values = values[is_known]
+    base, last = int(known_values.min()), int(known_values.max())
     width = next(width for width in WIDTHS if width == 8 or last - base < 1 << 8 * width)
     dtype = WIDTHS[width]
     if dtype is None:
-        return Packed("i", b"", 0, base, told)
+        return Packed("i", b"", 0, base, bitmap)
     if width == 8:
         base = 0
-    return Packed("i", (np.where(known, values, base) - base).astype(dtype).tobytes(), width, base, told)
+    return Packed("i", (np.where(is_known, values, base) - base).astype(dtype).tobytes(), width, base, bitmap)
 
 
-def _integers(packed: Packed, count: int, places: Places | None) -> Numbers:
+def _integers(packed: Packed, count: int, places: Indices | None) -> Numbers:
     dtype = WIDTHS[packed.width]
     if dtype is None:
         return _same(packed.base, count, places)
@@ -146,11 +146,11 @@ def _integers(packed: Packed, count: int, places: Places | None) -> Numbers:
     return values
 
 
-def _same(value: int, count: int, places: Places | None) -> Numbers:
+def _same(value: int, count: int, places: Indices | None) -> Numbers:
     return np.array(value, np.int64).repeat(count if places is None else len(places))
 
 
-def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, places: Places | None) -> Any:
+def _numbers(data: Bitmap, dtype: np.dtype[Any], count: int, places: Indices | None) -> Any:
     if isinstance(data, bool) or len(data) != count * dtype.itemsize:
         raise ValueError(f"{count} numbers are not in the bytes that hold them")
     values = np.frombuffer(data, dtype)
@@ -189,5 +189,5 @@ def _listed(packed: Packed, count: int) -> Bound:
         raise ValueError(f"a list of {count} values has {len(values)}")
     if packed.kind == "s":
         return Bound(values)
-    known = np.array([value is not None for value in values], np.bool_)
-    return Bound(values, None if known.all() else known)
+    is_known = np.array([value is not None for value in values], np.bool_)
+    return Bound(values, None if is_known.all() else is_known)

@@ -1,6 +1,6 @@
 """The value of a partition's row, and long lists of files.
 
-A row lists its files inline up to `INLINE_BYTES`, or to a part of that behind a list in chunks. Then they
+A row lists its files inline up to `MAX_INLINE_BYTES`, or to a part of that behind a list in chunks. Then they
 move to immutable chunk rows (`chunks`) which later versions of the partition share. So an append writes little, however
 many files there are (`merge_policy`).
 """
@@ -15,21 +15,21 @@ import msgspec
 
 from parquetry.data_files.file_batch import FileColumns, RecordedFiles, optional
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.metastore.manifest.chunks import chunk_rows, read_chunks, read_together
 from parquetry.metastore.manifest.columns import encode_columns
 from parquetry.metastore.manifest.inline import entries_decoder
 from parquetry.metastore.manifest.merge_policy import (
     Room,
-    in_order,
-    is_cut_well,
+    files_in_order,
+    is_well_divided,
     room_for,
     sort_column,
     to_rewrite,
 )
 from parquetry.metastore.manifest.summary import Types, types_of
 from parquetry.metastore.storage.keyspace import batches
-from parquetry.metastore.storage.model import DataFile, FileChunk, ListedFile, PartitionEntry, TableMetadata
+from parquetry.metastore.storage.model import FileChunk, FileRecord, ListedFile, PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import (
     decode_arrangement,
     decoder,
@@ -40,15 +40,15 @@ from parquetry.metastore.storage.wire import (
 )
 from parquetry.store.base import Store
 
-INLINE_BYTES = 16 << 10
-FEW_INLINE = 8
+MAX_INLINE_BYTES = 16 << 10
+MIN_INLINE_FILES = 8
 """Files that stay in a row behind chunks, whatever their size: chunks that are short are written anew for those that follow."""
-_SHARE = 16
+_CHUNK_BYTES_PER_INLINE_BYTE = 16
 """How many times the bytes of a row's own files those in chunks take, where there are some."""
-CHUNK_FILES = 1000
-CHUNK_BYTES = 4 << 20
+MAX_CHUNK_FILES = 1000
+MAX_CHUNK_BYTES = 4 << 20
 """A store may refuse rows of more than 10 MB, as HBase does."""
-FILES_AT_ONCE = 4096
+FILES_PER_READ = 4096
 """How many files of one partition are read at once, unless one row holds more."""
 
 TOMBSTONE = b"\x00"
@@ -64,7 +64,7 @@ def encode_entry(entry: PartitionEntry) -> bytes:
         return _ENTRY + encode(entry)
     # Those that format 1 has written are referred to as format 1 does it.
     chunks = [chunk if chunk.bytes else (chunk.ticket, chunk.number, chunk.files) for chunk in entry.chunks]
-    told = (
+    record = (
         entry.location,
         entry.file_count,
         entry.rows,
@@ -73,7 +73,7 @@ def encode_entry(entry: PartitionEntry) -> bytes:
         chunks,
         entry.inline,
     )
-    return _ENTRY + encode(told)
+    return _ENTRY + encode(record)
 
 
 def decode_entry(value: bytes) -> PartitionEntry:
@@ -110,24 +110,24 @@ def decode_with_files(values: Sequence[bytes], names: tuple[str, ...]) -> list[A
     return entries
 
 
-def encode_files(files: Iterable[DataFile]) -> bytes:
+def encode_files(files: Iterable[FileRecord]) -> bytes:
     """Return the bytes of a list of files."""
     return encode([encode_file(file) for file in files])
 
 
-def inline_files(entry: PartitionEntry) -> tuple[DataFile, ...]:
+def inline_files(entry: PartitionEntry) -> tuple[FileRecord, ...]:
     """Return the files that an entry lists itself, behind those of its chunks."""
-    files: tuple[DataFile, ...] = decoder(tuple[DataFile, ...]).decode(entry.inline)
+    files: tuple[FileRecord, ...] = decoder(tuple[FileRecord, ...]).decode(entry.inline)
     return files
 
 
-def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[DataFile, ...]:
+def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[FileRecord, ...]:
     """Return the files of an entry, oldest first, or as they are sorted.
 
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
     """
-    files: list[DataFile] = []
+    files: list[FileRecord] = []
     for _, columns in read_together(store, table, entry.chunks):
         files += columns.records()
     return (*files, *inline_files(entry))
@@ -157,9 +157,9 @@ def _inline_bytes(chunks: Sequence[FileChunk]) -> int:
     is up to 1 KB, 25 files, and 125 KB later 8 KB.
     """
     if not chunks or not all(chunk.bytes for chunk in chunks):
-        return INLINE_BYTES
-    share = sum(chunk.bytes for chunk in chunks) // _SHARE
-    return max(INLINE_BYTES // _SHARE, min(INLINE_BYTES // 2, share))
+        return MAX_INLINE_BYTES
+    share = sum(chunk.bytes for chunk in chunks) // _CHUNK_BYTES_PER_INLINE_BYTE
+    return max(MAX_INLINE_BYTES // _CHUNK_BYTES_PER_INLINE_BYTE, min(MAX_INLINE_BYTES // 2, share))
 
 
 class EntryWriter:
@@ -183,8 +183,8 @@ class EntryWriter:
     def entry(
         self,
         location: str | None,
-        files: Sequence[DataFile],
-        arrangement: Arrangement,
+        files: Sequence[FileRecord],
+        arrangement: ArrangementSpec,
         previous: PartitionEntry | None = None,
     ) -> PartitionEntry:
         """Return an entry with the files of `previous`, if given, and then `files`.
@@ -211,7 +211,7 @@ class EntryWriter:
         for file in files:
             listed.append(encode_file(file))
             room += len(memoryview(listed[-1]))
-            if room > most and (len(listed) > FEW_INLINE or room > INLINE_BYTES):
+            if room > most and (len(listed) > MIN_INLINE_FILES or room > MAX_INLINE_BYTES):
                 spilled = files if previous is None else [*inline_files(previous), *files]
                 chunks = self._spilled(chunks, spilled, room / len(listed), count, arrangement)
                 listed = []
@@ -222,10 +222,10 @@ class EntryWriter:
     def _spilled(
         self,
         chunks: tuple[FileChunk, ...],
-        files: Sequence[DataFile],
+        files: Sequence[FileRecord],
         size: float,
         count: int,
-        arrangement: Arrangement,
+        arrangement: ArrangementSpec,
     ) -> tuple[FileChunk, ...]:
         """Return the chunks of a partition with files added to them, for which the last ones may be written anew.
 
@@ -236,7 +236,7 @@ class EntryWriter:
             count: of all files of the partition.
             arrangement: of the partition.
         """
-        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), count)
+        room = room_for(Room(MAX_CHUNK_FILES, MAX_CHUNK_BYTES), count)
         last = chunks[len(chunks) - to_rewrite(chunks, len(files), int(len(files) * size), room) :]
         try:
             earlier = [
@@ -248,7 +248,7 @@ class EntryWriter:
         total = [*earlier, *files]
         size = (sum(chunk.bytes for chunk in last) + size * len(files)) / len(total)
         column = sort_column(self._metadata, arrangement)
-        parts = batches(in_order(total, column, self._types), room.holds(size))
+        parts = batches(files_in_order(total, column, self._types), room.holds(size))
         return (*chunks[: len(chunks) - len(last)], *map(self._chunk, parts))
 
     def needs_recut(self, entry: PartitionEntry) -> bool:
@@ -264,11 +264,11 @@ class EntryWriter:
             TableNotFoundError: a chunk is missing.
             MetastoreDamagedError: a chunk cannot be read.
         """
-        found = self._to_recut(entry)
-        if found is None:
+        to_recut = self._to_recut(entry)
+        if to_recut is None:
             return entry
-        read, files = found
-        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), entry.file_count)
+        read, files = to_recut
+        room = room_for(Room(MAX_CHUNK_FILES, MAX_CHUNK_BYTES), entry.file_count)
         first = files[: room.files]
         size = len(encode_columns(RecordedFiles(first))) / len(first)
         there = {id(part[0]): (part, chunk) for part, chunk in zip(read, entry.chunks, strict=True)}
@@ -278,30 +278,30 @@ class EntryWriter:
             chunks.append(chunk if chunk and chunk.bytes and part == same else self._chunk(part))
         return msgspec.structs.replace(entry, chunks=tuple(chunks))
 
-    def _to_recut(self, entry: PartitionEntry) -> tuple[list[list[DataFile]], list[DataFile]] | None:
+    def _to_recut(self, entry: PartitionEntry) -> tuple[list[list[FileRecord]], list[FileRecord]] | None:
         """Return the files in each chunk, and all as they should be; None if that is how they are."""
-        room = room_for(Room(CHUNK_FILES, CHUNK_BYTES), entry.file_count)
+        room = room_for(Room(MAX_CHUNK_FILES, MAX_CHUNK_BYTES), entry.file_count)
         column = sort_column(self._metadata, decode_arrangement(entry.arrangement))
-        cut_well = is_cut_well(entry.chunks, room)
+        cut_well = is_well_divided(entry.chunks, room)
         if cut_well and (column is None or not entry.chunks):
             return None
         read = [columns.records() for columns in read_chunks(self._store, self._table, entry.chunks)]
         files = [file for part in read for file in part]
-        ordered = in_order(files, column, self._types)
+        ordered = files_in_order(files, column, self._types)
         return None if cut_well and ordered == files else (read, ordered)
 
     @functools.cached_property
     def _types(self) -> Types:
         return types_of(self._metadata.columns)
 
-    def _chunk(self, files: Sequence[DataFile]) -> FileChunk:
+    def _chunk(self, files: Sequence[FileRecord]) -> FileChunk:
         chunk, *rows = chunk_rows(self._table, self._ticket, self._number, files, self._types)
         self.chunk_rows += rows
         self._number += 1
         return chunk
 
 
-def row_sum(files: Iterable[DataFile]) -> int | None:
+def row_sum(files: Iterable[FileRecord]) -> int | None:
     """Return the number of rows of some files; None if one does not know."""
     total = 0
     for file in files:
@@ -311,7 +311,7 @@ def row_sum(files: Iterable[DataFile]) -> int | None:
     return total
 
 
-def in_parts(
+def files_in_parts(
     entry: PartitionEntry, read: Callable[[PartitionEntry], Sequence[_T]], start: int = 0
 ) -> Iterator[_T]:
     """Yield the files of an entry, and read no more of them at a time than need be: a partition may list a million.
@@ -327,21 +327,21 @@ def in_parts(
         read: gives the files of an entry, in order.
         start: how many files to pass over.
     """
-    left = start
+    remaining = start
     for chunks in _together(entry.chunks):
         count = sum(chunk.files for chunk in chunks)
-        if left < count:
-            yield from read(msgspec.structs.replace(entry, chunks=chunks, inline=NO_FILES))[left:]
-        left = max(0, left - count)
-    yield from read(msgspec.structs.replace(entry, chunks=()))[left:]
+        if remaining < count:
+            yield from read(msgspec.structs.replace(entry, chunks=chunks, inline=NO_FILES))[remaining:]
+        remaining = max(0, remaining - count)
+    yield from read(msgspec.structs.replace(entry, chunks=()))[remaining:]
 
 
 def _together(chunks: Sequence[FileChunk]) -> Iterator[tuple[FileChunk, ...]]:
-    """Yield chunks in order, as many together as list up to `FILES_AT_ONCE`; one at least."""
+    """Yield chunks in order, as many together as list up to `FILES_PER_READ`; one at least."""
     group: list[FileChunk] = []
     files = 0
     for chunk in chunks:
-        if group and files + chunk.files > FILES_AT_ONCE:
+        if group and files + chunk.files > FILES_PER_READ:
             yield tuple(group)
             group, files = [], 0
         group.append(chunk)

@@ -1,6 +1,6 @@
 """Files of many lists of records, decoded together and no further than is asked.
 
-A list is what a partition's row holds inline, or a chunk row: a msgpack array of `DataFile`. Many of them are joined
+A list is what a partition's row holds inline, or a chunk row: a msgpack array of `FileRecord`. Many of them are joined
 into one array and decoded in one call, with a type that knows the wanted columns only: of a file with statistics of
 23 columns, of which a condition is about one, 22 are skipped. A file of the type for the columns `id` and `day` has
 `columns.c0` and `columns.c1`: None, where it has no statistics of the column, and `columns` is None where it has none at all.
@@ -22,27 +22,27 @@ from parquetry.data_files.file_batch import (
     UNKNOWN,
     FileColumns,
     Flags,
+    Indices,
     Numbers,
-    Places,
     RecordedColumn,
     RecordedFiles,
     StatisticsColumn,
     numbers,
 )
-from parquetry.data_files.projected_files import FEW_FILES
-from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.data_files.projected_files import MAX_FILES_AS_RECORDS
+from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.storage.model import PartitionEntry
 from parquetry.metastore.storage.wire import RecordDecoder, decoder, joined, look_at_types
 
-_KEPT = 64
+_CACHED_DECODERS = 64
 """Decoders that are kept, each for the statistics of some columns."""
 _NO_FIELD = re.compile(r'["\\\x00-\x1f]')
 """What msgspec takes in no field's name."""
 _List: TypeAlias = msgspec.Raw | bytes
 
 
-def files_of_lists(
+def files_in_lists(
     lists: Sequence[_List], sizes: Sequence[int], names: Collection[str] | None
 ) -> FileColumns:
     """Return the files of lists of records, one list after the other.
@@ -57,18 +57,18 @@ def files_of_lists(
         MetastoreDamagedError: one is no list of files.
     """
     # To make a type for some columns takes longer than to decode all of a few files.
-    if names is None or sum(sizes) <= FEW_FILES or not can_narrow(names):
+    if names is None or sum(sizes) <= MAX_FILES_AS_RECORDS or not can_narrow(names):
         return recorded(lists)
     wanted = tuple(sorted(names))
     try:
-        found = lists_decoder(wanted).decode(joined(lists))
+        decoded = lists_decoder(wanted).decode(joined(lists))
     except MetastoreDamagedError:
         return recorded(lists)  # tells which it is, or that it is damaged where nobody looked
-    files = InlineFiles.of(found, wanted, lambda places: [lists[place] for place in places])
-    return _in_all_spellings(lists, wanted) if files is None else files
+    files = InlineFiles.from_lists(decoded, wanted, lambda places: [lists[place] for place in places])
+    return _files_in_all_spellings(lists, wanted) if files is None else files
 
 
-def _in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
+def _files_in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
     """Return files of which some spell a wanted column in another way, or were written before it was added."""
     said = [file.columns for each in names_decoder().decode(joined(lists)) for file in each]
     names = sorted(set[str]().union(*[columns for columns in said if columns]))
@@ -76,13 +76,13 @@ def _in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColu
     spelled = tuple(name for name in names if name.lower() in lower)
     if not can_narrow(spelled):
         return recorded(lists)
-    found = lists_decoder(spelled).decode(joined(lists))
-    files = [file for each in found for file in each]
+    decoded = lists_decoder(spelled).decode(joined(lists))
+    files = [file for each in decoded for file in each]
     columns: dict[str, StatisticsColumn] = {
         name: RecordedColumn([file.columns and getattr(file.columns, f"c{place}") for file in files])
         for place, name in enumerate(spelled)
     }
-    sizes = np.array(list(map(len, found)), np.intp)
+    sizes = np.array(list(map(len, decoded)), np.intp)
     entries = np.array([bool(columns) for columns in said], np.bool_)
     return InlineFiles(
         files, sizes, columns, lambda places: [lists[place] for place in places], AllNames(names, entries)
@@ -91,7 +91,7 @@ def _in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColu
 
 def recorded(lists: Iterable[_List]) -> RecordedFiles:
     """Return the same with all that is known of them."""
-    decode = decoder(list[DataFile]).decode
+    decode = decoder(list[FileRecord]).decode
     return RecordedFiles([file for each in lists for file in decode(each)])
 
 
@@ -116,7 +116,7 @@ class InlineFiles(FileColumns):
     def __init__(
         self,
         files: Sequence[Any],
-        sizes: Places,
+        sizes: Indices,
         columns: dict[str, StatisticsColumn],
         lists: Callable[[Sequence[int]], list[_List]],
         all_names: AllNames | None = None,
@@ -135,16 +135,16 @@ class InlineFiles(FileColumns):
             self.described = np.array([file.columns is not None for file in files], np.bool_)
 
     @classmethod
-    def of(
+    def from_lists(
         cls,
-        found: Sequence[Sequence[Any]],
+        decoded: Sequence[Sequence[Any]],
         names: Sequence[str],
         lists: Callable[[Sequence[int]], list[_List]],
     ) -> InlineFiles | None:
         """Return the files of lists that were decoded by `lists_decoder`.
 
         Args:
-            found: the lists.
+            decoded: the lists.
             names: of the columns that are wanted, in the order of their fields.
             lists: gives some of the lists as msgpack, by their places.
 
@@ -152,7 +152,7 @@ class InlineFiles(FileColumns):
             None where a file that has statistics has none of a wanted column: it is spelled in another way there, or
             was added later; all names in the file tell which.
         """
-        files = [file for each in found for file in each]
+        files = [file for each in decoded for file in each]
         said = [file.columns for file in files] if names else []
         described = len(said) - said.count(None)
         columns: dict[str, StatisticsColumn] = {}
@@ -164,7 +164,7 @@ class InlineFiles(FileColumns):
             columns[name] = RecordedColumn(records)
             if np.count_nonzero(columns[name].there) < described:
                 return None
-        return cls(files, np.array(list(map(len, found)), np.intp), columns, lists)
+        return cls(files, np.array(list(map(len, decoded)), np.intp), columns, lists)
 
     @cached_property
     def bytes(self) -> Numbers:  # type: ignore[override]
@@ -218,17 +218,17 @@ class InlineFiles(FileColumns):
             return next(iter(self._columns.values())).there
         return self._whole.with_entries()
 
-    def records(self) -> list[DataFile]:
+    def records(self) -> list[FileRecord]:
         """Return an object for each file."""
         return self._whole.records()
 
-    def narrowed(self, places: Places, names: Collection[str] | None) -> FileColumns:
+    def narrowed(self, places: Indices, names: Collection[str] | None) -> FileColumns:
         """Return some of the files; if other columns of them are wanted, the lists that hold them are decoded again."""
         if names is not None and self._columns.keys() >= set(names):
             return self.take(places)
         list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[places]
         kept = np.unique(list_of)
-        again = files_of_lists(self._lists(kept.tolist()), self._sizes[kept].tolist(), names)
+        again = files_in_lists(self._lists(kept.tolist()), self._sizes[kept].tolist(), names)
         ends = np.cumsum(self._sizes)
         before = ends - np.cumsum(np.where(np.isin(np.arange(len(ends)), kept), self._sizes, 0))
         # Files of lists that are left out stood before these.
@@ -240,7 +240,7 @@ def can_narrow(names: Iterable[str]) -> bool:
     return not any(map(_NO_FIELD.search, names))
 
 
-@functools.lru_cache(_KEPT)
+@functools.lru_cache(_CACHED_DECODERS)
 def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
     """Return the decoder of a list of lists of files, with the statistics of some columns, by their names in files."""
     with look_at_types:
@@ -248,7 +248,7 @@ def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
         return RecordDecoder(list[list[file]])  # type: ignore[valid-type]
 
 
-@functools.lru_cache(_KEPT)
+@functools.lru_cache(_CACHED_DECODERS)
 def entries_decoder(names: tuple[str, ...]) -> RecordDecoder:
     """Return the decoder of a list of entries of partitions, with such lists in place of `PartitionEntry.inline`."""
     with look_at_types:
@@ -292,7 +292,7 @@ def _file_with(columns: Any) -> Any:
             ("sorted", bool, False),
             ("rest_of", int | None, None),
         ],
-        namespace={"cell_number": DataFile.cell_number},
+        namespace={"cell_number": FileRecord.cell_number},
         array_like=True,
         gc=False,
     )

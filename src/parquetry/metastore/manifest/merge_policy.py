@@ -27,24 +27,24 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import ColumnNotFoundError
 from parquetry.identifiers import parse_paths
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.metastore.manifest.summary import Types
 from parquetry.metastore.storage.model import FileChunk, TableMetadata
 
 LEVELS = (1.0, 1 / 3, 1 / 9, 1 / 27, 1 / 81, 1 / 243)
 """Weights at which chunks are made into one."""
-MANY_FULL = 256
+MAX_FULL_CHUNKS = 256
 """Chunks of the usual size in a partition from which on they are made larger."""
-TAIL_BYTES = 64 << 10
+MAX_TAIL_BYTES = 64 << 10
 """Of the chunks at the end that are made into one whenever files are added."""
-TAIL_TIMES = 32
+TAIL_BYTES_PER_ADDED_BYTE = 32
 """How many times the bytes that are added these take at most."""
-_ENOUGH = 0.75
+_MIN_LEVEL_SHARE = 0.75
 """Of a level's weight, from which on a chunk belongs to it: bytes do not add up exactly."""
-_WELL = 0.5
+_MIN_CHUNK_WEIGHT = 0.5
 """The weight of chunks that are not cut anew: they are cut by what a file takes on average, and few take just that."""
 
 
@@ -65,7 +65,7 @@ class Room(msgspec.Struct, frozen=True):
 
 def room_for(room: Room, count: int) -> Room:
     """Return the room of the chunks of a partition with so many files."""
-    return Room(room.files * 8, room.bytes) if count > MANY_FULL * room.files else room
+    return Room(room.files * 8, room.bytes) if count > MAX_FULL_CHUNKS * room.files else room
 
 
 def to_rewrite(chunks: Sequence[FileChunk], files: int, size: int, room: Room) -> int:
@@ -87,42 +87,45 @@ def to_rewrite(chunks: Sequence[FileChunk], files: int, size: int, room: Room) -
     """
     added = max(files / room.files, size / room.bytes)
     return max(
-        _of_levels(chunks, added, room), _of_tail(chunks, added, min(TAIL_BYTES, TAIL_TIMES * size), room)
+        _chunks_in_level(chunks, added, room),
+        _chunks_in_tail(chunks, added, min(MAX_TAIL_BYTES, TAIL_BYTES_PER_ADDED_BYTE * size), room),
     )
 
 
-def _of_tail(chunks: Sequence[FileChunk], added: float, most: int, room: Room) -> int:
+def _chunks_in_tail(chunks: Sequence[FileChunk], added: float, most: int, room: Room) -> int:
     """Return how many short chunks there are at the end, of so many bytes at most; one that is nearly full is, if what is added fits in."""
     count, weight, size = 0, added, 0
     for chunk in reversed(chunks):
         weight += room.weight(chunk)
         size += chunk.bytes
-        if not chunk.bytes or size > most or (room.weight(chunk) >= _ENOUGH and weight > 1):
+        if not chunk.bytes or size > most or (room.weight(chunk) >= _MIN_LEVEL_SHARE and weight > 1):
             break
         count += 1
     return count
 
 
-def _of_levels(chunks: Sequence[FileChunk], added: float, room: Room) -> int:
+def _chunks_in_level(chunks: Sequence[FileChunk], added: float, room: Room) -> int:
     """Return how many chunks at the end fill one of a level together with what is added, by its weight."""
     for level in LEVELS:
-        count, taken = 0, 0.0
+        count, total = 0, 0.0
         for chunk in reversed(chunks):
             weight = room.weight(chunk)
-            if weight >= _ENOUGH * level or taken >= level:
+            if weight >= _MIN_LEVEL_SHARE * level or total >= level:
                 break
-            count, taken = count + 1, taken + weight
-        if count and taken + added >= level:
+            count, total = count + 1, total + weight
+        if count and total + added >= level:
             return count
     return 0
 
 
-def is_cut_well(chunks: Sequence[FileChunk], room: Room) -> bool:
+def is_well_divided(chunks: Sequence[FileChunk], room: Room) -> bool:
     """Return whether chunks are all in columns, and full save for the last."""
-    return all(chunk.bytes for chunk in chunks) and all(room.weight(chunk) >= _WELL for chunk in chunks[:-1])
+    return all(chunk.bytes for chunk in chunks) and all(
+        room.weight(chunk) >= _MIN_CHUNK_WEIGHT for chunk in chunks[:-1]
+    )
 
 
-def sort_column(metadata: TableMetadata, arrangement: Arrangement) -> str | None:
+def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | None:
     """Return the physical name of the column that the rows of a partition's files are sorted by first; None: by none.
 
     Args:
@@ -142,7 +145,7 @@ def sort_column(metadata: TableMetadata, arrangement: Arrangement) -> str | None
         return None
 
 
-def in_order(files: Iterable[DataFile], column: str | None, types: Types) -> list[DataFile]:
+def files_in_order(files: Iterable[FileRecord], column: str | None, types: Types) -> list[FileRecord]:
     """Return files in the order of their least values of a column, those where it is not known last.
 
     Args:
@@ -154,9 +157,9 @@ def in_order(files: Iterable[DataFile], column: str | None, types: Types) -> lis
         return list(files)
     is_decimal = column.lower() in types and types[column.lower()].name == "decimal"
 
-    def place(file: DataFile) -> tuple[Any, ...]:
-        found = (file.columns or {}).get(column)
-        least = None if found is None else found.min
+    def sort_key(file: FileRecord) -> tuple[Any, ...]:
+        statistics = (file.columns or {}).get(column)
+        least = None if statistics is None else statistics.min
         if is_decimal and isinstance(least, str):
             try:
                 least = Decimal(least)
@@ -164,4 +167,4 @@ def in_order(files: Iterable[DataFile], column: str | None, types: Types) -> lis
                 least = None
         return least is None, type(least).__name__, least if least is not None and least == least else 0
 
-    return sorted(files, key=place)
+    return sorted(files, key=sort_key)

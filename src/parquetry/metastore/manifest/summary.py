@@ -24,16 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from parquetry.data_files.bounds import LARGEST_DAY
+from parquetry.data_files.bounds import MAX_DAY
 from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, Numbers, StatisticsColumn
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.types import INTEGER_BITS, ColumnType
 
 Types = Mapping[str, ColumnType]
 """Types of the columns that may have bounds, by their physical names in lower case."""
 
 _INT64 = 1 << 63
-_STATED: dict[str, tuple[type, ...]] = {
+_BOUND_CLASSES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(INTEGER_BITS, (int,)),
     **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), (int,)),
     **dict.fromkeys(("string", "varchar", "char", "binary"), (str, bytes)),
@@ -44,12 +44,12 @@ _STATED: dict[str, tuple[type, ...]] = {
 """As what files state bounds of a column, by the name of its type; of others bounds are not used."""
 
 
-def types_of(columns: Iterable[Column]) -> Types:
+def types_of(columns: Iterable[TableColumn]) -> Types:
     """Return the types of a table's columns."""
     return {column.physical.lower(): column.column_type for column in columns}
 
 
-def summarise(files: FileColumns, types: Types) -> DataFile:
+def summarise(files: FileColumns, types: Types) -> FileRecord:
     """Return what is true of all rows of some files, as the record of one file.
 
     Args:
@@ -58,17 +58,17 @@ def summarise(files: FileColumns, types: Types) -> DataFile:
     """
     rows = _sum(files.rows)
     size = int(files.bytes.sum())
-    columns = {name: found for name in files.names if (found := files.statistics(name)) is not None}
+    columns = {name: statistics for name in files.names if (statistics := files.statistics(name)) is not None}
     undescribed = ~files.described
     described = np.zeros(files.count, np.bool_)
     for column in columns.values():
         described |= column.there
     if (undescribed | ~described).any():
-        return DataFile("", size, rows)
+        return FileRecord("", size, rows)
     spellings: dict[str, int] = {}
     for name in columns:
         spellings[name.lower()] = spellings.get(name.lower(), 0) + 1
-    return DataFile(
+    return FileRecord(
         "",
         size,
         rows,
@@ -91,7 +91,7 @@ def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None
     has_values = (rows != 0) & ((column.nulls != rows) | (column.nulls == UNKNOWN))
     if not has_values.any():
         return ColumnStatistics(size, nulls)
-    pair = _ends(type.name, column.min, column.max, has_values)
+    pair = _bounds(type.name, column.min, column.max, has_values)
     if pair is None:
         return ColumnStatistics(size, nulls)
     low, high = pair
@@ -105,44 +105,44 @@ def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None
     )
 
 
-def _ends(kind: str, least: Bound, greatest: Bound, of: Flags) -> tuple[Any, Any] | None:
+def _bounds(kind: str, least: Bound, greatest: Bound, selected: Flags) -> tuple[Any, Any] | None:
     """Return the least of the least values of some files and the greatest of the greatest; None: not known."""
-    lows, highs = _known(least, of), _known(greatest, of)
+    lows, highs = _selected_values(least, selected), _selected_values(greatest, selected)
     if lows is None or highs is None:
         return None
     if isinstance(lows, list) or isinstance(highs, list):
-        return _ends_of_values(kind, list(lows), list(highs))
-    if lows.dtype != highs.dtype or type(lows[0].item()) not in _STATED.get(kind, ()):
+        return _bounds_from_values(kind, list(lows), list(highs))
+    if lows.dtype != highs.dtype or type(lows[0].item()) not in _BOUND_CLASSES.get(kind, ()):
         return None
     if not (lows <= highs).all():  # NaN is not, either
         return None
     if kind in ("date", "timestamp_ntz"):
         # Days or microseconds, which `data_files.bounds` tells apart by their size, file by file.
-        microseconds = (lows < -LARGEST_DAY) | (highs >= LARGEST_DAY)
+        microseconds = (lows < -MAX_DAY) | (highs >= MAX_DAY)
         if microseconds.any() and not microseconds.all():
             return None
     return lows.min().item(), highs.max().item()
 
 
-def _known(bound: Bound, of: Flags) -> Any:
+def _selected_values(bound: Bound, selected: Flags) -> Any:
     """Return the values of some files; None if one is not known."""
-    if bound.known is not None and not bound.known[of].all():
+    if bound.known is not None and not bound.known[selected].all():
         return None
     if isinstance(bound.values, list):
-        return [bound.values[place] for place in np.flatnonzero(of).tolist()]
-    return bound.values[of]
+        return [bound.values[place] for place in np.flatnonzero(selected).tolist()]
+    return bound.values[selected]
 
 
-def _ends_of_values(kind: str, lows: list[Any], highs: list[Any]) -> tuple[Any, Any] | None:
-    found = {value.__class__ for values in (lows, highs) for value in values}
-    if len(found) != 1 or not found.issubset(_STATED.get(kind, ())):
+def _bounds_from_values(kind: str, lows: list[Any], highs: list[Any]) -> tuple[Any, Any] | None:
+    classes = {value.__class__ for values in (lows, highs) for value in values}
+    if len(classes) != 1 or not classes.issubset(_BOUND_CLASSES.get(kind, ())):
         return None
-    stated = found.pop()
+    stated = classes.pop()
     if stated not in (str, bytes):  # integers beyond int64, which no column has
         return None
     if kind == "decimal":
         try:
-            return _ends_of_decimals(lows, highs)
+            return _bounds_from_decimals(lows, highs)
         except InvalidOperation:
             return None
     if stated is bytes and kind != "binary" and not all(map(_is_text, (*lows, *highs))):
@@ -152,7 +152,7 @@ def _ends_of_values(kind: str, lows: list[Any], highs: list[Any]) -> tuple[Any, 
     return min(lows), max(highs)
 
 
-def _ends_of_decimals(lows: list[str], highs: list[str]) -> tuple[str, str] | None:
+def _bounds_from_decimals(lows: list[str], highs: list[str]) -> tuple[str, str] | None:
     pairs = [(Decimal(low), Decimal(high)) for low, high in zip(lows, highs, strict=True)]
     if any(not low.is_finite() or not high.is_finite() or low > high for low, high in pairs):
         return None

@@ -38,12 +38,12 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.store.base import Store
 
-_BATCH = 1000
-SCANS = 4
+_HEADS_PER_BATCH = 1000
+MAX_NAME_SCANS = 4
 """How often the rows of a database's names are read, while they keep changing, before all heads are read instead."""
 
 
-class Named(NamedTuple):
+class NamedTable(NamedTuple):
     """A live table that the row of a name leads to.
 
     Attributes:
@@ -64,34 +64,34 @@ def new_token() -> bytes:
     return os.urandom(8)
 
 
-class Names:
+class TableNames:
     """The names of a metastore's tables. All names are normalised already."""
 
     def __init__(self, store: Store, databases: Databases) -> None:
         self._store = store
         self._databases = databases
 
-    def find(self, database: str, name: str) -> Named | None:
+    def find(self, database: str, name: str) -> NamedTable | None:
         """Return the table of a name; None if there is none."""
         key = name_key(database, name)
         row = self._store.get(key)
         while row is not None:
-            found = self._follow(row, lambda table: read_head(self._store, table))
-            if found is not None and _agrees(found, database, name):
-                return found
+            named = self._follow(row, lambda table: read_head(self._store, table))
+            if named is not None and _agrees(named, database, name):
+                return named
             again = self._store.get(key)
             if again == row:
                 return None
             row = again  # someone took the name between the two looks
         return None
 
-    def of(self, table: bytes) -> Named | None:
+    def find_by_id(self, table: bytes) -> NamedTable | None:
         """Return a table that is reached by the name that its head says; None if it is not, or is gone."""
         head = read_head(self._store, table)
         while head is not None and head.state == "live":
-            found = self.find(head.database, head.name)
-            if found is not None and found.id == table and self._databases.exists(head.database):
-                return found
+            named = self.find(head.database, head.name)
+            if named is not None and named.id == table and self._databases.exists(head.database):
+                return named
             before, head = head, read_head(self._store, table)
             if head is not None and head.token == before.token:
                 return None
@@ -105,25 +105,30 @@ class Names:
         reached: set[bytes] = set()
         others: set[bytes] = set()
         databases = set(self._databases.names())
-        for batch in batches(self._store.scan(*prefix_range(HEADS)), _BATCH):
+        for batch in batches(self._store.scan(*prefix_range(HEADS)), _HEADS_PER_BATCH):
             heads = [(key[len(HEADS) :], decode_head(value)) for key, value in batch]
             live = [(id, head) for id, head in heads if head.state == "live"]
             rows = self._store.get_many([name_key(head.database, head.name) for _, head in live])
             for (id, head), row in zip(live, rows, strict=True):
                 as_said = row == id + head.token and head.database in databases
-                (reached if as_said or self.of(id) is not None else others).add(id)
+                (reached if as_said or self.find_by_id(id) is not None else others).add(id)
         return reached, others
 
-    def lost(self) -> list[tuple[bytes, Head]]:
+    def orphans(self) -> list[tuple[bytes, Head]]:
         """Return the live tables and views that nobody reaches, though they had a name once."""
-        found = []
+        orphans = []
         for id in sorted(self.ids()[1]):
             head = read_head(self._store, id)
-            if head is not None and head.state == "live" and not head.is_first_name and self.of(id) is None:
-                found.append((id, head))
-        return found
+            if (
+                head is not None
+                and head.state == "live"
+                and not head.is_first_name
+                and self.find_by_id(id) is None
+            ):
+                orphans.append((id, head))
+        return orphans
 
-    def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> Named | None:
+    def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> NamedTable | None:
         """Return the live table that the row of a name leads to, whatever the table is called by now."""
         id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
         head = head_of(id)
@@ -132,7 +137,7 @@ class Names:
             head = head_of(id)
         if head is None or head.state != "live":
             return None
-        return Named(id, head, token, row)
+        return NamedTable(id, head, token, row)
 
     def list(self, database: str, kind: Kind | None = None) -> list[str]:
         """Return the names of a database's tables or views, or of both, sorted.
@@ -163,7 +168,7 @@ class Names:
         """
         last = [*self._store.scan(*prefix_range(names_prefix(database)))]
         rows = dict.fromkeys(last)
-        for _ in range(SCANS - 1):
+        for _ in range(MAX_NAME_SCANS - 1):
             again = [*self._store.scan(*prefix_range(names_prefix(database)))]
             rows.update(dict.fromkeys(again))
             if again == last:
@@ -257,7 +262,7 @@ class Names:
         """Put another table into the row of a name."""
         return swap(self._store, name_key(database, name), row, successor)
 
-    def rename(self, table: Named, database: str, name: str) -> Head | None:
+    def rename(self, table: NamedTable, database: str, name: str) -> Head | None:
         """Give a table another name.
 
         The head announces the name first, then the row of the name is written, then the head takes the name.
@@ -296,7 +301,7 @@ class Names:
         self.release(table.head.database, table.head.name, table.row)
         return head
 
-    def _announce(self, table: Named, renaming: tuple[str, str, bytes]) -> bool:
+    def _announce(self, table: NamedTable, renaming: tuple[str, str, bytes]) -> bool:
         def change(head: Head) -> Head:
             if head.state != "live" or head.token != table.token or head.renaming != table.head.renaming:
                 return head
@@ -338,11 +343,11 @@ class Names:
         return edit_head(self._store, table, change, lambda head: head.token == token)
 
 
-def _exists(other: Named) -> TableExistsError:
+def _exists(other: NamedTable) -> TableExistsError:
     head = other.head
     return TableExistsError(f"{head.kind.capitalize()} {head.database}.{head.name} exists already.")
 
 
-def _agrees(found: Named, database: str, name: str) -> bool:
-    head = found.head
-    return (head.database, head.name, head.token) == (database, name, found.token)
+def _agrees(table: NamedTable, database: str, name: str) -> bool:
+    head = table.head
+    return (head.database, head.name, head.token) == (database, name, table.token)

@@ -21,7 +21,7 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
 from parquetry.metastore.cleanup.recovery import delete_table
 from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.namespace.names import Names
+from parquetry.metastore.namespace.names import TableNames
 from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
@@ -32,22 +32,22 @@ from parquetry.metastore.storage.keyspace import (
     METADATA,
     NAMES,
     PARTITIONS,
+    REMOVED_FILES,
     RESTORING,
     SUMMARIES,
     TABLE_ID_BYTES,
-    TAKEN_OUT,
     head_key,
     prefix_range,
 )
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.store.base import Range, Store
 
-MAKING_MS = 7 * 24 * 60 * 60 * 1000
+MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
 """How long a table may be in the making before it is given up, if its author cannot be asked."""
-RENAMING_S = 1.0
+MIN_RENAMING_S = 1.0
 """How long an announced renaming has to stand before it is taken back."""
-_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, TAKEN_OUT)
-_BATCH = 1000
+_TAGS_OF_TABLE_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, REMOVED_FILES)
+_RANGES_PER_SCAN = 1000
 
 
 class Orphan(NamedTuple):
@@ -64,7 +64,7 @@ class Orphan(NamedTuple):
     @property
     def was_seen(self) -> bool:
         """Return whether the table ever had a name, so that its files may be somebody's affair."""
-        return self.head is not None and self.head.is_gone and bool(self.head.name)
+        return self.head is not None and self.head.is_deleted and bool(self.head.name)
 
 
 class Orphans:
@@ -77,15 +77,15 @@ class Orphans:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._databases = Databases(store)
-        self._names = Names(store, self._databases)
+        self._names = TableNames(store, self._databases)
 
     def tables(self) -> list[Orphan]:
         """Return the tables that nobody can reach."""
         if self._store.get(RESTORING) is not None:  # heads and names come last there
             return []
         heads = self._heads()
-        found = [Orphan(id, head) for id, head in heads.items() if self._is_dead(id, head)]
-        return found + [Orphan(id, None) for id in self._headless(set(heads))]
+        orphans = [Orphan(id, head) for id, head in heads.items() if self._is_dead(id, head)]
+        return orphans + [Orphan(id, None) for id in self._headless(set(heads))]
 
     def claim(self, orphan: Orphan) -> bool:
         """Make sure that nobody will reach a table again; False if someone does."""
@@ -93,7 +93,7 @@ class Orphans:
             return True
 
         def change(head: Head) -> Head:
-            if head.is_gone or not self._is_dead(orphan.id, head):
+            if head.is_deleted or not self._is_dead(orphan.id, head):
                 return head
             return msgspec.structs.replace(head, state="dropped", database="", name="")
 
@@ -110,9 +110,9 @@ class Orphans:
         delete_table(self._store, orphan.id)
 
     def _is_dead(self, id: bytes, head: Head) -> bool:
-        if head.is_gone:
+        if head.is_deleted:
             return True
-        if head.author is None or not head.author.is_dead(now_ms(), MAKING_MS):
+        if head.author is None or not head.author.is_dead(now_ms(), MAX_STAGING_MS):
             return False
         if head.state == "staged":
             return True
@@ -125,10 +125,10 @@ class Orphans:
         """Have the row of a replaced table's name lead past it; False if someone is changing it."""
         if head.successor is None:
             return False
-        found = self._names.find(head.database, head.name)
-        if found is None or found.row[:TABLE_ID_BYTES] == found.id:
+        named = self._names.find(head.database, head.name)
+        if named is None or named.row[:TABLE_ID_BYTES] == named.id:
             return True
-        return self._names.move(head.database, head.name, found.row, found.id + found.token)
+        return self._names.move(head.database, head.name, named.row, named.id + named.token)
 
     # -- names
 
@@ -157,7 +157,11 @@ class Orphans:
     def finish_first_names(self) -> None:
         """Have tables that are reached by their first names say that they have them, where their makers have died before they did."""
         for head in self._heads().values():
-            if head.is_first_name and head.author is not None and head.author.is_dead(now_ms(), MAKING_MS):
+            if (
+                head.is_first_name
+                and head.author is not None
+                and head.author.is_dead(now_ms(), MAX_STAGING_MS)
+            ):
                 with contextlib.suppress(NamespaceNotFoundError, TableNotFoundError):
                     self._names.settle_name(head.database, head.name)
 
@@ -169,7 +173,7 @@ class Orphans:
             if head.renaming is not None and not head.is_first_name
         }
         if announced:
-            time.sleep(RENAMING_S)
+            time.sleep(MIN_RENAMING_S)
         for id, head in announced.items():
             assert head.renaming is not None
             with contextlib.suppress(TableNotFoundError):
@@ -181,20 +185,20 @@ class Orphans:
         rows = self._store.scan(*prefix_range(HEADS))
         return {key[len(HEADS) :]: decode_head(value) for key, value in rows}
 
-    def _headless(self, known: set[bytes]) -> Iterator[bytes]:
+    def _headless(self, with_head: set[bytes]) -> Iterator[bytes]:
         """Yield the ids under which there are rows, but no head."""
-        while found := {id for tag in _ROWS for id in self._others(tag, sorted(known))}:
-            for id in found:
+        while ids := {id for tag in _TAGS_OF_TABLE_ROWS for id in self._others(tag, sorted(with_head))}:
+            for id in ids:
                 # A table that was made, or restored, since the heads were read has one by now.
                 if self._store.get(RESTORING) is None and self._store.get(head_key(id)) is None:
                     yield id
-            known |= found
+            with_head |= ids
 
-    def _others(self, tag: bytes, known: list[bytes]) -> Iterator[bytes]:
-        ranges = [prefix_range(tag + id) for id in known]
+    def _others(self, tag: bytes, ids: list[bytes]) -> Iterator[bytes]:
+        ranges = [prefix_range(tag + id) for id in ids]
         starts = [tag, *(stop for _, stop in ranges)]
         stops = [*(start for start, _ in ranges), successor(tag)]
         gaps: list[Range] = [(a, b) for a, b in zip(starts, stops, strict=True) if a is not None and a != b]
-        for first in range(0, len(gaps), _BATCH):
-            for key, _ in self._store.scan_ranges(gaps[first : first + _BATCH], each=1):
+        for first in range(0, len(gaps), _RANGES_PER_SCAN):
+            for key, _ in self._store.scan_ranges(gaps[first : first + _RANGES_PER_SCAN], each=1):
                 yield key[len(tag) : len(tag) + TABLE_ID_BYTES]

@@ -20,12 +20,12 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.metastore.cleanup.recovery import delete_table
-from parquetry.metastore.namespace.names import Names, new_token
+from parquetry.metastore.namespace.names import TableNames, new_token
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.format import format_of, require_format
 from parquetry.metastore.storage.head import Head, State, edit_head, live_head, read_head, swap
 from parquetry.metastore.storage.keyspace import TABLE_ID_BYTES, head_key, metadata_key
-from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import Owner, now_ms
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_again
@@ -38,7 +38,7 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
     metadata.require_arrangeable(metadata.arrangement)
     require_format(store, format_of(metadata))
     id = os.urandom(TABLE_ID_BYTES)
-    first = Commit(
+    first = CommitRecord(
         version=0,
         ticket=0,
         id=os.urandom(8).hex(),
@@ -71,7 +71,9 @@ class StagedTable:
         id: of the table.
     """
 
-    def __init__(self, store: Store, names: Names, metadata: TableMetadata, database: str, name: str) -> None:
+    def __init__(
+        self, store: Store, names: TableNames, metadata: TableMetadata, database: str, name: str
+    ) -> None:
         author = owner.enter()
         weakref.finalize(self, owner.leave, author)
         try:

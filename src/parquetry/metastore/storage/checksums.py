@@ -14,8 +14,8 @@ CRC-32 of key and value stands at the end of the value:
 Decoders pass over fields and keys that they do not know, so the rows of which there are many, partitions and entries, are read with their checksums;
 of others they are taken off. Rows of metastores of earlier formats have none, and are read as they are.
 
-**Many rows at once.** The CRC of a text that ends with its own is the same whatever the text is: `_REST`. Each checksum is computed as if
-`_REST` came before, so that one call over the keys and values of many rows gives `_REST` again, unless one of them is not as it was.
+**Many rows at once.** The CRC of a text that ends with its own is the same whatever the text is: `_CRC_RESIDUE`. Each checksum is computed as if
+`_CRC_RESIDUE` came before, so that one call over the keys and values of many rows gives `_CRC_RESIDUE` again, unless one of them is not as it was.
 
 A row that is not as it was is read as `damaged`: bytes that no decoder takes, and that tell which row it is, so that those who go on past rows that cannot be read
 can. Where rows count without being decoded, `refuse` is called.
@@ -40,31 +40,31 @@ from parquetry.metastore.storage.keyspace import (
     METADATA,
     NAMES,
     PARTITIONS,
+    REMOVED_FILES,
     SUMMARIES,
     TABLE_ID_BYTES,
-    TAKEN_OUT,
 )
 
 Row = tuple[bytes, bytes]
 
-WITHIN = (PARTITIONS, INDEXES)
+TAGS_WITH_CHECKSUMS = (PARTITIONS, INDEXES)
 """The first bytes of the keys of rows that are read with their checksums: there are many, and to take them off is dear."""
-_REST = 0x2144DF1C
-_BYTES = 4
+_CRC_RESIDUE = 0x2144DF1C
+_CHECKSUM_BYTES = 4
 _MARK = b"\xc0"
 """The first byte of rows that have nothing else to say it: msgpack has it for nil, which no record is."""
-_MAPS = (DATABASES, HEADS, COMMITS, METADATA)
-_NAMED = b"\xa8checksum\xce"
+_TAGS_OF_MAPS = (DATABASES, HEADS, COMMITS, METADATA)
+_CHECKSUM_FIELD = b"\xa8checksum\xce"
 """The key, and what msgpack has before a number of four bytes."""
-_SHORT = 1 + _BYTES
+_SHORT_ROW_BYTES = 1 + _CHECKSUM_BYTES
 """Bytes of tombstones and of entries of indexes."""
-_NAME = 2 * TABLE_ID_BYTES
+_NAME_ROW_BYTES = 2 * TABLE_ID_BYTES
 """Bytes of the row of a name, which may begin with any: id and token."""
 _PLAIN, _CHECKED = b"\x97", b"\x98"
 """How the records of partitions begin, behind the first byte: so many fields."""
 _LIST, _CHECKED_LIST = b"\xc1\x9a", b"\xc1\x9b"
 """How lists of files in columns begin, likewise."""
-_NUMBER = _NAMED[-1:]
+_NUMBER_MARK = _CHECKSUM_FIELD[-1:]
 _DAMAGED = b"\xc1\xc1"
 """What no msgpack begins with, nor the rest of it behind the first byte."""
 _KINDS = {
@@ -76,16 +76,16 @@ _KINDS = {
     JOURNAL: "a commit under way",
     PARTITIONS: "a partition",
     CHUNKS: "a list of files",
-    TAKEN_OUT: "a file taken out",
+    REMOVED_FILES: "a file taken out",
     SUMMARIES: "a list of files' sums",
     INDEXES: "an index's entry",
 }
-_READ_UNDECODED = (DATABASES, NAMES)
+_TAGS_READ_UNDECODED = (DATABASES, NAMES)
 
 
-def is_gone(value: bytes) -> bool:
+def is_tombstone(value: bytes) -> bool:
     """Return whether a row of those that belong to versions is a tombstone, with a checksum or without."""
-    return value[0] == 0 and len(value) in (1, _SHORT)
+    return value[0] == 0 and len(value) in (1, _SHORT_ROW_BYTES)
 
 
 def with_checksum(key: bytes, value: bytes) -> bytes:
@@ -98,46 +98,50 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
     tag = key[:1]
     if tag == FORMAT:
         return value
-    if tag == INDEXES or (tag == PARTITIONS and is_gone(value)):
+    if tag == INDEXES or (tag == PARTITIONS and is_tombstone(value)):
         kept = value[:1]
     elif tag == PARTITIONS:
         fields = value[1:2]
         if fields not in (_PLAIN, _CHECKED):
             return value  # none of ours
-        kept = value[:-_BYTES] if fields == _CHECKED else value[:1] + _CHECKED + value[2:] + _NUMBER
+        kept = (
+            value[:-_CHECKSUM_BYTES]
+            if fields == _CHECKED
+            else value[:1] + _CHECKED + value[2:] + _NUMBER_MARK
+        )
     elif tag == CHUNKS and value[:2] == _LIST:
-        kept = _CHECKED_LIST + value[2:] + _NUMBER
-    elif tag in _MAPS and 0x80 <= value[0] < 0x8F:
-        kept = bytes([value[0] + 1]) + value[1:] + _NAMED
+        kept = _CHECKED_LIST + value[2:] + _NUMBER_MARK
+    elif tag in _TAGS_OF_MAPS and 0x80 <= value[0] < 0x8F:
+        kept = bytes([value[0] + 1]) + value[1:] + _CHECKSUM_FIELD
     else:
         kept = _MARK + value
-    return kept + crc32(kept, crc32(key, _REST)).to_bytes(_BYTES, "little")
+    return kept + crc32(kept, crc32(key, _CRC_RESIDUE)).to_bytes(_CHECKSUM_BYTES, "little")
 
 
 def without_checksum(key: bytes, value: bytes) -> bytes:
-    """Return the value of a row as it was written; see `damaged` and `WITHIN`.
+    """Return the value of a row as it was written; see `damaged` and `TAGS_WITH_CHECKSUMS`.
 
     Raises:
         MetastoreDamagedError: it is not as it was, and of a kind that is read without being decoded.
     """
     if not _has_checksum(key, value):
         return value
-    if crc32(value, crc32(key, _REST)) != _REST:
+    if crc32(value, crc32(key, _CRC_RESIDUE)) != _CRC_RESIDUE:
         return damaged(key)
     tag = key[:1]
-    if tag in WITHIN:
+    if tag in TAGS_WITH_CHECKSUMS:
         return value
     if tag == CHUNKS and value[:1] != _MARK:
-        return _LIST + value[2 : -_BYTES - len(_NUMBER)]
-    if tag in _MAPS and value[:1] != _MARK:
-        return bytes([value[0] - 1]) + value[1 : -_BYTES - len(_NAMED)]
-    return value[1:-_BYTES]
+        return _LIST + value[2 : -_CHECKSUM_BYTES - len(_NUMBER_MARK)]
+    if tag in _TAGS_OF_MAPS and value[:1] != _MARK:
+        return bytes([value[0] - 1]) + value[1 : -_CHECKSUM_BYTES - len(_CHECKSUM_FIELD)]
+    return value[1:-_CHECKSUM_BYTES]
 
 
 def are_right(rows: Sequence[Row]) -> bytes | None:
     """Return keys and values of rows, joined, if all of them have checksums and are as they were written; None if not."""
     joined = b"".join(chain.from_iterable(rows))
-    return joined if crc32(joined, _REST) == _REST else None
+    return joined if crc32(joined, _CRC_RESIDUE) == _CRC_RESIDUE else None
 
 
 def damaged(key: bytes) -> bytes:
@@ -146,10 +150,10 @@ def damaged(key: bytes) -> bytes:
     Raises:
         MetastoreDamagedError: it is of a kind that is read without being decoded.
     """
-    found = _DAMAGED + key
-    if key[:1] in _READ_UNDECODED:
-        refuse(found)
-    return found
+    value = _DAMAGED + key
+    if key[:1] in _TAGS_READ_UNDECODED:
+        refuse(value)
+    return value
 
 
 def is_damaged(value: bytes) -> bool:
@@ -174,21 +178,24 @@ def refuse(value: bytes | memoryview) -> None:
         )
 
 
-def _is_named(found: bytes) -> bool:
+def _is_named(data: bytes) -> bool:
     """Return whether these bytes name a checksum, though one of them may have been changed, by which a row must not become one without."""
-    if found == _NAMED:
+    if data == _CHECKSUM_FIELD:
         return True
-    return len(found) == len(_NAMED) and sum(map(operator.eq, found, _NAMED)) > len(_NAMED) // 2
+    return (
+        len(data) == len(_CHECKSUM_FIELD)
+        and sum(map(operator.eq, data, _CHECKSUM_FIELD)) > len(_CHECKSUM_FIELD) // 2
+    )
 
 
 def _has_checksum(key: bytes, value: bytes) -> bool:
     tag = key[:1]
     if tag == PARTITIONS:
-        return len(value) == _SHORT or value[1:2] == _CHECKED
+        return len(value) == _SHORT_ROW_BYTES or value[1:2] == _CHECKED
     if tag == INDEXES:
         return len(value) != 1
     if tag == NAMES:
-        return len(value) != _NAME
-    if tag in _MAPS and _is_named(value[-_BYTES - len(_NAMED) : -_BYTES]):
+        return len(value) != _NAME_ROW_BYTES
+    if tag in _TAGS_OF_MAPS and _is_named(value[-_CHECKSUM_BYTES - len(_CHECKSUM_FIELD) : -_CHECKSUM_BYTES]):
         return True
     return tag != FORMAT and (value[:1] == _MARK or (tag == CHUNKS and value[:2] == _CHECKED_LIST))

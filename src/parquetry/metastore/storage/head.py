@@ -19,14 +19,14 @@ import msgspec
 
 from parquetry.errors import StoreError, TableNotFoundError
 from parquetry.metastore.storage.keyspace import head_key
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store.base import Store
 
-FAILURES = 5
+MAX_FAILURES = 5
 """How often a failing store is asked again."""
-LONGEST_PAUSE = 0.05
+MAX_PAUSE_SECONDS = 0.05
 
 State = Literal["staged", "live", "replaced", "dropped"]
 Kind = Literal["table", "view"]
@@ -64,14 +64,14 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     next_ticket: int
     pending: dict[int, Owner]
     aborted: Tickets
-    commit: Commit
+    commit: CommitRecord
     renaming: tuple[str, str, bytes] | None = None
     successor: bytes | None = None
     oldest: int = 0
     author: Owner | None = None
 
     @property
-    def is_gone(self) -> bool:
+    def is_deleted(self) -> bool:
         """Return whether the table was dropped, or another took its place."""
         return self.state in ("dropped", "replaced")
 
@@ -122,22 +122,22 @@ def remove(ranges: Tickets, tickets: Iterable[int]) -> Tickets:
     >>> remove(((1, 3), (7, 7)), [2, 7])
     ((1, 1), (3, 3))
     """
-    left = list(ranges)
+    remaining = list(ranges)
     for ticket in tickets:
-        left = [
+        remaining = [
             part
-            for first, last in left
+            for first, last in remaining
             for part in (
                 ((first, ticket - 1), (ticket + 1, last)) if first <= ticket <= last else ((first, last),)
             )
             if part[0] <= part[1]
         ]
-    return tuple(left)
+    return tuple(remaining)
 
 
 def pause(attempt: int) -> None:
     """Wait a little before another try, longer and at random as tries fail."""
-    time.sleep(random.uniform(0, min(LONGEST_PAUSE, 0.0005 * 2 ** min(attempt, 10))))
+    time.sleep(random.uniform(0, min(MAX_PAUSE_SECONDS, 0.0005 * 2 ** min(attempt, 10))))
 
 
 def read_head(store: Store, table: bytes) -> Head | None:
@@ -146,20 +146,20 @@ def read_head(store: Store, table: bytes) -> Head | None:
     return None if value is None else decode_head(value)
 
 
-def live_head(store: Store, table: bytes, gone: str) -> Head:
+def live_head(store: Store, table: bytes, message: str) -> Head:
     """Return the head of a table that is there.
 
     Args:
         store: of the metastore.
         table: id.
-        gone: what to say if it is not.
+        message: what to say if it is not.
 
     Raises:
         TableNotFoundError: the table was dropped, or another took its place.
     """
     head = read_head(store, table)
-    if head is None or head.is_gone:
-        raise TableNotFoundError(gone)
+    if head is None or head.is_deleted:
+        raise TableNotFoundError(message)
     return head
 
 
@@ -208,7 +208,7 @@ def edit_head(
                 return changed
         except StoreError:
             failures += 1
-            if failures == FAILURES:
+            if failures == MAX_FAILURES:
                 raise
         attempt += 1
         pause(attempt)

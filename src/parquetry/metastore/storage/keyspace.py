@@ -11,10 +11,10 @@ the ticket that wrote them: the newest version of a partition comes first. Value
 | 01  | database                           | `databases.DatabaseRow`                                     |
 | 02  | database 00 table                  | `names`: table id and token                                 |
 | 03  | table                              | `head.Head`; changed by compare-and-set only                |
-| 04  | table version                      | `model.Commit`, written before its successor                |
+| 04  | table version                      | `model.CommitRecord`, written before its successor          |
 | 05  | table ticket                       | `model.TableMetadata`; immutable                            |
 | 06  | table ticket number                | journal: keys of the partitions that the ticket writes,     |
-|     |                                    | and from number `TAKEN_OUT_PARTS` on of files taken out     |
+|     |                                    | and of removed files from `FIRST_PART_OF_REMOVED_FILES` on  |
 | 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
 | 08  | table ticket number                | `chunks`: part of a long list of files; immutable           |
 | 09  | table path, ~ticket                | `removed_files`: a file of others, or that it is back       |
@@ -43,17 +43,17 @@ METADATA = b"\x05"
 JOURNAL = b"\x06"
 PARTITIONS = b"\x07"
 CHUNKS = b"\x08"
-TAKEN_OUT = b"\x09"
+REMOVED_FILES = b"\x09"
 SUMMARIES = b"\x0a"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8
 TICKET_BYTES = 8
 INDEX_ID_BYTES = 8
-TAKEN_OUT_PARTS = 1 << 32
+FIRST_PART_OF_REMOVED_FILES = 1 << 32
 """The first number of those parts of a journal that list keys of files taken out."""
 LAST_TICKET = (1 << 64) - 1
-DELETE_BATCH = 5000
+ROWS_PER_DELETE = 5000
 
 
 def number(value: int) -> bytes:
@@ -117,9 +117,9 @@ def journal_part(row_key: bytes) -> int:
     return int.from_bytes(row_key[-8:], "big")
 
 
-def taken_out_prefix(table: bytes) -> bytes:
+def removed_files_prefix(table: bytes) -> bytes:
     """Return what the rows of files that a table took out begin with; UTF-8 follows, which has no byte FF."""
-    return TAKEN_OUT + table
+    return REMOVED_FILES + table
 
 
 def partition_prefix(table: bytes) -> bytes:
@@ -182,7 +182,7 @@ def delete_prefix(store: Store, prefix: bytes) -> None:
 
 def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
     """Remove rows, some thousand at a time."""
-    for batch in batches(keys, DELETE_BATCH):
+    for batch in batches(keys, ROWS_PER_DELETE):
         store.delete_many(batch)
 
 

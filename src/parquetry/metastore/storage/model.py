@@ -11,25 +11,25 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.errors import ArrangementError, ColumnNotFoundError
-from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.wire import encode_arrangement, fingerprint
 from parquetry.types import ColumnType
 
 __all__ = [
-    "Column",
     "ColumnStatistics",
-    "Commit",
-    "DataFile",
+    "CommitRecord",
     "Database",
     "FileChunk",
+    "FileRecord",
     "ListedFile",
     "PartitionEntry",
     "PartitionIndex",
+    "RemovedFileRecord",
     "StreamBatch",
+    "TableColumn",
     "TableMetadata",
-    "TakenOut",
     "Totals",
     "ViewDefinition",
 ]
@@ -122,7 +122,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
             is as CREATE TABLE made it. What was written for one does not fit another.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     partition_by: tuple[str, ...]
     format: Literal["parquet", "orc"]
     location: str
@@ -133,7 +133,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
     created_at: int = 0
     descending: tuple[bool, ...] = ()
     indexes: tuple[PartitionIndex, ...] = ()
-    arrangement: Arrangement = PLAIN
+    arrangement: ArrangementSpec = PLAIN
     view: ViewDefinition | None = None
     dropped: tuple[tuple[str, ...], ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -144,7 +144,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return what it is, as its head says it, too."""
         return "table" if self.view is None else "view"
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> TableColumn:
         """Return the column of this name, case-insensitively.
 
         Raises:
@@ -154,8 +154,8 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         for column in self.columns:
             if column.name.lower() == wanted:
                 return column
-        known = ", ".join(column.name for column in self.columns)
-        raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {known}.")
+        names = ", ".join(column.name for column in self.columns)
+        raise ColumnNotFoundError(f"Column {name!r} is not in the table; its columns are: {names}.")
 
     @property
     def checks(self) -> tuple[Constraint, ...]:
@@ -163,7 +163,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(each for each in self.constraints if each.kind == "check" and each.enforced)
 
     @property
-    def partition_columns(self) -> tuple[Column, ...]:
+    def partition_columns(self) -> tuple[TableColumn, ...]:
         """Return the partition columns, in the order of the directories."""
         return tuple(self.column(name) for name in self.partition_by)
 
@@ -178,12 +178,12 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return dict(zip(self.partition_by, self.partition_types, strict=True))
 
     @property
-    def data_columns(self) -> tuple[Column, ...]:
+    def data_columns(self) -> tuple[TableColumn, ...]:
         """Return the columns that are in the files."""
         names = {name.lower() for name in self.partition_by}
         return tuple(column for column in self.columns if column.name.lower() not in names)
 
-    def require_arrangeable(self, arrangement: Arrangement) -> None:
+    def require_arrangeable(self, arrangement: ArrangementSpec) -> None:
         """Make sure that rows can be arranged so.
 
         Raises:
@@ -238,7 +238,7 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A `DataFile` without its statistics, which take longest to decode."""
+    """A `FileRecord` without its statistics, which take longest to decode."""
 
     path: str
     bytes: int
@@ -246,7 +246,7 @@ class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     modified: int | None = None
 
 
-class TakenOut(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class RemovedFileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A file of others as it was when the table took it out; see `commits.removed_files`.
 
     Attributes:
@@ -258,7 +258,7 @@ class TakenOut(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True)
     modified: int | None = None
 
 
-_FINGERPRINTS = 1 << 64
+_FINGERPRINT_MODULUS = 1 << 64
 
 
 class Totals(msgspec.Struct, frozen=True, array_like=True):
@@ -295,13 +295,13 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
             self.bytes + sign * entry.bytes,
             self.known_rows + sign * (entry.rows or 0),
             self.uncounted + sign * (entry.rows is None),
-            (self.arrangements + sign * fingerprint(bytes(entry.arrangement))) % _FINGERPRINTS,
+            (self.arrangements + sign * fingerprint(bytes(entry.arrangement))) % _FINGERPRINT_MODULUS,
         )
 
-    def all_arranged(self, arrangement: Arrangement) -> bool:
+    def all_arranged(self, arrangement: ArrangementSpec) -> bool:
         """Return whether all partitions are arranged so."""
         one = fingerprint(bytes(encode_arrangement(arrangement)))
-        return self.arrangements == self.partitions * one % _FINGERPRINTS
+        return self.arrangements == self.partitions * one % _FINGERPRINT_MODULUS
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -310,11 +310,11 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
             self.bytes + other.bytes,
             self.known_rows + other.known_rows,
             self.uncounted + other.uncounted,
-            (self.arrangements + other.arrangements) % _FINGERPRINTS,
+            (self.arrangements + other.arrangements) % _FINGERPRINT_MODULUS,
         )
 
 
-class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
+class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One version of a table: who made it, what it did, and which rows of the store belong to it.
 
     Attributes:
@@ -358,17 +358,17 @@ class StreamBatch(msgspec.Struct, frozen=True):
     query: str
     number: int
 
-    def is_in(self, commit: Commit) -> bool:
+    def is_in(self, commit: CommitRecord) -> bool:
         """Return whether it, or a later one of the query, was committed by then."""
         return commit.streams.get(self.query, -1) >= self.number
 
     def added_to(self, streams: Mapping[str, int]) -> dict[str, int]:
         """Return what the next commit says of streams; of those that have not written for longest, too many are forgotten."""
         others = [(query, number) for query, number in streams.items() if query != self.query]
-        return dict([*others[-(_STREAMS - 1) :], (self.query, self.number)])
+        return dict([*others[-(_MAX_STREAMS - 1) :], (self.query, self.number)])
 
 
-_STREAMS = 100
+_MAX_STREAMS = 100
 """Queries of which each commit says how far they are."""
 
 

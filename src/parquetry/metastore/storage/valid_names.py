@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parquetry.errors import UnsupportedError
-from parquetry.locations.partition_path import LONGEST_NAME
+from parquetry.locations.partition_path import MAX_NAME_BYTES
 
 DEFAULT_DATABASE = "default"
 _FORBIDDEN = frozenset("/\\")
@@ -28,8 +28,8 @@ def normalise_name(kind: str, name: str) -> str:
         reason = "it is empty, a dot or two, or has blanks at an end"
     elif any(char in _FORBIDDEN or not char.isprintable() for char in lower):
         reason = "it holds a slash, a backslash or a character that cannot be printed"
-    elif len(lower.encode(errors="surrogatepass")) > LONGEST_NAME:
-        reason = f"it is longer than {LONGEST_NAME} bytes"
+    elif len(lower.encode(errors="surrogatepass")) > MAX_NAME_BYTES:
+        reason = f"it is longer than {MAX_NAME_BYTES} bytes"
     if reason is not None:
         raise UnsupportedError(
             f"{name!r} cannot be the name of {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}; use letters, digits and underscores."

@@ -1,7 +1,7 @@
 """The bytes of the metastore's records: msgpack, decoded by type.
 
 A file of which nothing is said that format 1 could not say is written as format 1 does, and so is a plain
-arrangement: as the empty map that stood in its place. `DataFile.rest_of` is written where it says something. Older
+arrangement: as the empty map that stood in its place. `FileRecord.rest_of` is written where it says something. Older
 libraries pass over it.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.arrangement import PLAIN, Arrangement
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.checksums import refuse
 
 encode = msgspec.msgpack.Encoder().encode
@@ -67,7 +67,7 @@ def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
     return b"".join((b"\xdd", len(values).to_bytes(4, "big"), *values))
 
 
-def encode_file(file: DataFile) -> msgspec.Raw:
+def encode_file(file: FileRecord) -> msgspec.Raw:
     """Return the bytes of a file's record, in a list of files."""
     if file.rest_of is not None:
         return msgspec.Raw(encode(file))
@@ -76,12 +76,12 @@ def encode_file(file: DataFile) -> msgspec.Raw:
     return msgspec.Raw(encode((file.path, file.bytes, file.rows, file.modified, file.columns)))
 
 
-def encode_arrangement(arrangement: Arrangement) -> msgspec.Raw:
+def encode_arrangement(arrangement: ArrangementSpec) -> msgspec.Raw:
     """Return the bytes of a partition's arrangement, in its entry."""
     return msgspec.Raw(encode(arrangement))
 
 
-def decode_arrangement(data: msgspec.Raw) -> Arrangement:
+def decode_arrangement(data: msgspec.Raw) -> ArrangementSpec:
     """Return the arrangement in an entry; the many partitions that have the same share one object.
 
     Raises:
@@ -91,8 +91,8 @@ def decode_arrangement(data: msgspec.Raw) -> Arrangement:
 
 
 @functools.lru_cache(maxsize=1024)
-def _arrangement(data: bytes) -> Arrangement:
-    arrangement: Arrangement = decoder(Arrangement).decode(data)
+def _arrangement(data: bytes) -> ArrangementSpec:
+    arrangement: ArrangementSpec = decoder(ArrangementSpec).decode(data)
     return arrangement
 
 

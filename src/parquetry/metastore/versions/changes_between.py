@@ -18,13 +18,13 @@ from parquetry.errors import TableNotFoundError
 from parquetry.locations.uri import join_location
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import complement
-from parquetry.metastore.storage.model import Commit, DataFile
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.storage.model import CommitRecord, FileRecord
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.versions.touched import TouchedPartitions
-from parquetry.metastore.versions.visible_rows import Found
+from parquetry.metastore.versions.visible_rows import PartitionRow
 
-_FEW, _MANY = 16, 512
+_FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
 """Versions that are looked at together, at first and at most: who wants a limited number of files stops early."""
 
 
@@ -40,7 +40,7 @@ class VersionChanges:
     """
 
     version: TableSnapshot
-    brought: tuple[tuple[Partition, tuple[DataFile, ...]], ...]
+    brought: tuple[tuple[PartitionSnapshot, tuple[FileRecord, ...]], ...]
     takes_away: bool
 
     @property
@@ -64,35 +64,35 @@ def changes_between(
     Raises:
         TableNotFoundError: the table was dropped, or a version vacuumed away.
     """
-    few, touched = _FEW, touched or TouchedPartitions()
+    few, touched = _FIRST_VERSIONS, touched or TouchedPartitions()
     while after < until:
         last = min(until, after + few)
         yield from _changes(newest, head, after, last, touched)
-        after, few = last, min(2 * few, _MANY)
+        after, few = last, min(2 * few, _MAX_VERSIONS)
 
 
 def _changes(
-    newest: TableSnapshot, head: Head, after: int, until: int, known: TouchedPartitions
+    newest: TableSnapshot, head: Head, after: int, until: int, touched_partitions: TouchedPartitions
 ) -> Iterator[VersionChanges]:
     """Yield the same of versions of which the partitions' rows are in memory together."""
     store, table = newest.store, newest.id
 
-    def commit(version: int) -> Commit:
-        found = load_commit(store, table, head, version)
-        if found is None:
+    def commit(version: int) -> CommitRecord:
+        commit_record = load_commit(store, table, head, version)
+        if commit_record is None:
             raise TableNotFoundError(
                 f"Version {version} of table {newest.label} has been vacuumed away; the oldest is {head.oldest}."
             )
-        return found
+        return commit_record
 
     commits = [commit(version) for version in range(after + 1, until + 1)]
     last = load(store, table, head, commits[-1])
-    touched = known.by(last, commits)
+    touched = touched_partitions.written_by(last, commits)
     base = None if after < 0 else load(store, table, head, commit(after))
-    before: dict[bytes, Partition | None] = {}
+    before: dict[bytes, PartitionSnapshot | None] = {}
     if base is not None:
         before = {key: _partition(base, key, row) for key, row in base.visible.newest(touched).items()}
-    written: dict[int, list[tuple[bytes, Found]]] = {}
+    written: dict[int, list[tuple[bytes, PartitionRow]]] = {}
     for key, row in last.visible.written_since(touched, min(each.ticket for each in commits)):
         written.setdefault(row.ticket, []).append((key, row))
     (base or last).check_kept()  # no row was missing
@@ -101,19 +101,21 @@ def _changes(
         brought, takes_away = [], False
         for key, row in written.get(each.ticket, ()):
             now = _partition(version, key, row)
-            new, gone = _difference(before.get(key), now)
+            new, takes_some = _difference(before.get(key), now)
             before[key] = now
-            takes_away |= gone
+            takes_away |= takes_some
             if now is not None and new:
                 brought.append((now, new))
         yield VersionChanges(version, tuple(brought), takes_away)
 
 
-def _partition(version: TableSnapshot, key: bytes, row: Found) -> Partition | None:
-    return None if row.is_tombstone else Partition(version, key, complement(row.ticket), row.value)
+def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> PartitionSnapshot | None:
+    return None if row.is_tombstone else PartitionSnapshot(version, key, complement(row.ticket), row.value)
 
 
-def _difference(before: Partition | None, now: Partition | None) -> tuple[tuple[DataFile, ...], bool]:
+def _difference(
+    before: PartitionSnapshot | None, now: PartitionSnapshot | None
+) -> tuple[tuple[FileRecord, ...], bool]:
     """Return the files that a partition has and had not, and whether it had any that it has no longer."""
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)

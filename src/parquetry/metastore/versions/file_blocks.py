@@ -20,18 +20,18 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import FileColumns, Flags, Places, RecordedFiles
-from parquetry.data_files.interleave import Turns
-from parquetry.data_files.projected_files import FEW_FILES, hold, joined
+from parquetry.data_files.file_batch import FileColumns, Flags, Indices, RecordedFiles
+from parquetry.data_files.interleave import Interleaving
+from parquetry.data_files.projected_files import MAX_FILES_AS_RECORDS, joined, project_files
 from parquetry.metastore.manifest.chunks import read_summaries, read_together
-from parquetry.metastore.manifest.inline import InlineFiles, can_narrow, files_of_lists
-from parquetry.metastore.storage.model import DataFile, PartitionEntry
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.manifest.inline import InlineFiles, can_narrow, files_in_lists
+from parquetry.metastore.storage.model import FileRecord, PartitionEntry
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store.base import Store
 
-_PARTITIONS = 4096
+_PARTITIONS_PER_BLOCK = 4096
 """Of which the records are decoded at once, and the files that these list inline make a block."""
-_UNKNOWN = DataFile("", 0)
+_NO_SUMMARY = FileRecord("", 0)
 """In place of a summary that was not recorded."""
 
 
@@ -54,14 +54,14 @@ class FileBlock:
         """Return the number of files."""
         return self.files.count
 
-    def take(self, places: Places) -> FileBlock:
+    def take(self, places: Indices) -> FileBlock:
         """Return some of the files."""
         return FileBlock(self.parts[places], self.files.take(places))
 
-    def hold(self, places: Places | None, names: Collection[str] | None) -> FileBlock:
-        """Return some of the files, or all, and let go of the rest; see `data_files.projected_files.hold`."""
+    def project(self, places: Indices | None, names: Collection[str] | None) -> FileBlock:
+        """Return some of the files, or all, and let go of the rest; see `data_files.projected_files.project_files`."""
         return FileBlock(
-            self.parts if places is None else self.parts[places], hold(self.files, places, names)
+            self.parts if places is None else self.parts[places], project_files(self.files, places, names)
         )
 
     @classmethod
@@ -70,7 +70,7 @@ class FileBlock:
         if len(blocks) == 1:
             return blocks[0]
         parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
-        turns = Turns(parts)
+        turns = Interleaving(parts)
         return cls(turns.array(parts), joined([block.files for block in blocks], names, turns))
 
 
@@ -81,7 +81,7 @@ Chooses = Callable[[FileBlock], Flags]
 def file_blocks(
     store: Store,
     table: bytes,
-    partitions: Sequence[Partition],
+    partitions: Sequence[PartitionSnapshot],
     names: Collection[str] | None = None,
     chooses: Chooses | None = None,
 ) -> Iterator[FileBlock]:
@@ -99,27 +99,27 @@ def file_blocks(
         TableNotFoundError: the table was dropped meanwhile.
     """
     together = names is not None and can_narrow(names)
-    for first in range(0, len(partitions), _PARTITIONS):
-        batch = partitions[first : first + _PARTITIONS]
-        if together and len(batch) > FEW_FILES:
-            block = _together(batch, first, names or ())
+    for first in range(0, len(partitions), _PARTITIONS_PER_BLOCK):
+        batch = partitions[first : first + _PARTITIONS_PER_BLOCK]
+        if together and len(batch) > MAX_FILES_AS_RECORDS:
+            block = _block_from_inline(batch, first, names or ())
             if block is not None:
                 yield block
                 continue
             together = False
-        entries = Partition.entries(batch)
+        entries = PartitionSnapshot.entries(batch)
         sizes = [entry.file_count for entry in entries]
         if any(entry.chunks for entry in entries):
-            yield from _of_chunks(store, table, entries, first, chooses)
+            yield from _blocks_from_chunks(store, table, entries, first, chooses)
             in_chunks = [sum([chunk.files for chunk in entry.chunks]) for entry in entries]
             sizes = [size - less for size, less in zip(sizes, in_chunks, strict=True)]
         if any(sizes):
             parts = np.arange(first, first + len(batch), dtype=np.int32)
-            files = files_of_lists([entry.inline for entry in entries], sizes, names)
+            files = files_in_lists([entry.inline for entry in entries], sizes, names)
             yield FileBlock(np.repeat(parts, sizes), files)
 
 
-def _of_chunks(
+def _blocks_from_chunks(
     store: Store, table: bytes, entries: Sequence[PartitionEntry], first: int, chooses: Chooses | None
 ) -> Iterator[FileBlock]:
     """Yield the files of the chunks that some partitions refer to."""
@@ -128,7 +128,7 @@ def _of_chunks(
         np.arange(first, first + len(entries), dtype=np.int32), [len(entry.chunks) for entry in entries]
     )
     if chooses is not None:
-        summaries = [each or _UNKNOWN for each in read_summaries(store, table, chunks)]
+        summaries = [each or _NO_SUMMARY for each in read_summaries(store, table, chunks)]
         chosen = chooses(FileBlock(parts, RecordedFiles(summaries)))
         skipped = sum([chunk.files for chunk, read in zip(chunks, chosen.tolist(), strict=True) if not read])
         if skipped:
@@ -140,14 +140,18 @@ def _of_chunks(
         done += len(counts)
 
 
-def _together(batch: Sequence[Partition], first: int, names: Collection[str]) -> FileBlock | None:
+def _block_from_inline(
+    batch: Sequence[PartitionSnapshot], first: int, names: Collection[str]
+) -> FileBlock | None:
     """Return the files of partitions that list them all inline, decoded with the partitions' records in one call."""
     wanted = tuple(sorted(names))
-    entries = Partition.with_files(batch, wanted)
+    entries = PartitionSnapshot.with_files(batch, wanted)
     if entries is None or any(map(operator.attrgetter("chunks"), entries)):
         return None
     lists = [entry.inline for entry in entries]
-    files = InlineFiles.of(lists, wanted, lambda places: [batch[place].entry.inline for place in places])
+    files = InlineFiles.from_lists(
+        lists, wanted, lambda places: [batch[place].entry.inline for place in places]
+    )
     if files is None:
         return None
     parts = np.arange(first, first + len(batch), dtype=np.int32)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
 from parquetry.metastore.manifest.entries import TOMBSTONE
-from parquetry.metastore.storage.checksums import is_gone
+from parquetry.metastore.storage.checksums import is_tombstone
 from parquetry.metastore.storage.keyspace import (
     INDEX_ID_BYTES,
     INDEXES,
@@ -50,20 +50,20 @@ def new_index(
         UnsupportedError: a column is named twice, or none is, or partitions lie in this order anyway.
         IndexExistsError: there is another index of this name, or in this order.
     """
-    known = [column.lower() for column in metadata.partition_by]
+    names = [column.lower() for column in metadata.partition_by]
     listed = ", ".join(metadata.partition_by) or "none"
     for column in columns:
-        if column.lower() not in known:
+        if column.lower() not in names:
             raise ColumnNotFoundError(
                 f"An index cannot be on column {column!r}: it is not a partition column (they are: {listed})."
             )
-    asked = [known.index(column.lower()) for column in columns]
-    if not asked or len(set(asked)) < len(asked):
+    positions = [names.index(column.lower()) for column in columns]
+    if not positions or len(set(positions)) < len(positions):
         raise UnsupportedError(
             f"An index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once."
         )
-    order = (*asked, *(place for place in range(len(known)) if place not in asked))
-    if order == tuple(range(len(known))):
+    order = (*positions, *(place for place in range(len(names)) if place not in positions))
+    if order == tuple(range(len(names))):
         raise UnsupportedError(
             f"An index on ({', '.join(columns)}) would be of no use: the partitions are kept in the order of "
             f"their columns ({listed}) anyway."
@@ -76,7 +76,7 @@ def new_index(
                 f"There is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
                 "drop it first, or have it built anew with rebuild_partition_index."
             )
-    return PartitionIndex(name, _new_id(), order, len(asked), ready)
+    return PartitionIndex(name, _new_id(), order, len(positions), ready)
 
 
 def index_columns(metadata: TableMetadata, index: PartitionIndex) -> tuple[str, ...]:
@@ -93,8 +93,8 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
     for index in metadata.indexes:
         if index.name == name.lower():
             return index
-    known = ", ".join(index.name for index in metadata.indexes) or "none"
-    raise IndexNotFoundError(f"There is no index {name!r} on the table; its indexes are: {known}.")
+    names = ", ".join(index.name for index in metadata.indexes) or "none"
+    raise IndexNotFoundError(f"There is no index {name!r} on the table; its indexes are: {names}.")
 
 
 def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
@@ -147,7 +147,10 @@ def entry_rows(
     for key, age, value in rows:
         for prefix, order in places:
             if field_count(key) == len(order):
-                yield prefix + entry_key(order, key) + age, TOMBSTONE if value and is_gone(value) else ENTRY
+                yield (
+                    prefix + entry_key(order, key) + age,
+                    TOMBSTONE if value and is_tombstone(value) else ENTRY,
+                )
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:
@@ -155,9 +158,9 @@ def stored_ids(store: Store, table: bytes) -> Iterator[str]:
     start: bytes | None
     start, stop = prefix_range(INDEXES + table)
     while start is not None:
-        found = next(iter(store.scan(start, stop, limit=1)), None)
-        if found is None:
+        row = next(iter(store.scan(start, stop, limit=1)), None)
+        if row is None:
             return
-        prefix = found[0][: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES]
+        prefix = row[0][: len(INDEXES) + TABLE_ID_BYTES + INDEX_ID_BYTES]
         yield prefix[-INDEX_ID_BYTES:].hex()
         start = successor(prefix)

@@ -22,32 +22,32 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.wire import decoder, encode
 
-FEWEST_ROWS = 4
+MIN_ROWS_PER_PARTITION = 4
 """Of a partition on average, for which the newest are listed; half as many if they are listed already."""
-MOST_PARTITIONS = 512
+MAX_LISTED_PARTITIONS = 512
 """Which, with some hundred rows each, HBase would need longer to read than to be told of."""
-MOST_BYTES = 4096
+MAX_LIST_BYTES = 4096
 """Of the list, which everybody reads who looks at the head."""
-MOST_GONE = 64
+MAX_LISTED_TOMBSTONES = 64
 """Partitions that were dropped, which are listed beside those that are there: more have been vacuumed, mostly."""
 
 
-class Newest(NamedTuple):
+class NewestRow(NamedTuple):
     """The newest row of a partition.
 
     Attributes:
         ticket: of the commit that wrote it.
-        gone: whether it says that the partition is gone.
+        is_tombstone: whether it says that the partition is gone.
     """
 
     ticket: int
-    gone: bool = False
+    is_tombstone: bool = False
 
 
-def is_listed(commit: Commit, before: bytes) -> bool:
+def is_listed(commit: CommitRecord, before: bytes) -> bool:
     """Return whether the newest rows of a version's partitions are listed.
 
     Args:
@@ -55,11 +55,11 @@ def is_listed(commit: Commit, before: bytes) -> bool:
         before: the list of the version before.
     """
     partitions = commit.totals.partitions
-    rows = FEWEST_ROWS // 2 if before else FEWEST_ROWS
-    return 0 < partitions <= MOST_PARTITIONS and commit.next_ticket >= rows * partitions
+    rows = MIN_ROWS_PER_PARTITION // 2 if before else MIN_ROWS_PER_PARTITION
+    return 0 < partitions <= MAX_LISTED_PARTITIONS and commit.next_ticket >= rows * partitions
 
 
-def encode_newest(rows: Mapping[bytes, Newest], whole: int | None = None) -> bytes:
+def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> bytes:
     """Return the list as it stands in a head.
 
     Args:
@@ -67,33 +67,33 @@ def encode_newest(rows: Mapping[bytes, Newest], whole: int | None = None) -> byt
             others, too: those not written to for the longest time.
         whole: ticket of the commit whose version has no other partitions; None: it may have.
     """
-    by_age = sorted(rows.items(), key=lambda each: (each[1].gone, -each[1].ticket))
-    gone = sum(row.gone for row in rows.values())
-    count = len(by_age) - max(0, gone - MOST_GONE)
+    by_age = sorted(rows.items(), key=lambda each: (each[1].is_tombstone, -each[1].ticket))
+    tombstones = sum(row.is_tombstone for row in rows.values())
+    count = len(by_age) - max(0, tombstones - MAX_LISTED_TOMBSTONES)
     last = max((row.ticket for row in rows.values()), default=0)
     while True:
         listed = sorted(by_age[:count])
         # Keys are alike, and so are the ages of rows that were written in turn.
-        marks = [(last - row.ticket) * 2 + row.gone for _, row in listed]
-        whole = whole if count >= len(by_age) - gone else None
+        marks = [(last - row.ticket) * 2 + row.is_tombstone for _, row in listed]
+        whole = whole if count >= len(by_age) - tombstones else None
         data = zlib.compress(encode((last, [key for key, _ in listed], marks, whole)))
-        if len(data) <= MOST_BYTES:
+        if len(data) <= MAX_LIST_BYTES:
             return data
         count //= 2
 
 
-def decode_newest(data: bytes) -> tuple[tuple[bytes, Newest], ...]:
+def decode_newest(data: bytes) -> tuple[tuple[bytes, NewestRow], ...]:
     """Return keys of partitions, in order, with their newest rows; nothing of a list that cannot be read."""
     return _decoded(data)[0]
 
 
-def whole_of(data: bytes) -> int | None:
+def complete_ticket(data: bytes) -> int | None:
     """Return the ticket of the commit of whose version a list names all partitions; None: of none that is known."""
     return _decoded(data)[1]
 
 
 @functools.lru_cache(maxsize=32)
-def _decoded(data: bytes) -> tuple[tuple[tuple[bytes, Newest], ...], int | None]:
+def _decoded(data: bytes) -> tuple[tuple[tuple[bytes, NewestRow], ...], int | None]:
     if not data:
         return (), None
     try:
@@ -101,7 +101,7 @@ def _decoded(data: bytes) -> tuple[tuple[tuple[bytes, Newest], ...], int | None]
             zlib.decompress(data)
         )
         rows = tuple(
-            (key, Newest(last - mark // 2, mark % 2 == 1)) for key, mark in zip(keys, marks, strict=True)
+            (key, NewestRow(last - mark // 2, mark % 2 == 1)) for key, mark in zip(keys, marks, strict=True)
         )
     except (zlib.error, ValueError, MetastoreDamagedError):
         return (), None

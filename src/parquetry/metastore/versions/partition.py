@@ -11,17 +11,17 @@ from typing import Any, Protocol
 
 import msgspec
 
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.metastore.manifest.entries import (
     decode_entries,
     decode_entry,
     decode_with_files,
-    in_parts,
+    files_in_parts,
     read_files,
     read_listed,
 )
 from parquetry.metastore.storage.keyspace import ticket_of
-from parquetry.metastore.storage.model import DataFile, ListedFile, PartitionEntry
+from parquetry.metastore.storage.model import FileRecord, ListedFile, PartitionEntry
 from parquetry.metastore.storage.wire import decode_arrangement
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.store.base import Store
@@ -38,7 +38,7 @@ class _Table(Protocol):
     def placement(self) -> TablePlacement: ...
 
 
-class Partition(msgspec.Struct, eq=False, gc=False):
+class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     """A partition of a version of a table.
 
     The collector of garbage does not look at them: a scan makes a hundred thousand, none of which refers to itself.
@@ -79,7 +79,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         return self.entry.location or self._table.placement.default_location(self.values)
 
     @property
-    def files(self) -> tuple[DataFile, ...]:
+    def files(self) -> tuple[FileRecord, ...]:
         """Return the data files, in the order in which they were added.
 
         Raises:
@@ -87,7 +87,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         """
         return read_files(self._table.store, self._table.id, self.entry)
 
-    def files_besides(self, other: Partition | None) -> tuple[DataFile, ...]:
+    def files_besides(self, other: PartitionSnapshot | None) -> tuple[FileRecord, ...]:
         """Return the same files without those in parts of the list that another version of the partition has, too.
 
         Raises:
@@ -100,13 +100,13 @@ class Partition(msgspec.Struct, eq=False, gc=False):
             entry = msgspec.structs.replace(entry, chunks=own)
         return read_files(self._table.store, self._table.id, entry)
 
-    def each_file(self) -> Iterator[DataFile]:
+    def each_file(self) -> Iterator[FileRecord]:
         """Yield the same files, of which some thousand at a time are in memory.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
         """
-        return in_parts(self.entry, partial(read_files, self._table.store, self._table.id))
+        return files_in_parts(self.entry, partial(read_files, self._table.store, self._table.id))
 
     def each_listed(self, start: int = 0) -> Iterator[ListedFile]:
         """Yield the same files likewise, without their statistics.
@@ -117,7 +117,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
         """
-        return in_parts(self.entry, partial(read_listed, self._table.store, self._table.id), start)
+        return files_in_parts(self.entry, partial(read_listed, self._table.store, self._table.id), start)
 
     @property
     def file_count(self) -> int:
@@ -140,12 +140,12 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         return len(self._value)
 
     @property
-    def arrangement(self) -> Arrangement:
+    def arrangement(self) -> ArrangementSpec:
         """Return how the partition's rows are arranged: its own, whatever the table's is by now."""
         return decode_arrangement(self.entry.arrangement)
 
     @classmethod
-    def entries(cls, partitions: Sequence[Partition]) -> list[PartitionEntry]:
+    def entries(cls, partitions: Sequence[PartitionSnapshot]) -> list[PartitionEntry]:
         """Return the records of many partitions, decoded in one call: that takes less time than to look at each."""
         undecoded = [partition for partition in partitions if partition._entry is None]
         if len(undecoded) > 1:
@@ -155,7 +155,7 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         return [partition._entry or partition.entry for partition in partitions]
 
     @classmethod
-    def all_values(cls, partitions: Sequence[Partition]) -> list[tuple[Value, ...]]:
+    def all_values(cls, partitions: Sequence[PartitionSnapshot]) -> list[tuple[Value, ...]]:
         """Return the values of many partitions of one table, decoded together as well."""
         undecoded = [partition for partition in partitions if partition._values is None]
         if undecoded:
@@ -167,17 +167,17 @@ class Partition(msgspec.Struct, eq=False, gc=False):
         return [partition._values or partition.values for partition in partitions]
 
     @classmethod
-    def locations(cls, partitions: Sequence[Partition]) -> list[str]:
+    def locations(cls, partitions: Sequence[PartitionSnapshot]) -> list[str]:
         """Return the locations of many partitions of one table."""
-        known = [entry.location for entry in cls.entries(partitions)]
-        own = [location for location in known if location]
-        if len(own) == len(known):
+        recorded = [entry.location for entry in cls.entries(partitions)]
+        own = [location for location in recorded if location]
+        if len(own) == len(recorded):
             return own
         usual = partitions[0]._table.placement.default_locations(cls.all_values(partitions))
-        return [location or other for location, other in zip(known, usual, strict=True)]
+        return [location or other for location, other in zip(recorded, usual, strict=True)]
 
     @classmethod
-    def with_files(cls, partitions: Sequence[Partition], names: tuple[str, ...]) -> list[Any] | None:
+    def with_files(cls, partitions: Sequence[PartitionSnapshot], names: tuple[str, ...]) -> list[Any] | None:
         """Return the records with their inline files in them, decoded in one call; see `manifest.entries.decode_with_files`."""
         return decode_with_files([partition._value for partition in partitions], names)
 

@@ -81,7 +81,7 @@ class TablePlacement:
     def key_schema(self) -> KeySchema:
         """Return the fields of a partition's key: the partition columns."""
         columns = zip(self.metadata.partition_by, self.types, strict=True)
-        return KeySchema.of(columns, self.metadata.descending)
+        return KeySchema.from_columns(columns, self.metadata.descending)
 
     @functools.cached_property
     def _physical_names(self) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from parquetry.scan.execute import Test, compile_residual
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.scan.pushdown import scans_condition
 
-_BATCH = 1000
+_ROWS_PER_BATCH = 1000
 
 
-def by_keys(
+def read_by_keys(
     visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[Row]:
     """Yield the rows of a plan's partitions, in the order of their keys.
@@ -44,7 +44,7 @@ def by_keys(
     return (row for row in rows if passes(row[0]))
 
 
-def by_index(
+def read_by_index(
     visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[Row]:
     """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
@@ -55,13 +55,13 @@ def by_index(
         schema: of the partitions' keys.
         examined: counts the rows read.
     """
-    keys = plan.found
+    keys = plan.row_keys
     if keys is None:
         keys = tuple(sorted(filter(None, entries(visible, plan, schema, examined))))
     yield from _rows(visible, keys, examined)
 
 
-def by_union(
+def read_by_union(
     visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[Row]:
     """Yield the rows of the partitions of a union, each once, in the order of the partitions' keys.
@@ -72,14 +72,14 @@ def by_union(
         schema: of the partitions' keys.
         examined: counts the rows read.
     """
-    keys = plan.found
+    keys = plan.row_keys
     if keys is None:
         parts = [filter(None, entries(visible, part, schema, examined)) for part in plan.by_indexes]
         keys = united(plan, parts)
-    by_index = _rows(visible, keys, examined)
+    read_by_index = _rows(visible, keys, examined)
     if not plan.scans:
-        return by_index
-    return merge(by_keys(visible, plan, schema, examined), by_index, key=itemgetter(0))
+        return read_by_index
+    return merge(read_by_keys(visible, plan, schema, examined), read_by_index, key=itemgetter(0))
 
 
 def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
@@ -94,8 +94,8 @@ def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...
 
 
 def _rows(visible: VisibleRows, keys: Sequence[bytes], examined: Examined | None) -> Iterator[Row]:
-    for start in range(0, len(keys), _BATCH):
-        yield from visible.rows(keys[start : start + _BATCH], examined)
+    for start in range(0, len(keys), _ROWS_PER_BATCH):
+        yield from visible.rows(keys[start : start + _ROWS_PER_BATCH], examined)
 
 
 def entries(
@@ -119,7 +119,7 @@ def entries(
     schema = schema.reordered(plan.index.order)
     where = scans_condition(plan.scans, schema) if tested else None
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
-    rows = visible.of_index(plan.index.id).scan(ranges, examined=examined, where=where)
+    rows = visible.index_entries(plan.index.id).scan(ranges, examined=examined, where=where)
     passes = _Residuals(plan, schema)
     for key, age, _ in rows:
         yield partition_key(plan.index.order, key) + age if passes(key) else None

@@ -24,17 +24,25 @@ from parquetry.metastore.storage.keyspace import (
     number,
     partition_prefix,
 )
-from parquetry.metastore.storage.model import Commit, TableMetadata, Totals
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
-from parquetry.metastore.versions.reading import by_index, by_keys, by_union
+from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.scan.plan import ScanPlan
 from parquetry.store.base import Store
 from parquetry.types import ColumnType, Value
 
-__all__ = ["Partition", "TableSnapshot", "commit_as_of", "load", "load_again", "load_commit", "load_metadata"]
+__all__ = [
+    "PartitionSnapshot",
+    "TableSnapshot",
+    "commit_as_of",
+    "load",
+    "load_again",
+    "load_commit",
+    "load_metadata",
+]
 
 
 class TableSnapshot:
@@ -55,7 +63,7 @@ class TableSnapshot:
         id: bytes,
         database: str,
         name: str,
-        commit: Commit,
+        commit: CommitRecord,
         metadata: TableMetadata,
         newest: bytes = b"",
     ) -> None:
@@ -113,7 +121,7 @@ class TableSnapshot:
 
     def partitions(
         self, plan: ScanPlan | None = None, limit: int | None = None, examined: Examined | None = None
-    ) -> Iterator[Partition]:
+    ) -> Iterator[PartitionSnapshot]:
         """Yield the partitions in the order of their keys, all of this version whatever happens meanwhile.
 
         Args:
@@ -132,7 +140,7 @@ class TableSnapshot:
             else self._planned(plan, examined)
         )
         for key, age, value in islice(rows, limit):  # and no row more is read
-            yield Partition(self, key, age, value)
+            yield PartitionSnapshot(self, key, age, value)
         self.check_kept()
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
@@ -143,10 +151,10 @@ class TableSnapshot:
                     f"Index {index.name!r} does not lead to all partitions of version {self.version} of table "
                     f"{self.label}; plan for this version."
                 )
-        read = by_union if plan.by_indexes else by_keys if plan.index is None else by_index
+        read = read_by_union if plan.by_indexes else read_by_keys if plan.index is None else read_by_index
         return read(self.visible, plan, self.key_schema, examined)
 
-    def partition(self, values: Sequence[Value]) -> Partition | None:
+    def partition(self, values: Sequence[Value]) -> PartitionSnapshot | None:
         """Return the partition of these values; None if there is none.
 
         Raises:
@@ -154,22 +162,22 @@ class TableSnapshot:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
         """
         key = self.key_of(values)
-        found = self.visible.newest([key]).get(key)
-        if found is None or found.is_tombstone:
+        row = self.visible.newest([key]).get(key)
+        if row is None or row.is_tombstone:
             self.check_kept()
             return None
-        return Partition(self, key, complement(found.ticket), found.value)
+        return PartitionSnapshot(self, key, complement(row.ticket), row.value)
 
-    def last_partition(self) -> Partition | None:
+    def last_partition(self) -> PartitionSnapshot | None:
         """Return the partition of the greatest key; None if the last that ever was there is not one of this version.
 
         It costs two rows, however many partitions there are.
         """
         key = self.last_key(b"", None)
-        found = None if key is None else self.visible.newest([key]).get(key)
-        if key is None or found is None or found.is_tombstone:
+        row = None if key is None else self.visible.newest([key]).get(key)
+        if key is None or row is None or row.is_tombstone:
             return None
-        return Partition(self, key, complement(found.ticket), found.value)
+        return PartitionSnapshot(self, key, complement(row.ticket), row.value)
 
     def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
         """Return the key of a partition's last row in a range of keys, whichever versions show the row; None if there is none.
@@ -198,7 +206,7 @@ class TableSnapshot:
                 f"the oldest is {head.oldest}."
             )
 
-    def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[Commit]:
+    def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[CommitRecord]:
         """Yield the commits that led to this version, newest first, as far back as they are kept.
 
         Args:
@@ -212,7 +220,7 @@ class TableSnapshot:
         start, stop = max(oldest, 0), min(last + 1, self.version)
         if start < stop:
             for _, value in self.store.scan(prefix + number(start), prefix + number(stop), reverse=True):
-                yield decoder(Commit).decode(value)
+                yield decoder(CommitRecord).decode(value)
 
     def refresh(self) -> TableSnapshot:
         """Return the newest version of the same table, whatever it is called now.
@@ -228,7 +236,7 @@ class TableSnapshot:
 
 
 _cache: weakref.WeakKeyDictionary[Store, dict[tuple[bytes, int], TableMetadata]] = weakref.WeakKeyDictionary()
-_CACHED = 1024
+_CACHED_RECORDS = 1024
 
 
 def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
@@ -238,7 +246,7 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
         value = store.get(metadata_key(table, ticket))
         if value is None:
             raise TableNotFoundError("The table was dropped while it was being loaded.")
-        if len(cached) >= _CACHED:
+        if len(cached) >= _CACHED_RECORDS:
             cached.clear()
         cached[table, ticket] = decoder(TableMetadata).decode(value)
     return cached[table, ticket]
@@ -249,14 +257,14 @@ def forget_metadata(store: Store) -> None:
     _cache.pop(store, None)
 
 
-def load(store: Store, table: bytes, head: Head, commit: Commit | None = None) -> TableSnapshot:
+def load(store: Store, table: bytes, head: Head, commit: CommitRecord | None = None) -> TableSnapshot:
     """Return a version of a table; by default the newest."""
     commit = commit or head.commit
     try:
         metadata = load_metadata(store, table, commit.metadata)
     except TableNotFoundError:
         now = read_head(store, table)
-        if now is None or now.is_gone or now.commit.metadata != commit.metadata:
+        if now is None or now.is_deleted or now.commit.metadata != commit.metadata:
             raise
         raise MetastoreDamagedError(
             f"The metadata of table {head.database}.{head.name}, which ticket {commit.metadata} wrote, are gone "
@@ -277,7 +285,7 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
         return TableSnapshot(before.store, before.id, *about, before.metadata, head.newest)
 
 
-def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit | None:
+def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitRecord | None:
     """Return the commit of a version; None if there never was one, or it is no longer kept."""
     if version == head.commit.version:
         return head.commit
@@ -286,11 +294,11 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> Commit 
     value = store.get(commit_key(table, version))
     if value is None:
         return None
-    commit: Commit = decoder(Commit).decode(value)
+    commit: CommitRecord = decoder(CommitRecord).decode(value)
     return commit
 
 
-def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> Commit | None:
+def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRecord | None:
     """Return the newest commit made at or before a time (ms since the epoch); None if all are later."""
 
     def committed_at(version: int) -> int:

@@ -14,12 +14,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
-_KEPT = 16
+_CACHED_VERSION_RANGES = 16
 """Ranges of versions, as many as streams may read at a time."""
-_MOST_KEYS = 100_000
+_MAX_CACHED_KEYS = 100_000
 """Of a range: some ten megabytes. Of more partitions than that all rows are read, beside which the keys cost little."""
 
 
@@ -27,11 +27,11 @@ class TouchedPartitions:
     """Partitions by the versions that wrote to them; may be used by several threads."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[tuple[bytes, frozenset[str]], dict[bytes, int]] = OrderedDict()
+        self._cached: OrderedDict[tuple[bytes, frozenset[str]], dict[bytes, int]] = OrderedDict()
         """By table and ids of commits: keys of partitions, each with the ticket of its newest row in the last of the versions."""
         self._lock = threading.Lock()
 
-    def by(self, last: TableSnapshot, commits: Sequence[Commit]) -> list[bytes]:
+    def written_by(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:
         """Return the keys of partitions among which are all that some commits wrote rows of.
 
         Args:
@@ -43,15 +43,15 @@ class TouchedPartitions:
         ids = frozenset(commit.id for commit in commits)
         oldest = min(commit.ticket for commit in commits)
         with self._lock:
-            for known, found in self._found.items():
-                if known[0] == last.id and ids <= known[1]:
-                    self._found.move_to_end(known)
+            for versions, cached in self._cached.items():
+                if versions[0] == last.id and ids <= versions[1]:
+                    self._cached.move_to_end(versions)
                     # Each later row of a partition has a later ticket.
-                    return [key for key, ticket in found.items() if ticket >= oldest]
-        tickets = dict(last.visible.newest_of({commit.ticket for commit in commits}))
-        if len(tickets) <= _MOST_KEYS:
+                    return [key for key, ticket in cached.items() if ticket >= oldest]
+        tickets = dict(last.visible.newest_with_tickets({commit.ticket for commit in commits}))
+        if len(tickets) <= _MAX_CACHED_KEYS:
             with self._lock:
-                self._found[last.id, ids] = tickets
-                while len(self._found) > _KEPT:
-                    self._found.popitem(last=False)
+                self._cached[last.id, ids] = tickets
+                while len(self._cached) > _CACHED_VERSION_RANGES:
+                    self._cached.popitem(last=False)
         return list(tickets)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from parquetry.keys import successor
 from parquetry.metastore.manifest.entries import decode_entry
-from parquetry.metastore.storage.checksums import is_gone, refuse
+from parquetry.metastore.storage.checksums import is_tombstone, refuse
 from parquetry.metastore.storage.keyspace import (
     PARTITIONS,
     TABLE_ID_BYTES,
@@ -24,11 +24,11 @@ from parquetry.metastore.storage.keyspace import (
     complement,
     index_prefix,
     partition_prefix,
-    taken_out_prefix,
+    removed_files_prefix,
     ticket_of,
 )
-from parquetry.metastore.storage.model import Commit, PartitionEntry
-from parquetry.metastore.versions.newest_rows import decode_newest, whole_of
+from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
+from parquetry.metastore.versions.newest_rows import complete_ticket, decode_newest
 from parquetry.store.base import Range, Store
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
@@ -42,7 +42,7 @@ ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 _AFTER_TICKETS = b"\xff" * TICKET_BYTES + b"\x00"
 
 
-class Found(NamedTuple):
+class PartitionRow(NamedTuple):
     """The newest row of a partition in a version."""
 
     ticket: int
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     @property
     def is_tombstone(self) -> bool:
         """Return whether the row says that the partition is gone."""
-        return is_gone(self.value)
+        return is_tombstone(self.value)
 
 
 class Examined:
@@ -82,12 +82,12 @@ def _is_there(value: bytes) -> bool:
         MetastoreDamagedError: it is not as it was written.
     """
     refuse(value)
-    return not is_gone(value)
+    return not is_tombstone(value)
 
 
-def entry_of(found: Found | None) -> PartitionEntry | None:
+def entry_of(row: PartitionRow | None) -> PartitionEntry | None:
     """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
-    return None if found is None or found.is_tombstone else _entry(found.value)
+    return None if row is None or row.is_tombstone else _entry(row.value)
 
 
 # A commit asks several times for the entry that it builds on, which may refer to hundreds of chunks.
@@ -95,7 +95,7 @@ _entry = functools.lru_cache(maxsize=32)(decode_entry)
 
 
 @functools.lru_cache(maxsize=32)
-def _known(prefix: bytes, newest: bytes, groups: Groups) -> tuple[bytes, ...]:
+def _listed_row_keys(prefix: bytes, newest: bytes, groups: Groups) -> tuple[bytes, ...]:
     """Return the keys of those newest rows that a version shows. A table is planned for more often than it is written."""
     rows = (prefix + key + complement(row.ticket) for key, row in decode_newest(newest))
     return tuple(filter(groups.wants, rows))
@@ -111,10 +111,10 @@ class VisibleRows:
         newest: what the table's head says of newest rows, now or at any time.
     """
 
-    def __init__(self, store: Store, table: bytes, commit: Commit, newest: bytes = b"") -> None:
+    def __init__(self, store: Store, table: bytes, commit: CommitRecord, newest: bytes = b"") -> None:
         self._store = store
         self._newest = newest
-        self._is_whole = bool(newest) and whole_of(newest) == commit.ticket
+        self._is_whole = bool(newest) and complete_ticket(newest) == commit.ticket
         self._partitions = commit.totals.partitions
         self._table = table
         self._prefix = partition_prefix(table)
@@ -128,7 +128,7 @@ class VisibleRows:
             rows=commit.next_ticket // max(1, commit.totals.partitions),
         )
 
-    def of_index(self, index: str) -> VisibleRows:
+    def index_entries(self, index: str) -> VisibleRows:
         """Return what is visible of an index's entries in the same version.
 
         Args:
@@ -136,9 +136,9 @@ class VisibleRows:
         """
         return self._with(index_prefix(self._table, index))
 
-    def of_taken_out(self) -> VisibleRows:
+    def removed_file_records(self) -> VisibleRows:
         """Return what is visible of the records of files taken out, in the same version; their paths are the keys."""
-        return self._with(taken_out_prefix(self._table))
+        return self._with(removed_files_prefix(self._table))
 
     def _with(self, prefix: bytes) -> VisibleRows:
         other = copy.copy(self)
@@ -151,10 +151,10 @@ class VisibleRows:
         """The groups with the rows that are known, if this version shows them."""
         if not self._newest:
             return self._groups
-        known = _known(self._prefix, self._newest, self._groups)
-        if 2 * len(known) <= self._partitions:
-            return replace(self._groups, known=known)
-        return replace(self._groups, known=known, rows=1)  # as far as most are concerned
+        listed = _listed_row_keys(self._prefix, self._newest, self._groups)
+        if 2 * len(listed) <= self._partitions:
+            return replace(self._groups, known_keys=listed)
+        return replace(self._groups, known_keys=listed, rows=1)  # as far as most are concerned
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:
         """Yield rows by their keys and ages, as entries of an index tell them; those that are gone are left out.
@@ -190,23 +190,23 @@ class VisibleRows:
                 where few rows pass, nothing else is done about the others.
         """
         if self._is_whole and not single and (where is None or passes is not None):
-            return self.rows(self._listed_in(ranges, passes), examined)
-        absolute = self._of_keys(start for start, _ in ranges) if single else self._absolute(ranges)
+            return self.rows(self._listed_keys_in(ranges, passes), examined)
+        absolute = self._ranges_for(start for start, _ in ranges) if single else self._absolute(ranges)
         rows = self._rows(absolute, single, examined, where, passes)
         return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
-    def _listed_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
+    def _listed_keys_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
         """Return the keys and ages of those rows in ranges that the list of all of them names."""
-        found, place = [], 0
+        stored_keys, place = [], 0
         for key, row in decode_newest(self._newest):
             stored = key + complement(row.ticket)
             while place < len(ranges) and (stop := ranges[place][1]) is not None and stored >= stop:
                 place += 1
             if place == len(ranges):
                 break
-            if stored >= ranges[place][0] and not row.gone:
-                found.append(stored)
-        return found if passes is None else [key for key in found if passes(self._prefix + key)]
+            if stored >= ranges[place][0] and not row.is_tombstone:
+                stored_keys.append(stored)
+        return stored_keys if passes is None else [key for key in stored_keys if passes(self._prefix + key)]
 
     def keys(self, ranges: Sequence[Range], limit: int) -> tuple[list[bytes], list[Range]]:
         """Return the keys of the rows that a scan of ranges of keys would read first, of this version or not.
@@ -224,14 +224,14 @@ class VisibleRows:
         if len(keys) < limit or not keys:
             return partitions, []
         after = self._groups.end(keys[-1])[len(self._prefix) :]
-        left = [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
-        return partitions, left
+        remaining = [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
+        return partitions, remaining
 
     def listed_keys(self) -> list[bytes] | None:
         """Return the keys of all partitions if the table's head lists them, so that nothing has to be read; else None."""
         if not self._is_whole:
             return None
-        return [key for key, row in decode_newest(self._newest) if not row.gone]
+        return [key for key, row in decode_newest(self._newest) if not row.is_tombstone]
 
     def first_keys(self, ranges: Sequence[Range], examined: Examined | None = None) -> Iterator[bytes]:
         """Yield the key of the first partition in each of some ranges; one that is gone counts.
@@ -248,22 +248,24 @@ class VisibleRows:
         end = successor(prefix)
         return [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
 
-    def _of_keys(self, keys: Iterable[bytes]) -> list[Range]:
+    def _ranges_for(self, keys: Iterable[bytes]) -> list[Range]:
         """Return the ranges of those rows of partitions that were written by the time of this version."""
         starts = (self._prefix + key for key in keys)
         return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
 
-    def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, Found]:
+    def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, PartitionRow]:
         """Return the newest rows of partitions, in order, tombstones included; none for those never written.
 
         Args:
             keys: of the partitions.
             examined: counts the rows read.
         """
-        ranges = self._of_keys(sorted(keys))
-        return {key: Found(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)}
+        ranges = self._ranges_for(sorted(keys))
+        return {
+            key: PartitionRow(ticket_of(age), value) for key, age, value in self._rows(ranges, True, examined)
+        }
 
-    def newest_of(self, tickets: Iterable[int]) -> Iterator[tuple[bytes, int]]:
+    def newest_with_tickets(self, tickets: Iterable[int]) -> Iterator[tuple[bytes, int]]:
         """Yield the keys of the partitions of which the newest row, tombstones included, was written by one of these tickets, with it.
 
         All keys of the table are looked at, and nothing else of the other partitions.
@@ -274,7 +276,7 @@ class VisibleRows:
         )
         return ((key, ticket_of(age)) for key, age, _ in rows)
 
-    def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, Found]]:
+    def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, PartitionRow]]:
         """Yield all rows of partitions, older ones too, that this version shows or an earlier one did, the newest of each first.
 
         Args:
@@ -286,12 +288,12 @@ class VisibleRows:
         ranges = [(prefix + key + self._groups.first, prefix + key + last) for key in sorted(keys)]
         for row_key, value in self._store.scan_ranges(ranges):
             if row_key[-TICKET_BYTES:] not in self._groups.without:
-                yield row_key[skip:-TICKET_BYTES], Found(ticket_of(row_key), value)
+                yield row_key[skip:-TICKET_BYTES], PartitionRow(ticket_of(row_key), value)
 
-    def all_newest(self) -> Iterator[tuple[bytes, Found]]:
+    def all_newest(self) -> Iterator[tuple[bytes, PartitionRow]]:
         """Yield the newest rows of all partitions, by their keys, tombstones included."""
         rows = self._rows(self._absolute([(b"", None)]), False, None)
-        return ((key, Found(ticket_of(age), value)) for key, age, value in rows)
+        return ((key, PartitionRow(ticket_of(age), value)) for key, age, value in rows)
 
     def _rows(
         self,
@@ -324,7 +326,12 @@ class VisibleRows:
             key = row_key[skip:-TICKET_BYTES]
             if key != last:
                 last = key
-                if row_key in unsure and not is_gone(value) and passes is not None and not passes(row_key):
+                if (
+                    row_key in unsure
+                    and not is_tombstone(value)
+                    and passes is not None
+                    and not passes(row_key)
+                ):
                     continue
                 yield key, age, value
 

@@ -11,7 +11,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import schema_of, wire_rows
 from parquetry.planner.protocol import answers, questions
 
-_SCHEMA = schema_of(
+_RESULT_SCHEMA = schema_of(
     (
         ("table", "string"),
         ("partitions", "long"),
@@ -21,7 +21,7 @@ _SCHEMA = schema_of(
         ("detail", "string"),
     )
 )
-_KEPT = "Every commit keeps the statistics: nothing was to be computed."
+_NOTHING_TO_COMPUTE = "Every commit keeps the statistics: nothing was to be computed."
 
 
 def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
@@ -45,8 +45,10 @@ def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
         totals = table.totals
         unknown = f" The rows of {totals.uncounted} partitions are not known." if totals.uncounted else ""
         shown = joined_name((lake.name, table.database, table.name))
-        rows.append((shown, totals.partitions, totals.files, totals.rows, totals.bytes, _KEPT + unknown))
-    return answers.Called(_SCHEMA, wire_rows(rows), None)
+        rows.append(
+            (shown, totals.partitions, totals.files, totals.rows, totals.bytes, _NOTHING_TO_COMPUTE + unknown)
+        )
+    return answers.Called(_RESULT_SCHEMA, wire_rows(rows), None)
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {questions.Analyze: _analyze}

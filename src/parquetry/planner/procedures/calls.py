@@ -25,19 +25,19 @@ def _procedure(name: str) -> Procedure[Any]:
     return found
 
 
-def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.Names:
+def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.NameList:
     """Return the names of the procedures."""
-    return answers.Names(sorted(PROCEDURES))
+    return answers.NameList(sorted(PROCEDURES))
 
 
-def load(_lake: Lake, q: questions.LoadProcedure) -> answers.Procedure:
+def load(_lake: Lake, q: questions.LoadProcedure) -> answers.ProcedureSignature:
     """Return a procedure's name, description and parameters."""
     if q.namespace != ["system"]:
         raise UnsupportedError(
             f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
         )
     procedure = _procedure(q.name)
-    return answers.Procedure(procedure.name, procedure.description, procedure.parameters)
+    return answers.ProcedureSignature(procedure.name, procedure.description, procedure.parameters)
 
 
 def call(lake: Lake, q: questions.Call) -> answers.Called:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.definition.skew import require_concatenable
 from parquetry.layout.heavy_values import Counted
 from parquetry.layout.measured_maps import skewed_columns
 from parquetry.locations.uri import join_location
 from parquetry.maintenance.compaction.compact import Rewrite, require_selected, rewrites
-from parquetry.maintenance.compaction.recut import STAYING
-from parquetry.metastore.versions.partition import Partition
+from parquetry.maintenance.compaction.recut import WEIGHT_OF_KEPT_VALUES
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
@@ -29,23 +29,23 @@ class Compact(Arguments, frozen=True, kw_only=True):
     ] = False
 
 
-def _run(lake: Lake, asked: Compact) -> list[Row]:
-    snapshot = lake.find(asked.table)
-    zone = "UTC" if asked.where is None else lake.engine.time_zone
+def _run(lake: Lake, arguments: Compact) -> list[Row]:
+    snapshot = lake.find(arguments.table)
+    zone = "UTC" if arguments.where is None else lake.engine.time_zone
     with progress_bar() as progress:
         size = lake.engine.target_file_size(snapshot.metadata)
-        found = rewrites(snapshot, size, asked.where, progress, zone, partial(_counted, lake, snapshot))
-        if asked.concatenate:
-            require_concatenable(lake.full_name(snapshot), snapshot, (each.partition for each in found))
-            if asked.where is not None and not found:
-                require_selected(snapshot, asked.where, zone)
-        if not found:
+        chosen = rewrites(snapshot, size, arguments.where, progress, zone, partial(_counted, lake, snapshot))
+        if arguments.concatenate:
+            require_concatenable(lake.full_name(snapshot), snapshot, (each.partition for each in chosen))
+            if arguments.where is not None and not chosen:
+                require_selected(snapshot, arguments.where, zone)
+        if not chosen:
             return []
-        return rewritten(lake, snapshot, found, "compact", progress)
+        return rewritten(lake, snapshot, chosen, "compact", progress)
 
 
 def _counted(
-    lake: Lake, snapshot: TableSnapshot, files: Sequence[tuple[Partition, Sequence[DataFile]]]
+    lake: Lake, snapshot: TableSnapshot, files: Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]]
 ) -> dict[bytes, Counted]:
     """Return how often values of the skewed columns occur in some files, by the keys of their partitions."""
     skew = snapshot.metadata.arrangement.skew
@@ -54,18 +54,18 @@ def _counted(
     paths = [join_location(part.location, file.path) for part, some in files for file in some]
     columns = skewed_columns(snapshot.metadata.columns, skew)
     # values that have directories keep them from a part of the share on
-    share = skew.auto.share / STAYING
-    found = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, None, columns, share, paths)
-    return {snapshot.key_of(each.partition): each for each in found}
+    share = skew.auto.share / WEIGHT_OF_KEPT_VALUES
+    counted = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, None, columns, share, paths)
+    return {snapshot.key_of(each.partition): each for each in counted}
 
 
 def rewritten(
-    lake: Lake, snapshot: TableSnapshot, found: Sequence[Rewrite], operation: str, progress: Progress
+    lake: Lake, snapshot: TableSnapshot, chosen: Sequence[Rewrite], operation: str, progress: Progress
 ) -> list[Row]:
     """Have the engine write files anew, and return a row for each partition, with `COLUMNS`."""
-    after = lake.hold(lake.engine.compact(lake.full_name(snapshot), snapshot, found, operation, progress))
+    after = lake.cache(lake.engine.compact(lake.full_name(snapshot), snapshot, chosen, operation, progress))
     rows: list[Row] = []
-    for each in found:
+    for each in chosen:
         before, now = each.partition, after.partition(each.partition.values)
         assert now is not None  # this commit replaced it
         name = snapshot.describe(before.key) if before.values else None

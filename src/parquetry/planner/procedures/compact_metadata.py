@@ -12,9 +12,9 @@ class CompactMetadata(Arguments, frozen=True, kw_only=True):
     """See `compact_metadata`."""
 
 
-def _run(lake: Lake, asked: CompactMetadata) -> list[Row]:
+def _run(lake: Lake, arguments: CompactMetadata) -> list[Row]:
     with progress_bar() as progress:
-        done = compact_metadata(lake.find(asked.table), progress)
+        done = compact_metadata(lake.find(arguments.table), progress)
     return [(done.partitions, done.chunks_before, done.chunks_after)]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from parquetry.maintenance.indexes import create_index
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures.index import INDEXES, index_rows, named_columns
+from parquetry.planner.procedures.index import INDEX_COLUMNS, index_rows, named_columns
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar
 
@@ -18,16 +18,18 @@ class CreatePartitionIndex(Arguments, frozen=True, kw_only=True):
     name: Annotated[str | None, "Its name; by default that of its columns."] = None
 
 
-def _run(lake: Lake, asked: CreatePartitionIndex) -> list[Row]:
-    table = lake.find(asked.table)
+def _run(lake: Lake, arguments: CreatePartitionIndex) -> list[Row]:
+    table = lake.find(arguments.table)
     with progress_bar() as progress:
-        return index_rows(lake, create_index(table, named_columns(asked.columns), asked.name, progress))
+        return index_rows(
+            lake, create_index(table, named_columns(arguments.columns), arguments.name, progress)
+        )
 
 
 CREATE_PARTITION_INDEX = Procedure(
     "create_partition_index",
     "Makes an index over partition columns, for filters that skip the first.",
     CreatePartitionIndex,
-    INDEXES,
+    INDEX_COLUMNS,
     _run,
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from parquetry.maintenance.indexes import drop_index
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures.index import INDEXES, WhichIndex, index_rows
+from parquetry.planner.procedures.index import INDEX_COLUMNS, IndexChoice, index_rows
 from parquetry.planner.procedures.procedure import Procedure, Row
 
 
-def _run(lake: Lake, asked: WhichIndex) -> list[Row]:
-    table = lake.find(asked.table)
-    return index_rows(lake, drop_index(table, asked.index()))
+def _run(lake: Lake, arguments: IndexChoice) -> list[Row]:
+    table = lake.find(arguments.table)
+    return index_rows(lake, drop_index(table, arguments.index()))
 
 
 DROP_PARTITION_INDEX = Procedure(
-    "drop_partition_index", "Drops an index over partition columns.", WhichIndex, INDEXES, _run
+    "drop_partition_index", "Drops an index over partition columns.", IndexChoice, INDEX_COLUMNS, _run
 )

@@ -16,8 +16,8 @@ class Fsck(Arguments, frozen=True, kw_only=True):
     footers: Annotated[bool, "Whether to read the footers of Parquet files that others wrote."] = True
 
 
-def _run(lake: Lake, asked: Fsck) -> list[Row]:
-    found = fsck(lake.find(asked.table), repair=asked.repair, footers=asked.footers)
+def _run(lake: Lake, arguments: Fsck) -> list[Row]:
+    found = fsck(lake.find(arguments.table), repair=arguments.repair, footers=arguments.footers)
     return [(each.kind, each.partition, each.path, each.detail, each.repaired) for each in found]
 
 

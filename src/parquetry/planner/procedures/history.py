@@ -28,8 +28,8 @@ def history_rows(snapshot: TableSnapshot, first: int = 0, last: int | None = Non
         )
 
 
-def _run(lake: Lake, asked: Arguments) -> Iterator[Row]:
-    return history_rows(lake.find(asked.table))
+def _run(lake: Lake, arguments: Arguments) -> Iterator[Row]:
+    return history_rows(lake.find(arguments.table))
 
 
 HISTORY = Procedure(

@@ -11,11 +11,11 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Row
 
-INDEXES = (("name", "string"), ("columns", "string"), ("version", "long"))
+INDEX_COLUMNS = (("name", "string"), ("columns", "string"), ("version", "long"))
 """The indexes that the table has afterwards, and its version."""
 
 
-class WhichIndex(Arguments, frozen=True, kw_only=True):
+class IndexChoice(Arguments, frozen=True, kw_only=True):
     """An index, by its columns or by its name."""
 
     columns: Annotated[list[str | None] | None, "Its columns, or"] = None
@@ -49,7 +49,7 @@ def named_columns(columns: Sequence[str | None]) -> list[str]:
 
 def index_rows(lake: Lake, table: TableSnapshot) -> list[Row]:
     """Return a row for each index of a table that has just been changed."""
-    lake.hold(table)
+    lake.cache(table)
     metadata = table.metadata
     return [
         (index.name, ", ".join(index_columns(metadata, index)), table.version)

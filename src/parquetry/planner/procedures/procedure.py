@@ -22,7 +22,7 @@ Rows: TypeAlias = list[Values]
 Timestamp = NewType("Timestamp", int)
 """Microseconds since the epoch."""
 
-_TYPES: dict[Any, tuple[str, str]] = {
+_SQL_TYPES: dict[Any, tuple[str, str]] = {
     str: ("string", "NULL"),
     int: ("bigint", "CAST(NULL AS BIGINT)"),
     bool: ("boolean", "CAST(NULL AS BOOLEAN)"),
@@ -79,14 +79,14 @@ class Procedure(Generic[A]):
             for field in msgspec.structs.fields(self.arguments)
         ]
 
-    def call(self, lake: Lake, given: dict[str, Any]) -> Rows:
+    def call(self, lake: Lake, texts: dict[str, Any]) -> Rows:
         """Run the procedure.
 
         Args:
             lake: the catalog.
-            given: the arguments as the bridge sends them: text, lists of text, None.
+            texts: the arguments as the bridge sends them: text, lists of text, None.
         """
-        return wire_rows(self.run(lake, msgspec.convert(given, self.arguments, strict=False)))
+        return wire_rows(self.run(lake, msgspec.convert(texts, self.arguments, strict=False)))
 
 
 def schema_of(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _parameter(field: msgspec.structs.FieldInfo, type: Any, comment: str) -> Par
         if _optional(type)
         else type
     )
-    ddl, null = _TYPES[get_origin(kind) or kind]
+    ddl, null = _SQL_TYPES[get_origin(kind) or kind]
     if field.required:
         return Parameter(field.name, ddl, comment, None)
     default = _text(field.default)

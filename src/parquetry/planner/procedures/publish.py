@@ -19,11 +19,11 @@ class Publish(Arguments, frozen=True, kw_only=True):
     hive_table: Annotated[str | None, "Its name in Hive, as 'database.table'; NULL: the same as here."] = None
 
 
-def _run(lake: Lake, asked: Publish) -> Iterator[Row]:
-    database, name = (None, None) if asked.hive_table is None else _parts(asked.hive_table)
+def _run(lake: Lake, arguments: Publish) -> Iterator[Row]:
+    database, name = (None, None) if arguments.hive_table is None else _parts(arguments.hive_table)
     with progress_bar() as progress:
-        told = publish(lake.find(asked.table), lake.engine.hive(), database, name, progress)
-    for each in told:
+        differences = publish(lake.find(arguments.table), lake.engine.hive(), database, name, progress)
+    for each in differences:
         yield each.action, each.count, each.detail
 
 

@@ -19,14 +19,14 @@ class Rebucket(Arguments, frozen=True, kw_only=True):
     buckets: Annotated[int | None, "How many buckets; without it as many as new partitions get."] = None
 
 
-def _run(lake: Lake, asked: Rebucket) -> list[Row]:
-    snapshot = lake.find(asked.table)
-    zone = "UTC" if asked.where is None else lake.engine.time_zone
+def _run(lake: Lake, arguments: Rebucket) -> list[Row]:
+    snapshot = lake.find(arguments.table)
+    zone = "UTC" if arguments.where is None else lake.engine.time_zone
     with progress_bar() as progress:
-        found = rebucketing(snapshot, asked.buckets, asked.where, progress, zone)
+        found = rebucketing(snapshot, arguments.buckets, arguments.where, progress, zone)
         if not found:
-            if asked.where is not None:
-                require_selected(snapshot, asked.where, zone)
+            if arguments.where is not None:
+                require_selected(snapshot, arguments.where, zone)
             return []
         return rewritten(lake, snapshot, found, "rebucket", progress)
 

@@ -15,10 +15,10 @@ class Rollback(Arguments, frozen=True, kw_only=True):
     version: Annotated[int, "The version to go back to."]
 
 
-def _run(lake: Lake, asked: Rollback) -> list[Row]:
-    current = lake.find(asked.table)
-    target = lake.metastore.table(current.database, current.name, version=asked.version)
-    return [(current.version, lake.hold(rollback(current, target)).version)]
+def _run(lake: Lake, arguments: Rollback) -> list[Row]:
+    current = lake.find(arguments.table)
+    target = lake.metastore.table(current.database, current.name, version=arguments.version)
+    return [(current.version, lake.cache(rollback(current, target)).version)]
 
 
 ROLLBACK = Procedure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.errors import DuplicateSkewedColumnError, UnsupportedError
 from parquetry.layout.arrangement import AutoSkew
 from parquetry.maintenance.compaction.suggest_skew import suggestions
@@ -28,16 +28,16 @@ class SuggestSkew(Arguments, frozen=True, kw_only=True):
     values: Annotated[int, "How many values of a partition may be heavy."] = 16
 
 
-def _run(lake: Lake, asked: SuggestSkew) -> Iterator[Row]:
-    snapshot = lake.find(asked.table)
-    auto = AutoSkew(asked.share, asked.values)
-    if asked.where is not None:
-        partition_condition(snapshot, asked.where)  # of which the engine's own grammar is no narrower
-    for columns in _together(snapshot, asked.columns):
-        yield from _rows(lake, snapshot, columns, asked.where, auto)
+def _run(lake: Lake, arguments: SuggestSkew) -> Iterator[Row]:
+    snapshot = lake.find(arguments.table)
+    auto = AutoSkew(arguments.share, arguments.values)
+    if arguments.where is not None:
+        partition_condition(snapshot, arguments.where)  # of which the engine's own grammar is no narrower
+    for columns in _together(snapshot, arguments.columns):
+        yield from _rows(lake, snapshot, columns, arguments.where, auto)
 
 
-def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> list[list[Column]]:
+def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> list[list[TableColumn]]:
     """Return the columns to look at, those in one list together.
 
     Raises:
@@ -68,7 +68,7 @@ def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> li
 
 
 def _rows(
-    lake: Lake, snapshot: TableSnapshot, columns: Sequence[Column], where: str | None, auto: AutoSkew
+    lake: Lake, snapshot: TableSnapshot, columns: Sequence[TableColumn], where: str | None, auto: AutoSkew
 ) -> Iterator[Row]:
     names, types = [column.name for column in columns], [column.column_type for column in columns]
     found = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, where, columns, auto.share)

@@ -23,19 +23,21 @@ class Sync(Arguments, frozen=True, kw_only=True):
     )
 
 
-def rows(told: Iterable[Difference]) -> Iterator[Row]:
+def rows(differences: Iterable[Difference]) -> Iterator[Row]:
     """Yield a row for each difference."""
-    for each in told:
+    for each in differences:
         yield each.action, each.partition, each.files, each.rows, each.bytes, each.detail
 
 
-def _run(lake: Lake, asked: Sync) -> Iterator[Row]:
+def _run(lake: Lake, arguments: Sync) -> Iterator[Row]:
     with progress_bar() as progress:
         return rows(
             synchronise(
-                lake.find(asked.table),
+                lake.find(arguments.table),
                 lake.engine,
-                SyncOptions(asked.where, asked.dry_run, readopt=asked.readopt, buckets=asked.buckets),
+                SyncOptions(
+                    arguments.where, arguments.dry_run, readopt=arguments.readopt, buckets=arguments.buckets
+                ),
                 progress,
             )
         )

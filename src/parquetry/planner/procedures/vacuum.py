@@ -19,9 +19,9 @@ class Vacuum(Arguments, frozen=True, kw_only=True):
     dry_run: Annotated[bool, "Whether to report only."] = False
 
 
-def _run(lake: Lake, asked: Vacuum) -> list[Row]:
-    older_than = None if asked.older_than is None else asked.older_than // 1000
-    removed = vacuum(lake.find(asked.table), older_than=older_than, dry_run=asked.dry_run)
+def _run(lake: Lake, arguments: Vacuum) -> list[Row]:
+    older_than = None if arguments.older_than is None else arguments.older_than // 1000
+    removed = vacuum(lake.find(arguments.table), older_than=older_than, dry_run=arguments.dry_run)
     return [(row.kind, row.path, row.count, row.bytes) for row in removed]
 
 

@@ -17,10 +17,10 @@ class Verify(Arguments, frozen=True, kw_only=True):
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
 
 
-def _run(lake: Lake, asked: Verify) -> Iterator[Row]:
+def _run(lake: Lake, arguments: Verify) -> Iterator[Row]:
     with progress_bar() as progress:
-        zone = lake.engine.time_zone if asked.where is not None else "UTC"
-        for each in verify(lake.find(asked.table), asked.where, zone=zone, progress=progress):
+        zone = lake.engine.time_zone if arguments.where is not None else "UTC"
+        for each in verify(lake.find(arguments.table), arguments.where, zone=zone, progress=progress):
             yield each.problem, each.partition, each.path, each.bucket, each.rows, each.detail
 
 

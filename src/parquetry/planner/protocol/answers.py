@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from parquetry.metastore.storage.model import Constraint
-from parquetry.planner.protocol.questions import Cursor, TableRef, View
+from parquetry.planner.protocol.questions import PageCursor, TableRef, View
 from parquetry.prune.reader_filters import Usable
 from parquetry.prune.runtime.candidates import Verdict
 
@@ -26,13 +26,13 @@ class Done(Answer, frozen=True):
     """What was asked for is done, and there is nothing to tell of it."""
 
 
-class Held(Answer, frozen=True):
+class Confirmation(Answer, frozen=True):
     """Whether it is so: whether something was there to drop, or whether a condition can be deleted by."""
 
     held: bool
 
 
-class Names(Answer, frozen=True):
+class NameList(Answer, frozen=True):
     """Databases, tables, procedures, or partitions as SHOW PARTITIONS prints them."""
 
     names: list[str]
@@ -62,7 +62,7 @@ class Rows(Answer, frozen=True):
     rows: list[Values]
 
 
-class Page(Answer, frozen=True):
+class MetadataPage(Answer, frozen=True):
     """Some of many rows.
 
     Attributes:
@@ -72,7 +72,7 @@ class Page(Answer, frozen=True):
     """
 
     rows: list[Values]
-    next: Cursor | None
+    next: PageCursor | None
     pushed: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -84,7 +84,7 @@ class Bucketing(msgspec.Struct, frozen=True, omit_defaults=True):
     sorted_by: list[str] = []
 
 
-class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
+class LoadedTable(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """One version of a table.
 
     Attributes:
@@ -121,7 +121,7 @@ class Table(Answer, frozen=True, kw_only=True, omit_defaults=True):
 class Relation(Answer, frozen=True, kw_only=True, omit_defaults=True):
     """What a name stands for: one of the two."""
 
-    table: Table | None = None
+    table: LoadedTable | None = None
     view: View | None = None
 
 
@@ -149,7 +149,7 @@ class Pushed(Answer, frozen=True):
     row_groups: list[Usable | None]
 
 
-class PartitionValues(Answer, frozen=True):
+class PartitionValueRows(Answer, frozen=True):
     """For each condition the different rows of values that its columns have in the partitions in question."""
 
     values: list[list[Values]]
@@ -162,7 +162,7 @@ class ValueRows(msgspec.Struct, frozen=True):
     rows: list[Values]
 
 
-class HeavyValues(Answer, frozen=True):
+class HeavyValueRows(Answer, frozen=True):
     """For each condition the different rows of values that its columns have in directories for heavy values.
 
     Partitions that are skewed by other columns have rows of other columns.
@@ -171,7 +171,7 @@ class HeavyValues(Answer, frozen=True):
     values: list[list[ValueRows]]
 
 
-class Files(msgspec.Struct, frozen=True, omit_defaults=True):
+class FileList(msgspec.Struct, frozen=True, omit_defaults=True):
     """Files to read, in columns: a place in each for each file.
 
     Two files of one partition, `/t/p=1/a.parquet` of 100 bytes and `/t/p=1/b.parquet` of 200, are one folder, the names
@@ -185,7 +185,7 @@ class Files(msgspec.Struct, frozen=True, omit_defaults=True):
         partition: numbers of the partitions in the answer, in 32 bits.
         bytes: sizes, in 64 bits.
         modified: when they changed, in milliseconds since the epoch, in 64 bits; 0: not known.
-        bucket: numbers of the buckets, in 32 bits, of as many as `Buckets.held` says; empty where the scan tells of none.
+        bucket: numbers of the buckets, in 32 bits, of as many as `ReportedBuckets.held` says; empty where the scan tells of none.
     """
 
     folders: list[str]
@@ -204,7 +204,7 @@ class SortOrder(msgspec.Struct, frozen=True):
     descending: bool
 
 
-class Buckets(msgspec.Struct, frozen=True):
+class ReportedBuckets(msgspec.Struct, frozen=True):
     """The buckets that all rows of a scan lie in.
 
     Attributes:
@@ -227,7 +227,7 @@ class Buckets(msgspec.Struct, frozen=True):
     larger: bool
 
 
-class Statistics(msgspec.Struct, frozen=True):
+class ScanStatistics(msgspec.Struct, frozen=True):
     """What Spark chooses joins by; None: not known."""
 
     bytes: int
@@ -243,7 +243,7 @@ class Metric(msgspec.Struct, frozen=True):
     value: int | None
 
 
-class FoundRanges(msgspec.Struct, frozen=True):
+class RowGroupRanges(msgspec.Struct, frozen=True):
     """Ranges that hold all values of a column that a join has found.
 
     Attributes:
@@ -257,7 +257,7 @@ class FoundRanges(msgspec.Struct, frozen=True):
     values: Values
 
 
-class Scan(Answer, frozen=True, omit_defaults=True):
+class PlannedScan(Answer, frozen=True, omit_defaults=True):
     """What a scan reads.
 
     Attributes:
@@ -279,18 +279,18 @@ class Scan(Answer, frozen=True, omit_defaults=True):
         decided: conditions of the query that left out partitions, as text: Spark applies none that these decide.
     """
 
-    files: Files
+    files: FileList
     partitions: list[Values]
-    statistics: Statistics
+    statistics: ScanStatistics
     metrics: list[Metric]
     description: str
     report: dict[str, Any]
-    buckets: Buckets | None = None
+    buckets: ReportedBuckets | None = None
     filterable: list[str] = []
     most_values: int = 0
     most_wait: int | None = None
     again: list[bool] = []
-    row_groups: list[FoundRanges] = []
+    row_groups: list[RowGroupRanges] = []
     unused: list[str | None] = []
     late: bool = False
     decided: list[str] = []
@@ -303,7 +303,7 @@ class StreamPosition(Answer, frozen=True):
 
 
 class Aggregated(msgspec.Struct, frozen=True):
-    """The rows of an aggregate, and what its scan left out; see `Scan`."""
+    """The rows of an aggregate, and what its scan left out; see `PlannedScan`."""
 
     schema: dict[str, Any]
     rows: list[Values]
@@ -323,13 +323,13 @@ class RuntimeVerdicts(Answer, frozen=True):
     verdicts: list[Verdict]
 
 
-class FileEnds(Answer, frozen=True):
+class KeyRangeRows(Answer, frozen=True):
     """For each partition with values: those of the partition columns, and the least and the greatest of a column in its files."""
 
     rows: list[Values]
 
 
-class Written(Answer, frozen=True):
+class WriteSummary(Answer, frozen=True):
     """What a write made: how many files, in how many partitions, with how many rows and bytes."""
 
     files: int
@@ -347,7 +347,7 @@ class Parameter(msgspec.Struct, frozen=True):
     default: str | None
 
 
-class Procedure(Answer, frozen=True):
+class ProcedureSignature(Answer, frozen=True):
     """A procedure, as CALL has to know it."""
 
     name: str

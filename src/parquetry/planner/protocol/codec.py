@@ -17,10 +17,10 @@ from parquetry.planner.protocol.questions import QUESTIONS, Question
 
 PROTOCOL = 2
 
-_UNION: Any = QUESTIONS[0]
+_QUESTION_UNION: Any = QUESTIONS[0]
 for _class in QUESTIONS[1:]:
-    _UNION = _UNION | _class
-_DECODER = msgspec.json.Decoder(_UNION)
+    _QUESTION_UNION = _QUESTION_UNION | _class
+_DECODER = msgspec.json.Decoder(_QUESTION_UNION)
 _ENCODE = msgspec.json.Encoder().encode
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from parquetry.types import HELD_BITS, ColumnType, Value, to_float32
+from parquetry.types import STORED_BITS, ColumnType, Value, to_float32
 
 
 def from_wire(type_: ColumnType, text: str | None) -> Value:
     """Return the value that the bridge sent: dates are days, timestamps microseconds, binary hexadecimal."""
     if text is None:
         return None
-    if type_.name in HELD_BITS:
+    if type_.name in STORED_BITS:
         return int(text)
     if type_.name == "boolean":
         return text == "true"

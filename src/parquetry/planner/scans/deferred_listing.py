@@ -14,12 +14,12 @@ from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.scan_answer import decided, description, metrics, report_of, statistics
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.filterable import filterable, has_parts
-from parquetry.prune.runtime.totals import by_totals
+from parquetry.prune.runtime.totals import estimate_from_totals
 
-_NO_FILES = answers.Files([], "", b"", b"", b"", b"")
+_NO_FILES = answers.FileList([], "", b"", b"", b"", b"")
 
 
-def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.Scan | None:
+def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.PlannedScan | None:
     """Return an answer without files; None: they are to be told now, or no value could leave any of them out.
 
     Args:
@@ -29,12 +29,12 @@ def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -
     """
     snapshot = request.snapshot
     values = filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else []
-    if not q.late or q.joined or q.runtime or not values or file_subset.OPTION in q.read_options:
+    if not q.late or q.joined or q.runtime or not values or file_subset.CHOSEN_FILES_OPTION in q.read_options:
         return None
-    found = by_totals(snapshot, request.pruning, q.columns, table=request.table)
+    found = estimate_from_totals(snapshot, request.pruning, q.columns, table=request.table)
     if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
         return None
-    return answers.Scan(
+    return answers.PlannedScan(
         files=_NO_FILES,
         partitions=[],
         statistics=statistics(found.bytes, found.rows, found.files),

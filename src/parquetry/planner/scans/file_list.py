@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parquetry.data_files.file_batch import UNKNOWN, FileColumns
 from parquetry.locations.uri import join_location
-from parquetry.planner.protocol.answers import Files
+from parquetry.planner.protocol.answers import FileList
 
 
 def file_list(
@@ -18,7 +18,7 @@ def file_list(
     partitions: NDArray[Any],
     locations: Sequence[str],
     buckets: NDArray[Any] | None = None,
-) -> Files:
+) -> FileList:
     """Return files as an answer holds them.
 
     Args:
@@ -32,8 +32,8 @@ def file_list(
     if joined.count("/") == len(names) - 1 and all(names):
         folders, folder = [location.rstrip("/") for location in locations], partitions
     else:
-        folders, folder, joined = _taken_apart(names, partitions.tolist(), locations)
-    return Files(
+        folders, folder, joined = _split_paths(names, partitions.tolist(), locations)
+    return FileList(
         folders,
         joined,
         folder.astype("<i4").tobytes(),
@@ -44,7 +44,7 @@ def file_list(
     )
 
 
-def _taken_apart(
+def _split_paths(
     paths: Sequence[str], partitions: Sequence[int], locations: Sequence[str]
 ) -> tuple[list[str], NDArray[Any], str]:
     """Return folders, the number of each file's, and the names, of paths of which some lie elsewhere or deeper."""

@@ -16,13 +16,13 @@ import numpy as np
 
 from parquetry.locations.uri import join_location
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.prune.select import Selection
 
-OPTION = "parquetry.chosen-files"
+CHOSEN_FILES_OPTION = "parquetry.chosen-files"
 """The option of a read, whose value is a token."""
 
-MATCHES = "rows that match"
+MATCHES_REASON = "rows that match"
 """What a report tells of why files were left out that hold no row which a statement changes."""
 
 _chosen: dict[str, frozenset[str]] = {}
@@ -43,7 +43,9 @@ def chosen_files(paths: Iterator[str]) -> Iterator[str]:
         del _chosen[token]
 
 
-def only_chosen(options: Mapping[str, str], partitions: Sequence[Partition], block: FileBlock) -> FileBlock:
+def only_chosen(
+    options: Mapping[str, str], partitions: Sequence[PartitionSnapshot], block: FileBlock
+) -> FileBlock:
     """Return the files that a read asks for by its options; all, if it names none.
 
     Args:
@@ -54,10 +56,10 @@ def only_chosen(options: Mapping[str, str], partitions: Sequence[Partition], blo
     Raises:
         KeyError: the token is of no read that is under way.
     """
-    token = options.get(OPTION)
+    token = options.get(CHOSEN_FILES_OPTION)
     if token is None:
         return block
-    return _those(_chosen[token], partitions, block)
+    return _named_files(_chosen[token], partitions, block)
 
 
 def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
@@ -67,13 +69,13 @@ def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
         selection: all that its condition leaves.
         paths: of the files, absolute.
     """
-    block = _those(frozenset(paths), selection.partitions, selection.block)
+    block = _named_files(frozenset(paths), selection.partitions, selection.block)
     of_bytes = int(block.files.bytes.sum())
     steps = tuple(
-        msgspec.structs.replace(step, kept=block.count, by=(*step.by, MATCHES), origins=())
+        msgspec.structs.replace(step, kept=block.count, by=(*step.by, MATCHES_REASON), origins=())
         if step.name == "files" and block.count < step.kept
         else msgspec.structs.replace(step, kept=min(step.kept, of_bytes))
-        if step.of_bytes
+        if step.counts_bytes
         else step
         for step in selection.report.steps
     )
@@ -82,8 +84,10 @@ def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
     )
 
 
-def _those(wanted: Collection[str], partitions: Sequence[Partition], block: FileBlock) -> FileBlock:
-    locations = Partition.locations(partitions)
+def _named_files(
+    wanted: Collection[str], partitions: Sequence[PartitionSnapshot], block: FileBlock
+) -> FileBlock:
+    locations = PartitionSnapshot.locations(partitions)
     files = zip(block.parts.tolist(), block.files.paths, strict=True)
     return block.take(
         np.flatnonzero([join_location(locations[part], path) in wanted for part, path in files])

@@ -9,32 +9,32 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune.runtime.key_ranges import file_ends
+from parquetry.prune.runtime.key_ranges import partition_key_ranges
 
 
-def answer_file_ends(lake: Lake, q: questions.FileEnds) -> answers.FileEnds:
+def file_key_ranges(lake: Lake, q: questions.FileKeyRanges) -> answers.KeyRangeRows:
     """Return what statistics tell of a column in the files that a scan would read.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
         ValueTypeError: the column's type has no least and no greatest value.
     """
-    request = ScanRequest.of(lake, q)
+    request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
     column = metadata.column(q.column)
     selection = request.select(about={column.name}.union(*(each.about for each in request.pruning)))
     places = [metadata.partition_by.index(metadata.column(name).name) for name in q.partition_columns]
     types = metadata.partition_types
     rows = []
-    for part, least, greatest in file_ends(metadata, selection, column.name):
+    for part, least, greatest in partition_key_ranges(metadata, selection, column.name):
         values = selection.partitions[part].values
         of_partition = [to_wire(types[place], values[place]) for place in places]
         rows.append(
             [*of_partition, to_wire(column.column_type, least), to_wire(column.column_type, greatest)]
         )
-    return answers.FileEnds(rows)
+    return answers.KeyRangeRows(rows)
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
-    questions.FileEnds: answer_file_ends
+    questions.FileKeyRanges: file_key_ranges
 }

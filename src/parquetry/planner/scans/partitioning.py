@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from parquetry.config.precedence import settle
 from parquetry.config.registry import BUCKET_JOIN
 from parquetry.data_files.file_batch import FileColumns
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.layout.arrangement import BucketSpec
 from parquetry.layout.common_buckets import common
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.protocol import answers, questions
 from parquetry.prune.report.buckets import BucketReport
@@ -30,36 +30,39 @@ from parquetry.types import type_text
 class ScanBuckets(NamedTuple):
     """Buckets of a scan: what Spark is told of all, and of each file the number of its own."""
 
-    told: answers.Buckets
+    reported: answers.ReportedBuckets
     of_files: NDArray[np.int64]
 
     def again(self, size: int) -> int:
         """Return how many bytes are read again, of as many as are read once, for Spark to have more buckets than there are."""
-        return (self.told.count // self.told.held - 1) * size
+        return (self.reported.count // self.reported.held - 1) * size
 
     def report(self, size: int) -> BucketReport:
         """Return what a report tells of them; the size is how many bytes are read once."""
         return BucketReport(
-            tuple(self.told.columns),
-            tuple(map(type_text, self.told.types)),
-            self.told.version,
-            self.told.count,
+            tuple(self.reported.columns),
+            tuple(map(type_text, self.reported.types)),
+            self.reported.version,
+            self.reported.count,
             again=self.again(size),
         )
 
     def text(self, size: int) -> str:
         """Return what EXPLAIN shows; the size is how many bytes are read once."""
-        told = f"{self.told.held} buckets by {', '.join(self.told.columns)}"
-        if self.told.order:
-            order = ", ".join(each.column + " DESC" * each.descending for each in self.told.order)
-            told = f"{told}, sorted by {order}"
-        if self.told.count > self.told.held:
-            told = f"{told}, read as {self.told.count} ({size_text(self.again(size))} again)"
-        return told
+        text = f"{self.reported.held} buckets by {', '.join(self.reported.columns)}"
+        if self.reported.order:
+            order = ", ".join(each.column + " DESC" * each.descending for each in self.reported.order)
+            text = f"{text}, sorted by {order}"
+        if self.reported.count > self.reported.held:
+            text = f"{text}, read as {self.reported.count} ({size_text(self.again(size))} again)"
+        return text
 
 
 def scan_buckets(
-    snapshot: TableSnapshot, q: questions.PlanScan, partitions: Sequence[Partition], files: FileColumns
+    snapshot: TableSnapshot,
+    q: questions.PlanScan,
+    partitions: Sequence[PartitionSnapshot],
+    files: FileColumns,
 ) -> ScanBuckets | None:
     """Return the buckets that all rows of a scan lie in; None: there are none, or their columns are not all read.
 
@@ -73,19 +76,19 @@ def scan_buckets(
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: a table property or an option of the read cannot be used.
     """
-    spec = _of_partitions(snapshot, partitions)
+    spec = _common_spec(snapshot, partitions)
     if spec is None:
         return None
     wanted = q.buckets or spec.count
     count = wanted if wanted % spec.count == 0 or spec.count % wanted == 0 else spec.count
-    held = min(spec.count, count)
+    in_files = min(spec.count, count)
     in_order = bool(spec.sort)
     of_files = np.zeros(0, np.int64)
     if files.count:
         arranged = files.arranged
         if arranged is None or (arranged[1] < 0).any():
             return None
-        of_files = arranged[1] % held
+        of_files = arranged[1] % in_files
         in_order = in_order and bool(arranged[2].all())
     metadata = snapshot.metadata
     read = {metadata.column(name).name for name in q.columns}
@@ -94,29 +97,29 @@ def scan_buckets(
         return None
     columns = [physical[name] for name in spec.columns]
     settings = settle(q.read_options, q.settings, metadata.properties, names_checked=False)
-    told = answers.Buckets(
+    reported = answers.ReportedBuckets(
         version=str(spec.version),
         count=count,
-        held=held,
+        held=in_files,
         columns=[column.name for column in columns],
         types=[column.type for column in columns],
         order=_order(spec, physical) if in_order else [],
         larger=settings[BUCKET_JOIN] == "larger",
     )
-    return ScanBuckets(told, of_files)
+    return ScanBuckets(reported, of_files)
 
 
-def _of_partitions(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> BucketSpec | None:
+def _common_spec(snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> BucketSpec | None:
     if not partitions:  # of no rows everything is true: a join with an empty table shuffles nothing
         buckets = snapshot.metadata.arrangement.buckets
         return None if buckets is None else common([buckets])
-    found = bucket_specs(snapshot, partitions)
-    if found is None or (found.of < 0).any():
+    specs = bucket_specs(snapshot, partitions)
+    if specs is None or (specs.numbers < 0).any():
         return None
-    return common([found.distinct[number] for number in np.unique(found.of).tolist()])
+    return common([specs.distinct[number] for number in np.unique(specs.numbers).tolist()])
 
 
-def _order(spec: BucketSpec, read: dict[str, Column]) -> list[answers.SortOrder]:
+def _order(spec: BucketSpec, read: dict[str, TableColumn]) -> list[answers.SortOrder]:
     """Return by which columns files are sorted, up to the first that is not read."""
     order: list[answers.SortOrder] = []
     for each in spec.sort:

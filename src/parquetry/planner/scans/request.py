@@ -1,9 +1,9 @@
 """What a question asks of a table's files, read once: its conditions bound to the table's columns, and what joins have found.
 
-request = ScanRequest.of(lake, q)
-request.asked       conditions of the query, one for each predicate
-request.found       values of joins: known in planning, then those that have come at run time
-request.pruning     the conditions to select files by, without those that others imply
+request = ScanRequest.from_question(lake, q)
+request.conditions          conditions of the query, one for each predicate
+request.runtime_conditions  values of joins: known in planning, then those that have come at run time
+request.pruning             the conditions to select files by, without those that others imply
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, types_of, without_implied
 from parquetry.planner.protocol import questions
-from parquetry.planner.scans.runtime_values import Found, found_conditions
+from parquetry.planner.scans.runtime_values import RuntimeCondition, runtime_conditions
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.reading.char_padding import SparkColumns
 from parquetry.prune.condition import Condition
@@ -43,10 +43,12 @@ class ScanRequest:
     runtime: Sequence[dict[str, Any]] = field(default=())
 
     @classmethod
-    def of(cls, lake: Lake, asked: questions.Predicates | questions.AskedTable) -> ScanRequest:
+    def from_question(
+        cls, lake: Lake, question: questions.Predicates | questions.ConditionedTable
+    ) -> ScanRequest:
         """Return the request of a question."""
-        joined, runtime = getattr(asked, "joined", ()), getattr(asked, "runtime", ())
-        return cls(lake, lake.snapshot(asked.table), asked.predicates, joined, runtime)
+        joined, runtime = getattr(question, "joined", ()), getattr(question, "runtime", ())
+        return cls(lake, lake.snapshot(question.table), question.predicates, joined, runtime)
 
     @property
     def table(self) -> str:
@@ -59,37 +61,37 @@ class ScanRequest:
         return types_of(self.snapshot)
 
     @cached_property
-    def asked(self) -> list[Condition]:
+    def conditions(self) -> list[Condition]:
         """Return the conditions of the query, one for each predicate."""
         return conditions(self.snapshot, self.predicates)
 
     @property
     def filters(self) -> list[Filter]:
         """Return the same as filters."""
-        return [condition.filter for condition in self.asked]
+        return [condition.filter for condition in self.conditions]
 
     @cached_property
-    def arrived(self) -> list[list[Found]]:
+    def arrived(self) -> list[list[RuntimeCondition]]:
         """Return what joins have found at run time, by the filters that it came by."""
-        return [found_conditions(self.snapshot, [tree]) for tree in self.runtime]
+        return [runtime_conditions(self.snapshot, [tree]) for tree in self.runtime]
 
     @cached_property
-    def found(self) -> list[Found]:
+    def runtime_conditions(self) -> list[RuntimeCondition]:
         """Return what is known of joins' values: in planning, then at run time."""
-        return found_conditions(self.snapshot, self.joined, "known") + [
+        return runtime_conditions(self.snapshot, self.joined, "known") + [
             each for some in self.arrived for each in some
         ]
 
     @cached_property
     def telling(self) -> list[int]:
         """Return the positions of the query's conditions that say something of their own."""
-        return without_implied([condition.predicate for condition in self.asked])
+        return without_implied([condition.predicate for condition in self.conditions])
 
     @cached_property
     def pruning(self) -> list[Condition]:
         """Return all conditions that say something of their own: the query's, and what joins have found."""
-        every = self.asked + [each.condition for each in self.found]
-        return [every[place] for place in without_implied([condition.predicate for condition in every])]
+        every = self.conditions + [each.condition for each in self.runtime_conditions]
+        return [every[position] for position in without_implied([condition.predicate for condition in every])]
 
     def select(self, read: Sequence[str] = (), about: Collection[str] = ()) -> Selection:
         """Select the files that may hold rows for all conditions.

@@ -16,11 +16,11 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.prune.runtime.candidates import Candidate
 from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.dense_keys import nearly_all
-from parquetry.prune.runtime.estimates import KeyFiles, Spread, key_files, selected_rows, spread
-from parquetry.prune.runtime.judge import judge
+from parquetry.prune.runtime.dense_keys import dense_key_count
+from parquetry.prune.runtime.estimates import KeyFiles, Spread, estimate_rows, key_files, spread
+from parquetry.prune.runtime.judge import decide
 from parquetry.prune.runtime.totals import is_not_null
-from parquetry.prune.runtime.tuples import placing
+from parquetry.prune.runtime.tuples import placement_columns
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
@@ -30,20 +30,20 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: a table property or an option of the read cannot be used.
     """
-    asked = [_Asked(lake, each) for each in q.candidates]
+    requests = [_CandidateRequest(lake, each) for each in q.candidates]
     return answers.RuntimeVerdicts(
-        judge(
-            [each.candidate() for each in asked],
-            [each.limit(q.settings) for each in asked],
-            lambda place: asked[place].spread(),
-            lambda place: asked[place].nearly_all(),
-            lambda place: asked[place].key_files(),
-            lambda place: placing(asked[place].scan.snapshot.metadata),
+        decide(
+            [each.candidate() for each in requests],
+            [each.limit(q.settings) for each in requests],
+            lambda position: requests[position].spread(),
+            lambda position: requests[position].dense_key_count(),
+            lambda position: requests[position].key_files(),
+            lambda position: placement_columns(requests[position].scan.snapshot.metadata),
         )
     )
 
 
-class _Asked:
+class _CandidateRequest:
     """A candidate with what is asked of both tables, each read once.
 
     Attributes:
@@ -51,11 +51,13 @@ class _Asked:
         build: what is asked of the table that the values come from; None: there is not one such table of this catalog.
     """
 
-    def __init__(self, lake: Lake, asked: questions.RuntimeCandidate) -> None:
+    def __init__(self, lake: Lake, candidate: questions.RuntimeCandidate) -> None:
         self._lake = lake
-        self._asked = asked
-        self.scan = ScanRequest(lake, lake.snapshot(asked.table), asked.predicates)
-        self.build = None if asked.values_of is None else ScanRequest.of(lake, asked.values_of)
+        self._candidate = candidate
+        self.scan = ScanRequest(lake, lake.snapshot(candidate.table), candidate.predicates)
+        self.build = (
+            None if candidate.values_of is None else ScanRequest.from_question(lake, candidate.values_of)
+        )
 
     def limit(self, session: dict[str, str]) -> int | None:
         """Return how many bytes a side may have that runs only for its values; None: there are to be none.
@@ -64,79 +66,81 @@ class _Asked:
             session: its settings.
         """
         properties = self.scan.snapshot.metadata.properties
-        settings = settle(self._asked.read_options, session, properties, names_checked=False)
+        settings = settle(self._candidate.read_options, session, properties, names_checked=False)
         limit: int = settings[RUNTIME_PRUNING_MAX_BUILD_SIZE]
         return limit if settings[RUNTIME_PRUNING] else None
 
     def candidate(self) -> Candidate:
         """Return the candidate with an estimate of how many values it will bring, where it tells how much of a fact will be left."""
-        facts, build = self._asked.facts, self.build
-        held = facts.held if facts.held is not None else self._held()
-        if build is None or (held is None and not self._by_files()):
+        facts, build = self._candidate.facts, self.build
+        value_count = facts.held if facts.held is not None else self._partition_values()
+        if build is None or (value_count is None and not self._files_decide()):
             return facts
-        rows = self._lake.estimates.of(("rows", *_identity(build)), lambda: _rows(build))
-        return replace(facts, held=held, build=replace(facts.build, rows=rows))
+        rows = self._lake.estimates.get_or_make(("rows", *_identity(build)), lambda: _rows(build))
+        return replace(facts, held=value_count, build=replace(facts.build, rows=rows))
 
-    def _by_files(self) -> bool:
+    def _files_decide(self) -> bool:
         """Return whether values leave out files by what these say of a column, and both tables are listed while the query is planned."""
         tables = [each.snapshot for each in (self.scan, self.build) if each is not None]
-        columns = {column.lower() for column in self._asked.columns}
+        columns = {column.lower() for column in self._candidate.columns}
         return all(table.totals.partitions < LIMITS.listed_partitions for table in tables) and not any(
             column.lower() in columns for column in tables[0].metadata.partition_by
         )
 
-    def _held(self) -> int | None:
+    def _partition_values(self) -> int | None:
         """Return how many values of the column a scan's partitions have, if it is their one: of partitions yet to be listed all that is known."""
-        facts, by = self._asked.facts, self.scan.snapshot.metadata.partition_by
-        one = facts.form == "column" and len(by) == 1 and tuple(self._asked.columns) == tuple(by)
-        return facts.partitions_left if one else None
+        facts, by = self._candidate.facts, self.scan.snapshot.metadata.partition_by
+        one = facts.form == "column" and len(by) == 1 and tuple(self._candidate.columns) == tuple(by)
+        return facts.remaining_partitions if one else None
 
     def spread(self) -> Spread | None:
         """Return how far the values of the candidate's column lie apart; None: it is not known."""
-        if len(self._asked.columns) != 1:
+        if len(self._candidate.columns) != 1:
             return None
-        (column,) = self._asked.columns
-        return self._lake.estimates.of(
+        (column,) = self._candidate.columns
+        return self._lake.estimates.get_or_make(
             ("spread", *_identity(self.scan), column),
             lambda: spread(self.scan.snapshot.metadata, self.scan.select(about={column}), column),
         )
 
-    def nearly_all(self) -> int | None:
+    def dense_key_count(self) -> int | None:
         """Return how many values the candidate's small table has, if they are many and nearly every file of the large one has some."""
-        if self.build is None or len(self._asked.columns) != 1:
+        if self.build is None or len(self._candidate.columns) != 1:
             return None
         small, large = self.build.snapshot, self.scan.snapshot
-        key, column = self._asked.facts.build.key, large.metadata.column(self._asked.columns[0]).name
-        if not _has(small, key) or not all(map(is_not_null, self.build.asked)):
+        key, column = self._candidate.facts.build.key, large.metadata.column(self._candidate.columns[0]).name
+        if not _has(small, key) or not all(map(is_not_null, self.build.conditions)):
             return None
-        return self._lake.estimates.of(
+        return self._lake.estimates.get_or_make(
             ("nearly all", small.id, small.version, key, large.id, large.version, column),
-            lambda: nearly_all(small, key, large, column),
+            lambda: dense_key_count(small, key, large, column),
         )
 
     def key_files(self) -> KeyFiles | None:
         """Return how the values of the candidate's key lie in the files that they come from; None: that is not known, or dear to know."""
-        build, key = self.build, self._asked.facts.build.key
+        build, key = self.build, self._candidate.facts.build.key
         if build is None:
             return None
         table = build.snapshot
         if not _has(table, key) or table.totals.files > LIMITS.key_statistics_files:
             return None
-        return self._lake.estimates.of(
+        return self._lake.estimates.get_or_make(
             ("key files", *_identity(build), key),
             lambda: key_files(table.metadata, build.select(about={key}), key, table.totals.files),
         )
 
 
-def _rows(of: ScanRequest) -> int | None:
+def _rows(request: ScanRequest) -> int | None:
     """Return how many rows of a table are likely to satisfy the conditions; None: it is not known."""
-    selection = of.select(about={name for each in of.asked for name in each.about})
-    return selected_rows(of.snapshot.metadata, selection, [each.predicate for each in of.asked])
+    selection = request.select(about={name for each in request.conditions for name in each.about})
+    return estimate_rows(
+        request.snapshot.metadata, selection, [each.predicate for each in request.conditions]
+    )
 
 
-def _identity(of: ScanRequest) -> tuple[bytes, int, bytes]:
+def _identity(request: ScanRequest) -> tuple[bytes, int, bytes]:
     """Return what tells a version of a table and what is asked of it from others."""
-    return of.snapshot.id, of.snapshot.version, msgspec.json.encode(of.predicates)
+    return request.snapshot.id, request.snapshot.version, msgspec.json.encode(request.predicates)
 
 
 def _has(table: TableSnapshot, name: str) -> bool:

@@ -18,18 +18,18 @@ from parquetry.prune.runtime.cost_model import LIMITS
 TUPLES = "TUPLES"
 
 
-def trees_of(tree: dict[str, Any]) -> list[dict[str, Any]]:
+def split_tuples(tree: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the conditions to plan by, joined by AND: the tree itself, the parts of an AND, or of tuples the set of each column.
 
     Args:
         tree: a condition as the bridge sends it.
     """
     if tree.get("fn") == "AND":
-        return [part for each in tree["args"] for part in trees_of(each)]
+        return [part for each in tree["args"] for part in split_tuples(each)]
     if tree.get("fn") != TUPLES:
         return [tree]
     if tree["count"] > LIMITS.tuples or _independent(tree):
-        return [_set_of(column) for column in tree["args"]]
+        return [_column_set(column) for column in tree["args"]]
     return [tree]
 
 
@@ -40,7 +40,7 @@ def _independent(tree: Mapping[str, Any]) -> bool:
     return bool(prod(len(set(raw_values(column))) for column in tree["args"]) == tree["count"])
 
 
-def _set_of(column: dict[str, Any]) -> dict[str, Any]:
+def _column_set(column: dict[str, Any]) -> dict[str, Any]:
     values = {"fn": "IN", **column}
     if "nulls" not in column:
         return values

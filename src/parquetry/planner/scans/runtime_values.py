@@ -16,28 +16,34 @@ from parquetry.config.registry import RUNTIME_PRUNING
 from parquetry.config.setting import SESSION_PREFIX
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
-from parquetry.planner.scans.runtime_tuples import TUPLES, trees_of
+from parquetry.planner.scans.runtime_tuples import TUPLES, split_tuples
 from parquetry.predicate.nodes import Compare, In, Predicate, name_text
 from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.report.runtime import Cut, FoundValues, RunTimeReport, cuts, found_values
+from parquetry.prune.report.runtime import (
+    RunTimeReport,
+    RuntimeValues,
+    StepReduction,
+    found_values,
+    reductions,
+)
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import sql_literal
 
-_WITHIN = "WITHIN"
-_KNOWN = "known in planning"
+_WITHIN_FUNCTION = "WITHIN"
+_PLAN_TIME_NOTE = "known in planning"
 
 
-class Found(NamedTuple):
+class RuntimeCondition(NamedTuple):
     """A condition that was found at run time, and what is told of it."""
 
     condition: Condition
-    told: FoundValues
+    values: RuntimeValues
 
 
-def found_conditions(
+def runtime_conditions(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "join"
-) -> list[Found]:
+) -> list[RuntimeCondition]:
     """Return what was found as conditions, in order; of one tree of tuples there may be several.
 
     Args:
@@ -45,18 +51,21 @@ def found_conditions(
         trees: as the bridge sends them.
         origin: whether it was found at run time (`join`), or `known` in planning.
     """
-    trees = [part for tree in trees for part in trees_of(tree)]
+    trees = [part for tree in trees for part in split_tuples(tree)]
     read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
-    found = [_found(condition, tree) for condition, tree in zip(read, trees, strict=True)]
+    arrived = [_runtime_condition(condition, tree) for condition, tree in zip(read, trees, strict=True)]
     if origin == "known":
-        found = [Found(condition, msgspec.structs.replace(told, note=_KNOWN)) for condition, told in found]
-    return found
+        arrived = [
+            RuntimeCondition(condition, msgspec.structs.replace(values, note=_PLAN_TIME_NOTE))
+            for condition, values in arrived
+        ]
+    return arrived
 
 
 def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
     if tree.get("fn") == "OR":  # of a set in which NULL is, too
         return {**tree, "args": [_bounded(each) for each in tree["args"]]}
-    if tree.get("fn") != _WITHIN:
+    if tree.get("fn") != _WITHIN_FUNCTION:
         return tree
     if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, are no good as ends
         return {"fn": "ALWAYS_TRUE"}
@@ -68,31 +77,31 @@ def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _found(condition: Condition, tree: dict[str, Any]) -> Found:
+def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCondition:
     node = condition.predicate
     if tree.get("fn") == TUPLES:
-        return _found_tuples(condition, tree)
-    if tree.get("fn") == _WITHIN:
+        return _tuple_condition(condition, tree)
+    if tree.get("fn") == _WITHIN_FUNCTION:
         note = f"more than {LIMITS.set_values:,}: by the least and the greatest"
-        return Found(condition, found_values(name_text(tree["col"][0]), tree["count"], note))
+        return RuntimeCondition(condition, found_values(name_text(tree["col"][0]), tree["count"], note))
     if tree.get("fn") == EVALUATED:
-        return Found(condition, found_values(tree.get("of", condition.text), tree.get("count")))
+        return RuntimeCondition(condition, found_values(tree.get("of", condition.text), tree.get("count")))
     count = _count(node)
     if count is None:
-        return Found(condition, found_values(condition.text, None))
+        return RuntimeCondition(condition, found_values(condition.text, None))
     assert isinstance(node, In | Compare)
     if isinstance(node, In) and len(node.values) > LIMITS.listed_values:
         condition = Condition(condition.filter, condition.about, _summary(node), condition.origin)
-    return Found(condition, found_values(name_text(node.column), count))
+    return RuntimeCondition(condition, found_values(name_text(node.column), count))
 
 
-def _found_tuples(condition: Condition, tree: dict[str, Any]) -> Found:
+def _tuple_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCondition:
     columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
     text = tree.get("text") or f"({', '.join(columns)})"
     if not 0 < tree["count"] <= LIMITS.listed_values:
         written = f"{text} IN ({tree['count']:,} tuples)"
         condition = Condition(condition.filter, condition.about, written, condition.origin)
-    return Found(condition, found_values(text, tree["count"], tuples=True))
+    return RuntimeCondition(condition, found_values(text, tree["count"], tuples=True))
 
 
 def _count(node: Predicate) -> int | None:
@@ -106,32 +115,34 @@ def _summary(node: In) -> str:
     return f"{name_text(node.column)} IN ({len(node.values):,} values from {least} to {greatest})"
 
 
-def told(
-    found: Sequence[Found], settings: Settings, before: dict[str, Any] | None, after: ScanReport
+def runtime_report(
+    arrived: Sequence[RuntimeCondition], settings: Settings, before: dict[str, Any] | None, after: ScanReport
 ) -> RunTimeReport | None:
     """Return what the report says of values found at run time; None: nothing, as none have come yet.
 
     Args:
-        found: what was found.
+        arrived: what was found.
         settings: of the read.
         before: the scan's report without it; None: not known.
         after: the scan's report with it.
     """
     if not settings[RUNTIME_PRUNING]:
         return RunTimeReport(off=_where(settings))
-    if not found:
+    if not arrived:
         return None
     steps = [(step.name, step.kept, step.of) for step in after.steps]
     without = None if before is None else ScanReport.from_dict(before)
     late = without is not None and without.by_totals
-    known = () if without is None else without.steps
-    estimated = {step.name for step in known if step.about}
-    cut: tuple[Cut, ...] = cuts([(step.name, step.kept) for step in known], steps, estimated)
-    return RunTimeReport(tuple(each.told for each in found), cut, late=late)
+    before_steps = () if without is None else without.steps
+    estimated = {step.name for step in before_steps if step.about}
+    smaller: tuple[StepReduction, ...] = reductions(
+        [(step.name, step.kept) for step in before_steps], steps, estimated
+    )
+    return RunTimeReport(tuple(each.values for each in arrived), smaller, late=late)
 
 
 def unused(
-    arrived: Sequence[Sequence[Found]], report: ScanReport, by_readers: Collection[str] = ()
+    arrived: Sequence[Sequence[RuntimeCondition]], report: ScanReport, by_readers: Collection[str] = ()
 ) -> list[str | None]:
     """Return for each filter of a join that has arrived why it leaves nothing out, or None if it leaves something out.
 
@@ -144,8 +155,8 @@ def unused(
     return [None if None in each or not each else each[0] for each in reasons]
 
 
-def _unused(found: Found, report: ScanReport, by_readers: Collection[str]) -> str | None:
-    condition = found.condition
+def _unused(runtime: RuntimeCondition, report: ScanReport, by_readers: Collection[str]) -> str | None:
+    condition = runtime.condition
     if any((condition.text, condition.origin) in step.causes() for step in report.steps):
         return None
     reasons = [
@@ -155,8 +166,8 @@ def _unused(found: Found, report: ScanReport, by_readers: Collection[str]) -> st
         if (note.condition, note.origin) == (condition.text, condition.origin)
     ]
     reason = reasons[-1] if reasons else "nothing is left that it could leave out"
-    if found.told.note is not None:
-        reason = f"{found.told.note}, and {reason}"
+    if runtime.values.note is not None:
+        reason = f"{runtime.values.note}, and {reason}"
     return f"{reason}, and readers look for row groups" if condition.about & set(by_readers) else reason
 
 

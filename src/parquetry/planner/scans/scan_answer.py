@@ -16,30 +16,30 @@ from parquetry.prune.report.report import Report
 from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.report.text import condition_text
 
-_LEAST_ROW_BYTES = 8
-_LONGEST_PUSHED = 1000
+_MIN_ROW_BYTES = 8
+_MAX_PUSHED_CHARACTERS = 1000
 
 
-def without_added(asked: Sequence[Condition], report: ScanReport) -> ScanReport:
+def without_added(conditions: Sequence[Condition], report: ScanReport) -> ScanReport:
     """Return a report without notes on the `c IS NOT NULL` that Spark adds beside `f(c) = 1`."""
     added = {
         one.text
-        for i, one in enumerate(asked)
+        for i, one in enumerate(conditions)
         if isinstance(one.predicate, Not)
         and isinstance(one.predicate.child, IsNull)
-        and any(one.about <= other.about for j, other in enumerate(asked) if j != i)
+        and any(one.about <= other.about for j, other in enumerate(conditions) if j != i)
     }
-    told = (
+    informative = (
         msgspec.structs.replace(s, not_by=tuple(n for n in s.not_by if n.condition not in added))
         for s in report.steps
     )
-    return msgspec.structs.replace(report, steps=tuple(told))
+    return msgspec.structs.replace(report, steps=tuple(informative))
 
 
-def statistics(size: int, rows: int | None, files: int) -> answers.Statistics:
+def statistics(size: int, rows: int | None, files: int) -> answers.ScanStatistics:
     """Return what Spark chooses joins by, of bytes, rows and files."""
     # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
-    return answers.Statistics(size if rows is None else max(size, rows * _LEAST_ROW_BYTES), rows, files)
+    return answers.ScanStatistics(size if rows is None else max(size, rows * _MIN_ROW_BYTES), rows, files)
 
 
 def metrics(report: ScanReport) -> list[answers.Metric]:
@@ -47,25 +47,25 @@ def metrics(report: ScanReport) -> list[answers.Metric]:
 
     All are listed each time: Spark takes no number for which it was not told the name before the query ran.
     """
-    told: list[answers.Metric] = []
+    numbers: list[answers.Metric] = []
     for rule in steps.STEPS:
         step = report.step(rule.name)
         kept, of = (None, None) if step is None else (step.kept, step.of)
-        told.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
-        told.append(answers.Metric(f"{rule.name}Total", rule.of_text, of))
-    return told
+        numbers.append(answers.Metric(f"{rule.name}Kept", rule.kept_text, kept))
+        numbers.append(answers.Metric(f"{rule.name}Total", rule.of_text, of))
+    return numbers
 
 
 def description(
-    snapshot: TableSnapshot, asked: Sequence[Condition], report: ScanReport, buckets: str | None = None
+    snapshot: TableSnapshot, conditions: Sequence[Condition], report: ScanReport, buckets: str | None = None
 ) -> str:
     """Return what EXPLAIN shows in the scan's line, given what it is to show of buckets."""
-    pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in asked)
-    if len(pushed) > _LONGEST_PUSHED:
-        pushed = f"{pushed[: _LONGEST_PUSHED - 1]}…"
+    pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in conditions)
+    if len(pushed) > _MAX_PUSHED_CHARACTERS:
+        pushed = f"{pushed[: _MAX_PUSHED_CHARACTERS - 1]}…"
     fractions = str(Report((report,))).split("\n")[0]
-    told = f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
-    return told if buckets is None else f"{told} · {buckets}"
+    line = f"{snapshot.metadata.format} version {snapshot.version} · pushed filters: [{pushed}] · {fractions}"
+    return line if buckets is None else f"{line} · {buckets}"
 
 
 def decided(report: ScanReport) -> list[str]:

@@ -14,7 +14,7 @@ from parquetry.config.precedence import settle
 from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
 from parquetry.data_files.file_batch import UNKNOWN, FileColumns
 from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
@@ -24,8 +24,7 @@ from parquetry.planner.scans.file_list import file_list
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.partitioning import scan_buckets
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.planner.scans.runtime_values import told as told_of_values
-from parquetry.planner.scans.runtime_values import unused
+from parquetry.planner.scans.runtime_values import runtime_report, unused
 from parquetry.planner.scans.scan_answer import (
     decided,
     description,
@@ -47,20 +46,20 @@ from parquetry.prune.rules.bucket_reasons import without_buckets
 from parquetry.prune.rules.directory_values import DirectoryValues, directory_values
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.filterable import filterable, has_parts
-from parquetry.prune.runtime.row_group_ranges import FoundRanges, found_ranges, of_one_group
+from parquetry.prune.runtime.row_group_ranges import ColumnRanges, have_one_row_group, ranges_for_readers
 from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
 from parquetry.prune.whole_table_aggregates import answer_whole_table
 from parquetry.types import Value, type_from_json
 
-_COUNT = type_from_json("long")
+_COUNT_TYPE = type_from_json("long")
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     """Say which predicates Spark need not evaluate on every row, which it might evaluate over partitions, and
     what of each its readers may use on row groups.
     """
-    request = ScanRequest.of(lake, q)
-    snapshot, asked, telling = request.snapshot, request.asked, request.telling
+    request = ScanRequest.from_question(lake, q)
+    snapshot, asked, telling = request.snapshot, request.conditions, request.telling
     predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
     # what another predicate implies holds wherever that one does, whoever evaluates it
@@ -75,7 +74,7 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     ]
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     metadata = snapshot.metadata
-    small = of_one_group(metadata, snapshot.totals.bytes, snapshot.totals.files)
+    small = have_one_row_group(metadata, snapshot.totals.bytes, snapshot.totals.files)
     # The column of a settled condition need not be read, and then the readers take it for NULL in all rows. What is NULL in
     # a whole small file is left out by what the file says of itself.
     on_row_groups = [
@@ -87,9 +86,9 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     return answers.Pushed(settled, again, on_row_groups)
 
 
-def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValues:
+def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValueRows:
     """Return the values for which Spark has to evaluate conditions that only it understands."""
-    request = ScanRequest.of(lake, q)
+    request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
     known = request.filters + [implied_by(condition, request.types) for condition in q.conditions]
     places = [[metadata.partition_by.index(name) for name in each["columns"]] for each in q.conditions]
@@ -99,12 +98,12 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
         wire = [to_wire(type_, value) for type_, value in zip(metadata.partition_types, values, strict=True)]
         for rows, at in zip(found, places, strict=True):
             rows[tuple(wire[i] for i in at)] = None
-    return answers.PartitionValues([[list(row) for row in rows] for rows in found])
+    return answers.PartitionValueRows([[list(row) for row in rows] for rows in found])
 
 
-def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
+def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows:
     """Return the values of directories, for Spark to evaluate the conditions that the planner does not understand."""
-    request = ScanRequest.of(lake, q)
+    request = ScanRequest.from_question(lake, q)
     snapshot, types = request.snapshot, request.types
 
     def wired(found: DirectoryValues) -> answers.ValueRows:
@@ -117,14 +116,14 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValues:
     ]
     names = [() if done else each["columns"] for each, done in zip(q.conditions, understood, strict=True)]
     partitions = candidates(snapshot, request.filters, lake.recent)
-    return answers.HeavyValues(
+    return answers.HeavyValueRows(
         [[wired(found) for found in each] for each in directory_values(snapshot, partitions, names)]
     )
 
 
-def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
+def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
-    request = ScanRequest.of(lake, q)
+    request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
     late = late_scan(request, q, settings)
@@ -132,21 +131,23 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
         return late
     selection = _selected(request, q)
     block = selection.block
-    partitions, numbers = _partitions_of(selection)
+    partitions, numbers = _partitions_with_files(selection)
     buckets = scan_buckets(snapshot, q, partitions, block.files)
     of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
         if buckets is None
         else buckets.report(selection.bytes)
     )
-    of_values = told_of_values(request.found, settings, q.before, selection.report)
-    ranges = found_ranges(snapshot.metadata, [one.condition for one in request.found], selection)
+    of_values = runtime_report(request.runtime_conditions, settings, q.before, selection.report)
+    ranges = ranges_for_readers(
+        snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
+    )
     waits = settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, block.count, selection.bytes)
-    return answers.Scan(
+    return answers.PlannedScan(
         files=file_list(
             block.files,
             numbers,
-            Partition.locations(partitions),
+            PartitionSnapshot.locations(partitions),
             None if buckets is None else buckets.of_files,
         ),
         partitions=_values(snapshot, partitions, q.columns),
@@ -163,11 +164,11 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
                 without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values
             )
         ),
-        buckets=None if buckets is None else buckets.told,
+        buckets=None if buckets is None else buckets.reported,
         filterable=filterable(snapshot.metadata, q.columns) if waits else [],
         most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
-        again=_asked_again(request),
+        again=_evaluated_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
         decided=decided(selection.report),
@@ -176,14 +177,14 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.Scan:
 
 def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
     """Return what a scan reads: of what its conditions leave, the files that the question or the read's options name."""
-    about = {name for each in request.found for name in each.condition.about}
+    about = {name for each in request.runtime_conditions for name in each.condition.about}
     selection = request.select(q.columns, about)
     if q.files is not None:
         selection = with_matches(selection, q.files)
     return replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))
 
 
-def _partitions_of(selection: Selection) -> tuple[list[Partition], NDArray[np.int64]]:
+def _partitions_with_files(selection: Selection) -> tuple[list[PartitionSnapshot], NDArray[np.int64]]:
     """Return the partitions that have files, in order, and for each file the place of its partition among them."""
     block = selection.block
     new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
@@ -192,25 +193,25 @@ def _partitions_of(selection: Selection) -> tuple[list[Partition], NDArray[np.in
 
 
 def _values(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], columns: Sequence[str]
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], columns: Sequence[str]
 ) -> list[list[str | None]]:
     """Return the values of partitions, in the order of the columns that Spark reads."""
     metadata = snapshot.metadata
     types = metadata.partition_types
     names = [metadata.column(name).name for name in columns]
     places = [metadata.partition_by.index(name) for name in names if name in metadata.partition_by]
-    return [[to_wire(types[i], row[i]) for i in places] for row in Partition.all_values(partitions)]
+    return [[to_wire(types[i], row[i]) for i in places] for row in PartitionSnapshot.all_values(partitions)]
 
 
-def _asked_again(request: ScanRequest) -> list[bool]:
+def _evaluated_again(request: ScanRequest) -> list[bool]:
     """Return for each filter of a join whether Spark is to test rows by it, as partitions alone do not decide it."""
     names = frozenset(request.snapshot.metadata.partition_by)
     return [any(_comes_again(each.condition, names) for each in some) for some in request.arrived]
 
 
-def _ranges(found: Sequence[FoundRanges]) -> list[answers.FoundRanges]:
+def _ranges(found: Sequence[ColumnRanges]) -> list[answers.RowGroupRanges]:
     return [
-        answers.FoundRanges(
+        answers.RowGroupRanges(
             each.column,
             [[to_wire(each.type, end) for end in ends] for ends in each.ends],
             [to_wire(each.type, value) for value in each.values],
@@ -229,14 +230,14 @@ def _rows(files: FileColumns) -> int | None:
 
 def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
-    request = ScanRequest.of(lake, q)
+    request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     metadata = snapshot.metadata
     wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
     whole = None
     if not q.predicates and not q.group_by:
         whole = answer_whole_table(snapshot, wanted, table=request.table)
-    answer = whole or _of_files(request, q, wanted)
+    answer = whole or _aggregate_files(request, q, wanted)
     if answer is None:
         return answers.MaybeAggregated(None)
     rows, report = answer
@@ -245,7 +246,7 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     fields = logical_schema(groups)["fields"]
     for i, (function, name) in enumerate(wanted):
         column = None if function == "count" or name is None else metadata.column(name)
-        types.append(_COUNT if column is None else column.column_type)
+        types.append(_COUNT_TYPE if column is None else column.column_type)
         type_json = "long" if column is None else column.type
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
     wire = [[to_wire(type_, value) for type_, value in zip(types, row, strict=True)] for row in rows]
@@ -254,12 +255,12 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     return answers.MaybeAggregated(answers.Aggregated(schema, wire, text, report_of(report)))
 
 
-def _of_files(
+def _aggregate_files(
     request: ScanRequest, q: questions.Aggregate, wanted: Sequence[AggregateCall]
 ) -> tuple[list[tuple[Value, ...]], ScanReport] | None:
     selection = select_files(
         request.snapshot,
-        request.asked,
+        request.conditions,
         (),
         table=request.table,
         about=[name for _, name in wanted if name is not None],

@@ -18,7 +18,7 @@ from parquetry.errors import StreamError, TableNotFoundError
 from parquetry.metastore.storage.head import Head, read_head
 from parquetry.metastore.versions.changes_between import VersionChanges, changes_between
 from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import keyed_by
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.planner.lake import Lake
@@ -27,11 +27,11 @@ from parquetry.planner.streams.schema import require_same_columns
 from parquetry.predicate.filter import Filter
 from parquetry.prune.partition_plans import candidates
 
-SKIP = "skipChangeCommits"
+SKIP_CHANGES_OPTION = "skipChangeCommits"
 """The option of a read that has it pass over versions which took rows away."""
-_SAME_ROWS = frozenset({"compact", "rebucket"})
+_REWRITING_OPERATIONS = frozenset({"compact", "rebucket"})
 """Operations that write rows anew as they were."""
-_BRINGS_BACK = "rollback"
+_RESTORING_OPERATION = "rollback"
 """The operation that brings back files which were there before, and rows that a stream may have read."""
 
 
@@ -39,7 +39,7 @@ class Piece(Protocol):
     """The files that a stream reads of one version."""
 
     @property
-    def partitions(self) -> Sequence[Partition]:
+    def partitions(self) -> Sequence[PartitionSnapshot]:
         """Return the partitions of the files, in order."""
         ...
 
@@ -65,18 +65,20 @@ class WholeVersion:
         read: its partitions.
     """
 
-    def __init__(self, snapshot: TableSnapshot, read: Callable[[TableSnapshot], Sequence[Partition]]) -> None:
+    def __init__(
+        self, snapshot: TableSnapshot, read: Callable[[TableSnapshot], Sequence[PartitionSnapshot]]
+    ) -> None:
         self._snapshot = snapshot
         self._read = read
 
     @functools.cached_property
-    def partitions(self) -> Sequence[Partition]:
+    def partitions(self) -> Sequence[PartitionSnapshot]:
         """Return the partitions of the files, in order."""
         return self._read(self._snapshot)
 
     @functools.cached_property
     def _starts(self) -> list[int]:
-        return [0, *accumulate(entry.file_count for entry in Partition.entries(self.partitions))]
+        return [0, *accumulate(entry.file_count for entry in PartitionSnapshot.entries(self.partitions))]
 
     @property
     def count(self) -> int:
@@ -104,7 +106,7 @@ class WholeVersion:
         return FileBlock(np.array(few, np.int32)[found.parts], found.files)
 
 
-class Brought:
+class AddedFiles:
     """The files that a version brought.
 
     Args:
@@ -112,7 +114,7 @@ class Brought:
     """
 
     def __init__(self, changes: VersionChanges) -> None:
-        self.partitions: Sequence[Partition] = [partition for partition, _ in changes.brought]
+        self.partitions: Sequence[PartitionSnapshot] = [partition for partition, _ in changes.brought]
         self._files = [file for _, files in changes.brought for file in files]
         sizes = [len(files) for _, files in changes.brought]
         self._parts = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -150,15 +152,15 @@ class StreamedTable:
         self.name = lake.full_name(self.begun)
         table = bytes.fromhex(id)
         head = read_head(self.begun.store, table)
-        if head is None or head.is_gone:
-            raise self._gone(id)
+        if head is None or head.is_deleted:
+            raise self._dropped_error(id)
         if id != ref.id:
             raise self._another()
         self.head: Head = head
         self.newest = load(self.begun.store, table, head)
         require_same_columns(self.name, self.begun, self.newest)
 
-    def _gone(self, id: str) -> StreamError:
+    def _dropped_error(self, id: str) -> StreamError:
         try:
             now = self._lake.metastore.table(self.begun.database, self.begun.name)
         except TableNotFoundError:
@@ -223,14 +225,14 @@ class StreamedTable:
             self.version(first - 1)  # what a version brought is what the one before it did not have
         try:
             for changes in changes_between(self.newest, self.head, first - 1, until, self._lake.touched):
-                yield changes.version.version, Brought(self._to_read(changes, skip))
+                yield changes.version.version, AddedFiles(self._to_read(changes, skip))
         except TableNotFoundError as error:
             raise StreamError(f"{error.message} Start the query again.") from None
 
-    def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[Partition]:
+    def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[PartitionSnapshot]:
         """Return the partitions of a version that is read whole, which each of its batches asks for twice."""
-        known = snapshot.metadata.partition_by == self.begun.metadata.partition_by
-        return candidates(snapshot, filters if known else (), self._lake.recent)
+        same_columns = snapshot.metadata.partition_by == self.begun.metadata.partition_by
+        return candidates(snapshot, filters if same_columns else (), self._lake.recent)
 
     def _to_read(self, changes: VersionChanges, skip: bool) -> VersionChanges:
         """Return what a version did as far as the stream has to do with it.
@@ -240,15 +242,15 @@ class StreamedTable:
         """
         version = self._same_keys(changes.version)
         nothing = VersionChanges(version, (), takes_away=False)
-        if version.operation in _SAME_ROWS:
+        if version.operation in _REWRITING_OPERATIONS:
             return nothing
-        if not changes.takes_away and not (changes.brought and version.operation == _BRINGS_BACK):
+        if not changes.takes_away and not (changes.brought and version.operation == _RESTORING_OPERATION):
             return changes
         if skip:
             return nothing
         raise StreamError(
             f"Version {version.version} of table {self.name} ({version.operation}) took rows away or changed them, which a stream cannot tell. "
-            f"Read with the option {SKIP} = true to pass over such versions, with the rows that they wrote; or start the query with a "
+            f"Read with the option {SKIP_CHANGES_OPTION} = true to pass over such versions, with the rows that they wrote; or start the query with a "
             "new checkpoint, and it begins with the table as it stands."
         )
 

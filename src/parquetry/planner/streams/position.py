@@ -11,14 +11,14 @@ from parquetry.config.parse import count_up_to, parse_boolean, parse_size
 from parquetry.errors import PropertyError, StreamError
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.metastore.versions.snapshot import commit_as_of
-from parquetry.planner.streams.pieces import SKIP, StreamedTable
+from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, StreamedTable
 
 STARTING_VERSION = "startingVersion"
 STARTING_TIMESTAMP = "startingTimestamp"
-MAX_FILES = "maxFilesPerTrigger"
-MAX_BYTES = "maxBytesPerTrigger"
+MAX_FILES_OPTION = "maxFilesPerTrigger"
+MAX_BYTES_OPTION = "maxBytesPerTrigger"
 
-_MOST = 1 << 60
+_UNLIMITED = 1 << 60
 _T = TypeVar("_T")
 
 
@@ -43,7 +43,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
     @classmethod
-    def of(cls, text: str) -> Position:
+    def from_text(cls, text: str) -> Position:
         """Return what a checkpoint holds.
 
         Raises:
@@ -62,22 +62,22 @@ class StreamOptions:
     """The options of a streaming read that are ours, whose names count in any letter case.
 
     Args:
-        given: all of the read.
+        options: all of the read.
 
     Raises:
         PropertyError: a value cannot be used.
     """
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): value for name, value in given.items()}
-        self.skips = self._read(SKIP, parse_boolean, default=False)
-        self.most_files = self._read(MAX_FILES, count_up_to(_MOST), _MOST)
-        self.most_bytes = self._read(MAX_BYTES, parse_size, _MOST)
-        self.limited = min(self.most_files, self.most_bytes) < _MOST
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = {name.lower(): value for name, value in options.items()}
+        self.skips = self._read(SKIP_CHANGES_OPTION, parse_boolean, default=False)
+        self.most_files = self._read(MAX_FILES_OPTION, count_up_to(_UNLIMITED), _UNLIMITED)
+        self.most_bytes = self._read(MAX_BYTES_OPTION, parse_size, _UNLIMITED)
+        self.limited = min(self.most_files, self.most_bytes) < _UNLIMITED
         self.version = self._read(STARTING_VERSION, _version, None)
 
     def _read(self, name: str, parse: Callable[[str], _T], default: _T) -> _T:
-        text = self._given.get(name.lower())
+        text = self._options.get(name.lower())
         if text is None:
             return default
         try:

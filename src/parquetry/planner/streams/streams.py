@@ -13,7 +13,7 @@ import numpy as np
 
 from parquetry.errors import StreamError
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
@@ -37,23 +37,23 @@ def begin(lake: Lake, q: questions.BeginStream) -> answers.StreamPosition:
 def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
     """Return where the next batch ends: as far as the table goes, or as the limits say."""
     options = StreamOptions(q.read_options)
-    start = None if q.start is None else Position.of(q.start)
+    start = None if q.start is None else Position.from_text(q.start)
     table = StreamedTable(lake, q.table, q.table.id if start is None else start.table)
     newest = table.head.commit.version
     if start is None:
         return answers.StreamPosition(Position(q.table.id, newest + 1).text)
-    until = newest if q.until is None else min(newest, Position.of(q.until).version - 1)
+    until = newest if q.until is None else min(newest, Position.from_text(q.until).version - 1)
     if start.whole:
         # it is the one that the stream begins with, although others may have committed it after `until` was asked for
         until = max(until, start.version)
     if start.version > newest + 1:
         table.version(start.version - 1)  # tells that it is not there
-    left = (options.most_files, options.most_bytes) if q.limited and options.limited else None
-    return answers.StreamPosition(_end(table, start, until, options, left).text)
+    budget = (options.most_files, options.most_bytes) if q.limited and options.limited else None
+    return answers.StreamPosition(_end(table, start, until, options, budget).text)
 
 
 def _end(
-    table: StreamedTable, start: Position, until: int, options: StreamOptions, left: tuple[int, int] | None
+    table: StreamedTable, start: Position, until: int, options: StreamOptions, budget: tuple[int, int] | None
 ) -> Position:
     """Return the end of a batch: before a version that the stream cannot read, if there is anything before it.
 
@@ -62,15 +62,15 @@ def _end(
         start: of the batch.
         until: the last version that may be read.
         options: of the read.
-        left: how many files and bytes may be read; one file may always be. None: any number.
+        budget: how many files and bytes may be read; one file may always be. None: any number.
     """
     at = start
     try:
         for version, piece in table.pieces(start.version, until, whole=start.whole, skip=options.skips):
             whole, done = (start.whole, start.files) if version == start.version else (False, 0)
-            if left is not None:
-                taken, left = _taken(
-                    piece, done, left, any_yet=left != (options.most_files, options.most_bytes)
+            if budget is not None:
+                taken, budget = _take_files(
+                    piece, done, budget, any_yet=budget != (options.most_files, options.most_bytes)
                 )
                 if done + taken < piece.count:
                     return Position(start.table, version, done + taken, whole)
@@ -81,9 +81,11 @@ def _end(
     return at
 
 
-def _taken(piece: Piece, done: int, left: tuple[int, int], any_yet: bool) -> tuple[int, tuple[int, int]]:
+def _take_files(
+    piece: Piece, done: int, budget: tuple[int, int], any_yet: bool
+) -> tuple[int, tuple[int, int]]:
     """Return how many files of a piece a batch takes, and how many files and bytes it may take after these."""
-    files, size = left
+    files, size = budget
     taken = 0
     for each in piece.sizes(done):
         if files == 0 or (any_yet and each > size):
@@ -92,16 +94,16 @@ def _taken(piece: Piece, done: int, left: tuple[int, int], any_yet: bool) -> tup
     return taken, (files, size)
 
 
-def plan(lake: Lake, q: questions.PlanBatch) -> answers.Scan:
+def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     """Return the files of a batch."""
-    start, end = Position.of(q.start), Position.of(q.end)
+    start, end = Position.from_text(q.start), Position.from_text(q.end)
     table = StreamedTable(lake, q.table, start.table)
     begun = table.begun
     filters = [condition.filter for condition in conditions(begun, q.predicates)]
     until = end.version if end.files else end.version - 1
     # of a version that is read to its end nobody counts the files, so that partitions may be left unread
     early = filters if start.version < end.version and not start.files else ()
-    partitions: list[Partition] = []
+    partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []
     skips = StreamOptions(q.read_options).skips
     for version, piece in table.pieces(start.version, until, whole=start.whole, skip=skips, filters=early):
@@ -130,10 +132,10 @@ def _answer(
     lake: Lake,
     begun: TableSnapshot,
     columns: Sequence[str],
-    partitions: Sequence[Partition],
+    partitions: Sequence[PartitionSnapshot],
     block: FileBlock,
-    ends: tuple[Position, Position],
-) -> answers.Scan:
+    span: tuple[Position, Position],
+) -> answers.PlannedScan:
     metadata = begun.metadata
     places = [
         metadata.partition_by.index(column.name)
@@ -143,10 +145,10 @@ def _answer(
     used, numbers = np.unique(block.parts, return_inverse=True)
     chosen = [partitions[part] for part in used.tolist()]
     types = metadata.partition_types
-    rows = Partition.all_values(chosen)
-    first, last = ends[0].version, max(ends[0].version, ends[1].version - (not ends[1].files))
-    return answers.Scan(
-        files=file_list(block.files, numbers, Partition.locations(chosen)),
+    rows = PartitionSnapshot.all_values(chosen)
+    first, last = span[0].version, max(span[0].version, span[1].version - (not span[1].files))
+    return answers.PlannedScan(
+        files=file_list(block.files, numbers, PartitionSnapshot.locations(chosen)),
         partitions=[[to_wire(types[place], row[place]) for place in places] for row in rows],
         statistics=statistics(int(block.files.bytes.sum()), None, block.count),
         metrics=[],

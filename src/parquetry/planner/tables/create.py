@@ -21,7 +21,7 @@ from parquetry.config.registry import (
     check_properties,
     our_names,
 )
-from parquetry.data_files.records import Column
+from parquetry.data_files.records import TableColumn
 from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.definition.constraints import with_constraints
@@ -34,11 +34,17 @@ from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.indexes import new_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
-from parquetry.planner.tables.create_layout import BUCKETS, CLUSTER_BY, bucketed, descending_columns, skewed
+from parquetry.planner.tables.create_layout import (
+    BUCKET_TRANSFORMS,
+    CLUSTER_TRANSFORM,
+    bucketed,
+    descending_columns,
+    skewed,
+)
 from parquetry.planner.tables.locations import external_location, managed_location
 from parquetry.types import type_text
 
-RESERVED = (
+RESERVED_PROPERTIES = (
     "provider",
     "location",
     "comment",
@@ -48,16 +54,16 @@ RESERVED = (
     "table_type",
     "collation",
 )
-_OPTION = "option."
+_OPTION_PREFIX = "option."
 """Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
-_HIVE = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
-_OF_SPARKS_TABLES = (
+_HIVE_PROPERTIES = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
+_SPARK_PROPERTY_PREFIXES = (
     "transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles", "clusteringColumns",
 )  # fmt: skip
 """What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
-_OF_FILES = (*BUCKETS, CLUSTER_BY)
+_FILE_TRANSFORMS = (*BUCKET_TRANSFORMS, CLUSTER_TRANSFORM)
 """Names of the transforms that say how files lie within a partition."""
-_UNKEYABLE = (
+_UNKEYABLE_REASON = (
     "a partition column has to be a number, a string, a boolean, binary, a date, a timestamp or an interval: give the table a column "
     "of such a type with what partitions are to be told apart by"
 )
@@ -120,7 +126,7 @@ def new_metadata(
 
 def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
     """Return whether the other table lies in buckets that Spark made by its own hash: of ours a property says by which."""
-    spread = any(transform.name in BUCKETS for transform in q.partitioning)
+    spread = any(transform.name in BUCKET_TRANSFORMS for transform in q.partitioning)
     return (
         spread
         and not {CLUSTERED_BY} & (like.keys() | q.properties.keys())
@@ -136,14 +142,14 @@ def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.Creat
     kept = {
         key: value
         for key, value in _kept_properties(our_names(like)).items()
-        if not key.startswith(_OF_SPARKS_TABLES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
+        if not key.startswith(_SPARK_PROPERTY_PREFIXES) and key not in (SKEWED_LOCATIONS, HIVE_COMPATIBLE)
     } | {key: like[key] for key in ("provider", "comment") if key in like}
     if _is_bucketed_by_spark(q, like):
         kept[BUCKETING_VERSION] = "spark"
     properties = {**kept, **q.properties}
     said = [
-        *(BUCKETS if CLUSTERED_BY in properties else ()),
-        *([CLUSTER_BY] if SORT_BY in properties else ()),
+        *(BUCKET_TRANSFORMS if CLUSTERED_BY in properties else ()),
+        *([CLUSTER_TRANSFORM] if SORT_BY in properties else ()),
     ]
     partitioning = [
         each for each in q.partitioning if each.name not in said
@@ -175,7 +181,7 @@ def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value
         for key, value in properties.items()
-        if key not in (*RESERVED, *_HIVE) and not key.startswith(_OPTION)
+        if key not in (*RESERVED_PROPERTIES, *_HIVE_PROPERTIES) and not key.startswith(_OPTION_PREFIX)
     }
 
 
@@ -187,7 +193,9 @@ def _fields(
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
     """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
-    partition_by = tuple(_partition_column(each) for each in q.partitioning if each.name not in _OF_FILES)
+    partition_by = tuple(
+        _partition_column(each) for each in q.partitioning if each.name not in _FILE_TRANSFORMS
+    )
     fields: list[Field] = q.schema["fields"]
     if fields:
         return fields, partition_by
@@ -200,7 +208,7 @@ def _fields(
     return _trailing(fields, partition_by), partition_by
 
 
-def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -> tuple[str, ...]:
+def _partition_by(label: str, columns: Sequence[TableColumn], named: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the partition columns as the columns have them.
 
     Raises:
@@ -224,9 +232,11 @@ def _partition_by(label: str, columns: Sequence[Column], named: Sequence[str]) -
     return tuple(by_name[name.lower()].name for name in named)
 
 
-def _check_partition_column(name: str, column: Column) -> None:
+def _check_partition_column(name: str, column: TableColumn) -> None:
     if not column.column_type.keyed:
-        raise UnsupportedError(f"Partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE}.")
+        raise UnsupportedError(
+            f"Partition column {name} is of type {type_text(column.type)}; {_UNKEYABLE_REASON}."
+        )
     if "\0" in name:
         raise UnsupportedError(
             f"Partition column {name!r}: a directory's name cannot hold the character NUL; choose another name."
@@ -250,7 +260,7 @@ def _clustered(
     Raises:
         PropertyError: the property is given, too.
     """
-    asked = next((each for each in partitioning if each.name == CLUSTER_BY), None)
+    asked = next((each for each in partitioning if each.name == CLUSTER_TRANSFORM), None)
     if asked is None:
         return metadata
     if SORT_BY in metadata.properties:
@@ -304,7 +314,8 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
     asked = Subject(
         label=label,
         directories=directories,
-        buckets=CLUSTERED_BY in q.properties or any(each.name in BUCKETS for each in q.partitioning),
+        buckets=CLUSTERED_BY in q.properties
+        or any(each.name in BUCKET_TRANSFORMS for each in q.partitioning),
         external="location" in q.properties or q.properties.get("external") == "true",
         file_format=_named_format(q.properties),
         relaxed=is_relaxed(q.properties),
@@ -327,7 +338,7 @@ def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
 
 
 def _named_format(properties: Mapping[str, str]) -> str:
-    classes = " ".join(value for key, value in properties.items() if key in _HIVE[1:]).lower()
+    classes = " ".join(value for key, value in properties.items() if key in _HIVE_PROPERTIES[1:]).lower()
     named = properties.get("hive.stored-as") or properties.get("provider")
     if classes:
         named = next(

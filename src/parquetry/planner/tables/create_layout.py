@@ -16,9 +16,9 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.tables.locations import require_free_cells
 
-BUCKETS = ("bucket", "sorted_bucket")
+BUCKET_TRANSFORMS = ("bucket", "sorted_bucket")
 """Names of the transforms in PARTITIONED BY that stand for buckets."""
-CLUSTER_BY = "cluster_by"
+CLUSTER_TRANSFORM = "cluster_by"
 """Name of the transform that stands for CLUSTER BY."""
 
 
@@ -47,7 +47,7 @@ def bucketed(
         BucketError: they cannot be, or are said twice.
         PropertyError: a property about them cannot be used.
     """
-    asked = [each for each in partitioning if each.name in BUCKETS]
+    asked = [each for each in partitioning if each.name in BUCKET_TRANSFORMS]
     said = [each.text for each in asked] + ["CLUSTERED BY"] * (CLUSTERED_BY in metadata.properties)
     if len(said) > 1:
         raise BucketError(

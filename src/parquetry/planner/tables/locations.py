@@ -20,8 +20,8 @@ from parquetry.locations.filesystem import open_location
 from parquetry.locations.listing import visible_files
 from parquetry.locations.uri import absolute_location
 from parquetry.maintenance.deletion.claims import Claim, claims, require_free, require_outside
-from parquetry.maintenance.deletion.file_access import Files, RealPlaces
-from parquetry.maintenance.deletion.owned_files import DoomedTable, Territory
+from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths
+from parquetry.maintenance.deletion.owned_files import DroppedTableFiles, OwnedFiles
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.namespace.staging import StagedTable
 from parquetry.metastore.storage.head import Kind
@@ -29,7 +29,7 @@ from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 
-_MOST_COUNTED = 1_000
+_MAX_COUNTED_FILES = 1_000
 """Files that lie in a new table's LOCATION are counted up to this number."""
 
 
@@ -44,12 +44,12 @@ def managed_location(lake: Lake, database: str, name: str) -> str:
         WarehouseError: the folder cannot be made.
     """
     plain = absolute_location(lake.metastore.table_location(database, name))
-    held = list(_held(lake))
+    claimed = list(_all_claims(lake))
     databases = _directories(lake)
     taken: LocationTakenError | None = None
     for location in (plain, f"{plain}-{uuid.uuid4().hex[:8]}"):
         try:
-            require_free(held, location, f"table {database}.{name}", managed=True, databases=databases)
+            require_free(claimed, location, f"table {database}.{name}", managed=True, databases=databases)
         except LocationTakenError as error:
             taken = error
             continue
@@ -83,7 +83,7 @@ def _make_folder(location: str, database: str, name: str) -> bool:
     return True
 
 
-def external_location(lake: Lake, database: str, name: str, given: str) -> str:
+def external_location(lake: Lake, database: str, name: str, text: str) -> str:
     """Return where an external table lies that its statement puts somewhere.
 
     A table of the same name does not count: it is replaced, or the statement will find the name taken.
@@ -91,28 +91,28 @@ def external_location(lake: Lake, database: str, name: str, given: str) -> str:
     Raises:
         LocationTakenError: the place is a managed table's, or a database's.
     """
-    location = _named(lake, absolute_location(given, lake.metastore.database_location(database)))
+    location = _named(lake, absolute_location(text, lake.metastore.database_location(database)))
     named = database.lower(), name.lower()
-    held = (claim for claim in _held(lake) if (claim.head.database, claim.head.name) != named)
-    require_free(held, location, f"table {database}.{name}", databases=_directories(lake))
+    claimed = (claim for claim in _all_claims(lake) if (claim.head.database, claim.head.name) != named)
+    require_free(claimed, location, f"table {database}.{name}", databases=_directories(lake))
     return location
 
 
-def partition_location(lake: Lake, table: TableSnapshot, given: str, name: str) -> str:
+def partition_location(lake: Lake, table: TableSnapshot, text: str, name: str) -> str:
     """Return where a partition lies that its statement puts somewhere.
 
     Args:
         lake: the catalog.
         table: its own location may hold it.
-        given: as the user wrote it.
+        text: as the user wrote it.
         name: of the partition, for messages.
 
     Raises:
         LocationTakenError: the place is another, managed table's.
     """
-    location = _named(lake, absolute_location(given, table.metadata.location))
-    held = (claim for claim in _held(lake) if claim.table != table.id)
-    require_free(held, location, f"partition {name} of table {table.label}")
+    location = _named(lake, absolute_location(text, table.metadata.location))
+    claimed = (claim for claim in _all_claims(lake) if claim.table != table.id)
+    require_free(claimed, location, f"partition {name} of table {table.label}")
     return location
 
 
@@ -129,30 +129,30 @@ def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: byte
         LocationTakenError: a place is another, managed table's.
     """
     places = {place for place in skew.locations if place is not None} if skew is not None else set()
-    held = [claim for claim in _held(lake) if claim.table != table] if places else []
+    claimed = [claim for claim in _all_claims(lake) if claim.table != table] if places else []
     for place in sorted(places):
-        require_free(held, place, f"a skewed value of table {label}")
+        require_free(claimed, place, f"a skewed value of table {label}")
 
 
-def database_location(lake: Lake, name: str, given: str | None) -> str:
+def database_location(lake: Lake, name: str, text: str | None) -> str:
     """Return where a database's tables lie by default; relative locations begin in the warehouse.
 
     Raises:
         LocationTakenError: the place is a table's.
     """
-    location = _named(lake, absolute_location(given or f"{name.lower()}.db", lake.metastore.warehouse))
-    require_outside(_held(lake), location, name)
+    location = _named(lake, absolute_location(text or f"{name.lower()}.db", lake.metastore.warehouse))
+    require_outside(_all_claims(lake), location, name)
     return location
 
 
 def delete_empty_folder(location: str) -> None:
     """Delete the folder of a database that is no more, if nothing is left in it."""
-    files = Files()
-    files.delete_if_empty(files.place(location))
+    files = FileAccess()
+    files.delete_if_empty(files.storage_path(location))
 
 
-def _held(lake: Lake) -> Iterable[Claim]:
-    return claims(lake.metastore.store, RealPlaces())
+def _all_claims(lake: Lake) -> Iterable[Claim]:
+    return claims(lake.metastore.store, RealPaths())
 
 
 def _named(lake: Lake, location: str) -> str:
@@ -167,20 +167,20 @@ def _directories(lake: Lake) -> dict[str, str]:
 
 def give_back(lake: Lake, metadata: TableMetadata) -> None:
     """Remove the folder of a managed table that did not come to be; nothing was written into it."""
-    Territory(lake.metastore.store, b"", metadata, Files()).delete_empty()
+    OwnedFiles(lake.metastore.store, b"", metadata, FileAccess()).delete_empty()
 
 
-def doomed_staged(staged: StagedTable) -> Callable[[], None]:
+def staged_deletion(staged: StagedTable) -> Callable[[], None]:
     """Return what deletes the files of a staged table once it is discarded."""
-    doomed = DoomedTable(staged.snapshot, given_up=True)
+    doomed = DroppedTableFiles(staged.snapshot, given_up=True)
     return functools.partial(_delete, [doomed])
 
 
 def delete_replacement(replacement: Replacement) -> None:
     """Delete the files that were written for a replacement that is not to be."""
-    files = Files()
+    files = FileAccess()
     for location in replacement.files:
-        files.delete(files.place(location))
+        files.delete(files.storage_path(location))
 
 
 class Dropping:
@@ -195,7 +195,7 @@ class Dropping:
 
     def __init__(self, lake: Lake) -> None:
         self._metastore = lake.metastore
-        self._gone: list[DoomedTable] = []
+        self._gone: list[DroppedTableFiles] = []
 
     def drop(self, database: str, name: str, kind: Kind | None = "table") -> None:
         """Drop a table, or a view.
@@ -209,14 +209,14 @@ class Dropping:
             NamespaceNotFoundError: there is no such database.
             TableNotFoundError: there is no such table.
         """
-        doomed: list[DoomedTable] = []
+        doomed: list[DroppedTableFiles] = []
 
         def read(table: TableSnapshot) -> bool:
             doomed.clear()
             if table.metadata.view is not None:
                 return False
             try:
-                doomed.append(DoomedTable(table))
+                doomed.append(DroppedTableFiles(table))
             except TableNotFoundError:  # its rows are incomplete, unless others have changed it since
                 return True
             return table.metadata.external  # whose files stay that the last version lists
@@ -233,7 +233,7 @@ class Dropping:
         _delete(self._gone)
 
 
-def _delete(tables: list[DoomedTable]) -> None:
+def _delete(tables: list[DroppedTableFiles]) -> None:
     """Delete the files of tables that were dropped.
 
     Raises:
@@ -241,8 +241,8 @@ def _delete(tables: list[DoomedTable]) -> None:
     """
     if not tables:
         return
-    held = functools.cache(lambda: list(claims(tables[0].store, RealPlaces())))
-    failures = [(table.label, failure) for table in tables for failure in table.delete(held)]
+    claimed = functools.cache(lambda: list(claims(tables[0].store, RealPaths())))
+    failures = [(table.label, failure) for table in tables for failure in table.delete(claimed)]
     if failures:
         label, first = failures[0]
         raise WarehouseError(
@@ -251,12 +251,12 @@ def _delete(tables: list[DoomedTable]) -> None:
         )
 
 
-def lying_files(location: str) -> str | None:
+def describe_files(location: str) -> str | None:
     """Return how many files a location holds, as a message has it; None: none, or it cannot be looked at."""
     try:
         filesystem, path = open_location(location)
-        count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MOST_COUNTED + 1))
+        count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MAX_COUNTED_FILES + 1))
     except (OSError, WarehouseError):
         return None
-    more = f"more than {_MOST_COUNTED:,} files" if count > _MOST_COUNTED else f"{count} files"
+    more = f"more than {_MAX_COUNTED_FILES:,} files" if count > _MAX_COUNTED_FILES else f"{count} files"
     return None if count == 0 else "a file" if count == 1 else more

@@ -12,8 +12,8 @@ from parquetry.planner.tables.create import new_database
 from parquetry.planner.tables.locations import Dropping, database_location, delete_empty_folder
 
 
-def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.Names:
-    return answers.Names(list(lake.metastore.databases()))
+def _namespaces(lake: Lake, _q: questions.ListNamespaces) -> answers.NameList:
+    return answers.NameList(list(lake.metastore.databases()))
 
 
 def _load_namespace(lake: Lake, q: questions.LoadNamespace) -> answers.Properties:
@@ -44,7 +44,7 @@ def _alter_namespace(lake: Lake, q: questions.AlterNamespace) -> answers.Done:
     return answers.Done()
 
 
-def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Held:
+def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Confirmation:
     database = lake.database(q.namespace)
     record = lake.metastore.database(database)
     folder = absolute_location(lake.metastore.database_location(record.name))
@@ -57,11 +57,11 @@ def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Held:
         dropping.delete_files()  # of those that went, though others may have kept the database
     if "location" not in record.properties:  # a folder that somebody named is theirs
         delete_empty_folder(folder)
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
-def _list_tables(lake: Lake, q: questions.ListTables) -> answers.Names:
-    return answers.Names(list(lake.metastore.tables(lake.database(q.namespace))))
+def _list_tables(lake: Lake, q: questions.ListTables) -> answers.NameList:
+    return answers.NameList(list(lake.metastore.tables(lake.database(q.namespace))))
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

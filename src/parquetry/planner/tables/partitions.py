@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import msgspec
 import pyarrow.fs as pafs
 
-from parquetry.adoption.buckets import in_buckets_of, unbucketed
+from parquetry.adoption.buckets import assign_partition_buckets, unbucketed
 from parquetry.adoption.cells import adopt
 from parquetry.adoption.discover import discover
 from parquetry.config.precedence import settle
@@ -24,13 +24,13 @@ from parquetry.maintenance.deletion.owned_files import purge
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
 from parquetry.planner.tables.locations import partition_location
-from parquetry.planner.writes.statement_reads import SAME_ROWS, is_serializable
+from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
 from parquetry.prune.partition_plans import partition_plan
@@ -90,7 +90,9 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
         lacks = lacks_tuples(location, metadata.format)
         adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
         taken += (join_location(location, file.path) for file in adopted.files)
-        bucketed = in_buckets_of(snapshot, values, location, adopted, [metadata.arrangement.buckets])
+        bucketed = assign_partition_buckets(
+            snapshot, values, location, adopted, [metadata.arrangement.buckets]
+        )
         for each in unbucketed(snapshot, values, location, bucketed):
             _LOG.warning("Table %s: %s", snapshot.label, each.detail)
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
@@ -114,7 +116,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
         ) from None
 
 
-def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
+def drop(lake: Lake, q: questions.DropPartitions) -> answers.Confirmation:
     """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "drop partitions")
@@ -127,10 +129,10 @@ def drop(lake: Lake, q: questions.DropPartitions) -> answers.Held:
     if q.purge:
         for failure in purge(dropped, gone):
             _LOG.warning("a file of a dropped partition of %s is left: %s", snapshot.label, failure)
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
-def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Held:
+def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Confirmation:
     """Empty partitions, which stay."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "truncate partitions")
@@ -138,10 +140,10 @@ def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.
         _existing(snapshot, values)
         transaction.replace(values, ())
     commit(transaction)
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
-def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
+def rename(lake: Lake, q: questions.RenamePartition) -> answers.Confirmation:
     """Give a partition other values; its files stay where they are."""
     snapshot = lake.current(q.table)
     old, new = values_of(snapshot, q.partitions)
@@ -149,7 +151,7 @@ def rename(lake: Lake, q: questions.RenamePartition) -> answers.Held:
     transaction = Transaction(snapshot, "rename partition")
     transaction.rename(old, _nameable(snapshot, new))
     commit(transaction)
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
 def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
@@ -202,17 +204,17 @@ def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
     return answers.Rows(rows)
 
 
-def shown(lake: Lake, q: questions.ShowPartitions) -> answers.Names:
+def shown(lake: Lake, q: questions.ShowPartitions) -> answers.NameList:
     """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
     snapshot = lake.current(q.table)
-    return answers.Names(
+    return answers.NameList(
         [snapshot.describe(partition.key) for partition in agreeing(snapshot, q.names, q.values)]
     )
 
 
 def agreeing(
     snapshot: TableSnapshot, names: Sequence[str], values: Sequence[str | None]
-) -> Iterator[Partition]:
+) -> Iterator[PartitionSnapshot]:
     """Yield the partitions that have some values, in key order.
 
     Args:
@@ -228,14 +230,16 @@ def agreeing(
         parts.append(IsNull(name) if value is None else Compare("=", name, value, type_))
     if not parts:
         return snapshot.partitions()
-    agreeing = Filter.of(And(tuple(parts)), snapshot.key_schema.types)
+    agreeing = Filter.bind(And(tuple(parts)), snapshot.key_schema.types)
     return snapshot.partitions(cheapest_plan(snapshot, agreeing))
 
 
-def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Held:
+def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Confirmation:
     """Return whether the condition selects whole partitions, so that no file need be rewritten."""
     snapshot = lake.snapshot(q.table)
-    return answers.Held(not isinstance(whole_partitions(snapshot, conjuncts(snapshot, q.predicates)), str))
+    return answers.Confirmation(
+        not isinstance(whole_partitions(snapshot, conjuncts(snapshot, q.predicates)), str)
+    )
 
 
 def delete(lake: Lake, q: questions.Delete) -> answers.Done:
@@ -245,19 +249,19 @@ def delete(lake: Lake, q: questions.Delete) -> answers.Done:
     selected = conjuncts(snapshot, q.predicates)
     replace_where(transaction, selected, "DELETE FROM")
     if is_serializable(settle(session=q.settings, properties=snapshot.metadata.properties)):
-        transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), SAME_ROWS)
+        transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), REWRITING_OPERATIONS)
     commit(transaction)
     return answers.Done()
 
 
-def truncate(lake: Lake, q: questions.Truncate) -> answers.Held:
+def truncate(lake: Lake, q: questions.Truncate) -> answers.Confirmation:
     """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "truncate")
     for partition in snapshot.partitions():
         transaction.replace(partition.values, ())
     commit(transaction)
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {

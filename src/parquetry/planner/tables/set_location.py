@@ -11,16 +11,16 @@ from parquetry.locations.file_names import is_own
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.listing import visible_files
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import live_files, taken_out
+from parquetry.metastore.commits.removed_files import files_removed, live_files
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
-from parquetry.planner.tables.locations import external_location, lying_files
+from parquetry.planner.tables.locations import describe_files, external_location
 
 _LOG = logging.getLogger("parquetry")
 
 
-def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapshot:
+def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapshot:
     """Have a table lie elsewhere, as Hive does, and return its new version. No file is moved, and none is deleted.
 
     Partitions stay where they are, and new ones are written to the new place. A table without partition columns shows what lies in
@@ -29,7 +29,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapsh
     Args:
         lake: the catalog.
         snapshot: the newest version of the table.
-        given: the location as the user wrote it.
+        text: the location as the user wrote it.
 
     Raises:
         PropertyError: the table is a managed one, or has written what lies in the new place.
@@ -42,22 +42,22 @@ def set_location(lake: Lake, snapshot: TableSnapshot, given: str) -> TableSnapsh
             f"Table {name} is managed: its files lie in {metadata.location}, which the catalog has chosen. Where they were moved, `parquetry "
             "relocate FROM TO` has the table look for them there; a table of files elsewhere is made with CREATE TABLE … LOCATION."
         )
-    location = external_location(lake, snapshot.database, snapshot.name, given)
+    location = external_location(lake, snapshot.database, snapshot.name, text)
     if location.rstrip("/") == metadata.location.rstrip("/"):
         return snapshot
     _require_others(name, snapshot, location)
     transaction = Transaction(snapshot, "set location")
     for partition in snapshot.partitions():
         if metadata.partition_by:
-            transaction.keep_place(partition)
+            transaction.keep_location(partition)
         else:
             transaction.drop(partition.values)
     # what is known as taken out is known by its path below the location
     transaction.leave_records()
-    transaction.record_taken_out({file.path: None for file in taken_out(snapshot)})
+    transaction.record_removed_files({file.path: None for file in files_removed(snapshot)})
     transaction.set_metadata(replace(metadata, location=location))
     moved = commit(transaction)
-    if (lying := lying_files(location)) is not None:
+    if (lying := describe_files(location)) is not None:
         _LOG.warning(
             "Table %s lies in %s now%s. It holds %s, which MSCK REPAIR TABLE %s takes in.",
             name, location, "; partitions stay where they are" if metadata.partition_by else " and is empty as yet", lying, name,

@@ -46,14 +46,14 @@ from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.create import RESERVED, new_database, new_metadata
+from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, new_metadata
 from parquetry.planner.tables.locations import (
     Dropping,
     delete_replacement,
-    doomed_staged,
+    describe_files,
     give_back,
-    lying_files,
     require_free_cells,
+    staged_deletion,
 )
 from parquetry.planner.tables.set_location import set_location
 
@@ -62,7 +62,7 @@ _UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
 """Changes of columns that no constraint may name, and what a message calls them."""
 
 
-def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
+def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
     """Create an empty table."""
     database = new_database(lake, q.namespace, q.name)
     metadata = new_metadata(lake, database, q)
@@ -71,7 +71,7 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
     except (TableExistsError, NamespaceNotFoundError):
         give_back(lake, metadata)
         raise
-    if metadata.external and (lying := lying_files(metadata.location)) is not None:
+    if metadata.external and (lying := describe_files(metadata.location)) is not None:
         _LOG.warning(
             "Table %s is empty as yet: its LOCATION holds %s, which MSCK REPAIR TABLE %s takes in.",
             lake.full_name(created), lying, lake.full_name(created),
@@ -79,7 +79,7 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.Table:
     return lake.described(created)
 
 
-def stage(lake: Lake, q: questions.StageTable) -> answers.Table:
+def stage(lake: Lake, q: questions.StageTable) -> answers.LoadedTable:
     """Create a table that nobody sees before it is published."""
     database = new_database(lake, q.namespace, q.name)
     current = None if q.mode == "create" else _to_replace(lake, database, q)
@@ -120,7 +120,7 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
     """Give a staged table its name, or put the content that was staged in place of a table's."""
     staged = lake.staged[q.table.id]
     try:
-        published = lake.hold(staged.table.publish())
+        published = lake.cache(staged.table.publish())
     except TableExistsError as error:
         if q.mode == "create":
             raise
@@ -154,13 +154,13 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
         if not staged.may_be_visible:
             delete_replacement(staged)
         return answers.Done()
-    delete_files = doomed_staged(staged)
+    delete_files = staged_deletion(staged)
     staged.discard()
     delete_files()
     return answers.Done()
 
 
-def load(lake: Lake, q: questions.LoadTable) -> answers.Table:
+def load(lake: Lake, q: questions.LoadTable) -> answers.LoadedTable:
     """Return a table, now or as it was."""
     if len(q.namespace) != 1:
         raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
@@ -181,7 +181,7 @@ def _version(text: str) -> int:
     return int(text)
 
 
-def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
+def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     """Change a table's columns and properties, all of them or none."""
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
@@ -213,15 +213,15 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.Table:
     return lake.described(commit(transaction))
 
 
-def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Held:
+def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
     """Return whether a column can be changed so: Spark leaves the column as it is otherwise, and casts the rows."""
     snapshot = lake.snapshot(q.table)
     try:
         bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
         _altered(snapshot.label, snapshot.metadata, q.change)
     except (BucketError, UnsupportedError):
-        return answers.Held(False)
-    return answers.Held(True)
+        return answers.Confirmation(False)
+    return answers.Confirmation(True)
 
 
 def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
@@ -275,12 +275,12 @@ def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> Tab
 
 
 def _check_changeable(key: str) -> None:
-    if key in RESERVED or is_fixed(key):
+    if key in RESERVED_PROPERTIES or is_fixed(key):
         instead = "say ALTER TABLE … SET LOCATION" if key == "location" else "make a new table"
         raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
 
 
-def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
+def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
     """Drop a table, and the files of a managed one.
 
     Raises:
@@ -295,9 +295,9 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Held:
     try:
         dropping.drop(lake.database(q.namespace), q.name)
     except (NamespaceNotFoundError, TableNotFoundError):
-        return answers.Held(False)
+        return answers.Confirmation(False)
     dropping.delete_files()
-    return answers.Held(True)
+    return answers.Confirmation(True)
 
 
 def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:

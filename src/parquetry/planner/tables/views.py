@@ -16,7 +16,7 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.layout.schema_json import columns_of, logical_schema
+from parquetry.layout.schema_json import columns_from_fields, logical_schema
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.model import TableMetadata, ViewDefinition
@@ -27,17 +27,17 @@ from parquetry.planner.tables.create import new_database
 from parquetry.planner.tables.tables import load, rename_target
 
 _COMMENT, _OWNER, _TYPE = "comment", "owner", "table_type"
-_ATTEMPTS = 10
+_MAX_ATTEMPTS = 10
 
 
 def _load_relation(lake: Lake, q: questions.LoadRelation) -> answers.Relation:
     try:
         return answers.Relation(table=load(lake, q))
     except OtherKindError:
-        return answers.Relation(view=_told(lake.metastore.table(q.namespace[0], q.name, kind="view")))
+        return answers.Relation(view=_view_answer(lake.metastore.table(q.namespace[0], q.name, kind="view")))
 
 
-def _told(snapshot: TableSnapshot) -> questions.View:
+def _view_answer(snapshot: TableSnapshot) -> questions.View:
     metadata = snapshot.metadata
     view = metadata.view
     assert view is not None
@@ -57,20 +57,20 @@ def _told(snapshot: TableSnapshot) -> questions.View:
     )
 
 
-def _list(lake: Lake, q: questions.ListViews) -> answers.Names:
-    return answers.Names(lake.metastore.views(lake.database(q.namespace)))
+def _list(lake: Lake, q: questions.ListViews) -> answers.NameList:
+    return answers.NameList(lake.metastore.views(lake.database(q.namespace)))
 
 
 def _put(lake: Lake, q: questions.PutView) -> answers.Done:
     """Make a view, or put another query in the place of one's, whoever makes, drops or alters it meanwhile."""
     database = new_database(lake, q.namespace, q.name)
     metadata = _metadata(f"{database}.{q.name}", q.view)
-    for attempt in range(_ATTEMPTS):
-        last = attempt == _ATTEMPTS - 1
+    for attempt in range(_MAX_ATTEMPTS):
+        last = attempt == _MAX_ATTEMPTS - 1
         if q.mode != "create":
             try:
                 snapshot = lake.metastore.table(database, q.name, kind="view")
-                if q.mode == "evolve" and not _is_of(snapshot, q.view):
+                if q.mode == "evolve" and not _has_same_query(snapshot, q.view):
                     return answers.Done()  # whose columns they are is gone
                 _replace(snapshot, metadata)
                 return answers.Done()
@@ -96,10 +96,10 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _is_of(snapshot: TableSnapshot, view: questions.View) -> bool:
+def _has_same_query(snapshot: TableSnapshot, view: questions.View) -> bool:
     """Return whether a view still has the query whose columns are others by now."""
-    known = snapshot.metadata.view
-    return known is not None and (known.text, known.schema_mode) == (view.text, view.schema_mode)
+    current = snapshot.metadata.view
+    return current is not None and (current.text, current.schema_mode) == (view.text, view.schema_mode)
 
 
 def _replace(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
@@ -122,7 +122,7 @@ def _metadata(label: str, view: questions.View) -> TableMetadata:
         )
     reserved = (_COMMENT, _OWNER, _TYPE)
     return TableMetadata(
-        columns=columns_of(view.schema["fields"]),
+        columns=columns_from_fields(view.schema["fields"]),
         partition_by=(),
         format="parquet",
         location="",
@@ -142,12 +142,12 @@ def _metadata(label: str, view: questions.View) -> TableMetadata:
     )
 
 
-def _drop(lake: Lake, q: questions.DropView) -> answers.Held:
+def _drop(lake: Lake, q: questions.DropView) -> answers.Confirmation:
     try:
         lake.metastore.drop_table(lake.database(q.namespace), q.name, kind="view")
     except (NamespaceNotFoundError, TableNotFoundError):
-        return answers.Held(False)
-    return answers.Held(True)
+        return answers.Confirmation(False)
+    return answers.Confirmation(True)
 
 
 def _rename(lake: Lake, q: questions.RenameView) -> answers.Done:

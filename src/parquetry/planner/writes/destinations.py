@@ -16,15 +16,15 @@ import msgspec
 
 from parquetry.data_files.tuple_statistics import StatedTuples
 from parquetry.keys import successor
-from parquetry.layout.arrangement import REST, Arrangement, SkewMap
-from parquetry.layout.heavy_values import Counted, also_found, choose
-from parquetry.layout.heavy_values import found as map_of
+from parquetry.layout.arrangement import REST, ArrangementSpec, SkewMap
+from parquetry.layout.heavy_values import Counted, choose, extended_map
+from parquetry.layout.heavy_values import measured_map as map_of
 from parquetry.layout.measured_maps import is_measured_by, skewed_columns
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan.plan import KeyScan, ScanPlan
 
-MOST_OWN = 50_000
+MAX_OWN_ARRANGEMENTS = 50_000
 """Partitions arranged otherwise than their table that a write tells apart. With more of them, files say nothing of cells."""
 
 
@@ -43,24 +43,24 @@ class Destinations:
         growing: keys of partitions whose maps take in what others have added meanwhile, too.
     """
 
-    default: Arrangement | None
-    own: Mapping[bytes, Arrangement] = field(default_factory=dict)
+    default: ArrangementSpec | None
+    own: Mapping[bytes, ArrangementSpec] = field(default_factory=dict)
     remade: frozenset[bytes] = frozenset()
     keeps: bool = True
     to_measure: SkewMap | None = None
     extends: bool = True
     growing: frozenset[bytes] = frozenset()
 
-    def arrangement(self, key: bytes) -> Arrangement | None:
+    def arrangement(self, key: bytes) -> ArrangementSpec | None:
         """Return the arrangement of a partition by its key."""
         return self.own.get(key, self.default)
 
-    def measured(self, snapshot: TableSnapshot, found: Mapping[bytes, Counted]) -> Destinations:
+    def measured(self, snapshot: TableSnapshot, counts: Mapping[bytes, Counted]) -> Destinations:
         """Return the destinations where heavy values were found.
 
         Args:
             snapshot: of the table.
-            found: how often values occur in the rows, by the keys of all partitions that these are written to.
+            counts: how often values occur in the rows, by the keys of all partitions that these are written to.
         """
         skew = self.to_measure
         assert self.default is not None
@@ -69,11 +69,11 @@ class Destinations:
         columns = skewed_columns(snapshot.metadata.columns, skew)
         types = [column.column_type for column in columns]
         stated = StatedTuples(columns)
-        there = {part.key: part for part in partitions_of(snapshot, found)} if self.keeps else {}
-        own: dict[bytes, Arrangement] = {}
+        there = {part.key: part for part in partitions_of(snapshot, counts)} if self.keeps else {}
+        own: dict[bytes, ArrangementSpec] = {}
         remade: set[bytes] = set()
         growing: set[bytes] = set()
-        for key, counted in found.items():
+        for key, counted in counts.items():
             part = there.get(key)
             if part is None or _is_unmeasured(part):
                 cells = choose(counted.counts, counted.rows, skew.auto, skew.columns, types)
@@ -85,7 +85,7 @@ class Destinations:
                 now = part.arrangement.skew
                 assert now is not None
                 if self.extends and (all_rows := _together(part, counted, stated)) is not None:
-                    now = also_found(now, all_rows, skew.auto, types)
+                    now = extended_map(now, all_rows, skew.auto, types)
                 own[key] = msgspec.structs.replace(part.arrangement, skew=now)
                 growing.add(key)
         default = None if snapshot.metadata.partition_by else next(iter(own.values()), None)
@@ -98,7 +98,7 @@ class Destinations:
         )
 
 
-def destinations_of(snapshot: TableSnapshot, keeps: bool, extends: bool = True) -> Destinations:
+def plan_destinations(snapshot: TableSnapshot, keeps: bool, extends: bool = True) -> Destinations:
     """Return for which arrangement rows are written that may be of any partition.
 
     Args:
@@ -124,11 +124,11 @@ def destinations_of(snapshot: TableSnapshot, keeps: bool, extends: bool = True) 
     if skew is not None:
         return destinations  # those of their own are asked for by their keys, once these are known
     others = (part for part in snapshot.partitions() if part.arrangement != default)
-    own = {part.key: part.arrangement for part in islice(others, MOST_OWN + 1)}
-    return Destinations(None) if len(own) > MOST_OWN else replace(destinations, own=own)
+    own = {part.key: part.arrangement for part in islice(others, MAX_OWN_ARRANGEMENTS + 1)}
+    return Destinations(None) if len(own) > MAX_OWN_ARRANGEMENTS else replace(destinations, own=own)
 
 
-def own_of(arrangements: Mapping[bytes, Arrangement]) -> Destinations:
+def own_destinations(arrangements: Mapping[bytes, ArrangementSpec]) -> Destinations:
     """Return the destinations of rows of some partitions whose arrangements are known, by their keys."""
     alike = set(arrangements.values())
     if len(alike) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
@@ -136,13 +136,13 @@ def own_of(arrangements: Mapping[bytes, Arrangement]) -> Destinations:
     return Destinations(None, arrangements)
 
 
-def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Partition]:
+def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[PartitionSnapshot]:
     """Return the partitions of some keys, as far as they are there."""
     scans = tuple(KeyScan("get", key, successor(key), None) for key in sorted(keys))
     return snapshot.partitions(ScanPlan(scans))
 
 
-def _together(part: Partition, added: Counted, stated: StatedTuples) -> Counted | None:
+def _together(part: PartitionSnapshot, added: Counted, stated: StatedTuples) -> Counted | None:
     """Return how often values occur at least in a partition with the rows that are added, or None if its rows were never counted.
 
     Statistics of files that are there count only if the partition's own record lists them: no other list is read for it.
@@ -159,6 +159,6 @@ def _together(part: Partition, added: Counted, stated: StatedTuples) -> Counted 
     return Counted(added.partition, rows + added.rows, counts)
 
 
-def _is_unmeasured(part: Partition) -> bool:
+def _is_unmeasured(part: PartitionSnapshot) -> bool:
     skew = part.arrangement.skew
     return part.file_count == 0 and skew is not None and skew.auto is not None

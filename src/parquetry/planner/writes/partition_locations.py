@@ -6,37 +6,37 @@ folder that another table has, or that the table's own lies in, nothing is writt
 
 from __future__ import annotations
 
-from parquetry.locations.uri import path_below, place_of
+from parquetry.locations.uri import path_below, storage_path
 from parquetry.maintenance.deletion.claims import claims, overlap
-from parquetry.maintenance.deletion.file_access import RealPlaces
+from parquetry.maintenance.deletion.file_access import RealPaths
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
-MOST_PARTITIONS = 10_000
+MAX_SEARCHED_PARTITIONS = 10_000
 """Of a table with more, no statement looks at every partition for these: their rows go to the folders named for their values, and are listed by full paths."""
 
 
-def own_places(snapshot: TableSnapshot) -> dict[str, str]:
+def own_locations(snapshot: TableSnapshot) -> dict[str, str]:
     """Return the locations of such partitions, by the directories below the table that their rows would be written to.
 
     Args:
         snapshot: of the table.
     """
-    if not snapshot.metadata.partition_by or snapshot.totals.partitions > MOST_PARTITIONS:
+    if not snapshot.metadata.partition_by or snapshot.totals.partitions > MAX_SEARCHED_PARTITIONS:
         return {}
     table = snapshot.metadata.location
-    found: dict[str, str] = {}
+    locations: dict[str, str] = {}
     outside: dict[str, str] = {}
     for partition in snapshot.partitions():
         location = partition.entry.location
         if location is not None:
             directory = snapshot.placement.default_location(partition.values)[len(table) + 1 :]
-            (outside if path_below(table, location) is None else found)[directory] = location
+            (outside if path_below(table, location) is None else locations)[directory] = location
     if outside:
-        real = RealPlaces()
-        held = [real.folder(place_of(table))]
-        held += [claim.place for claim in claims(snapshot.store, real) if claim.table != snapshot.id]
+        real = RealPaths()
+        taken = [real.folder(storage_path(table))]
+        taken += [claim.place for claim in claims(snapshot.store, real) if claim.table != snapshot.id]
         for directory, location in outside.items():
-            place = real.folder(place_of(location))
-            if not any(overlap(place, other) for other in held):
-                found[directory] = location
-    return found
+            path = real.folder(storage_path(location))
+            if not any(overlap(path, other) for other in taken):
+                locations[directory] = location
+    return locations

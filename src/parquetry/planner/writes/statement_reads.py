@@ -21,9 +21,14 @@ from parquetry.predicate.filter import Filter
 from parquetry.prune.partition_plans import partition_plan
 from parquetry.types import Value
 
-SAME_ROWS = frozenset({"compact", "rebucket", "compact metadata"})
+REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})
 """Operations that leave all rows as they are."""
-NO_MORE_ROWS = SAME_ROWS | {"delete", "truncate", "truncate partitions", "drop partitions"}
+OPERATIONS_WITHOUT_NEW_ROWS = REWRITING_OPERATIONS | {
+    "delete",
+    "truncate",
+    "truncate partitions",
+    "drop partitions",
+}
 """Operations that add no row which was not there."""
 
 
@@ -40,8 +45,8 @@ def rely_on_reads(lake: Lake, transaction: Transaction, reads: Iterable[question
         transaction: that is to be committed.
         reads: of any tables.
     """
-    for version, filters in _of_table(lake, transaction, reads):
-        transaction.rely_on(version, partition_plan(version, filters, indexed=False), SAME_ROWS)
+    for version, filters in _conditions_read(lake, transaction, reads):
+        transaction.rely_on(version, partition_plan(version, filters, indexed=False), REWRITING_OPERATIONS)
 
 
 def rely_on_search(
@@ -69,11 +74,13 @@ def rely_on_search(
     here = (
         [any_row(names, [metadata.partition_types[place] for place in places], list(values))] if names else []
     )
-    for version, filters in _of_table(lake, transaction, reads):
-        transaction.rely_on(version, partition_plan(version, [*filters, *here], indexed=False), NO_MORE_ROWS)
+    for version, filters in _conditions_read(lake, transaction, reads):
+        transaction.rely_on(
+            version, partition_plan(version, [*filters, *here], indexed=False), OPERATIONS_WITHOUT_NEW_ROWS
+        )
 
 
-def _of_table(
+def _conditions_read(
     lake: Lake, transaction: Transaction, reads: Iterable[questions.Read]
 ) -> Iterator[tuple[TableSnapshot, list[Filter]]]:
     for read in reads:

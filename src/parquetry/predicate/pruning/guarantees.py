@@ -18,7 +18,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from parquetry.predicate.nodes import And, Compare, Constant, In, IsNull, Opaque, Or, Predicate, TupleIn
+from parquetry.predicate.nodes import (
+    And,
+    BooleanConstant,
+    Compare,
+    In,
+    IsNull,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+)
 from parquetry.types import Value, order_key
 
 Row: TypeAlias = tuple[Value, ...]
@@ -95,7 +105,7 @@ def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
             ]
         case Or(children):
             return [_either([_joined(_facts(child, wanted, limit), limit) for child in children])]
-        case Constant(truth):
+        case BooleanConstant(truth):
             return [] if truth else [_NEVER]
         case Compare("<=>", name, value):
             return _fact((name,), [(value,)], wanted)

@@ -1,7 +1,7 @@
 """A value for each of N containers, and how they compare with literals and with each other.
 
 Numbers are held in arrays of int64, float64 or bool, all else in arrays of Python's objects; those of few containers
-(`truth_sets.FEW`) in lists, whatever they are. What is not known is held as a value that lies below, or above, all
+(`truth_sets.MAX_LISTED_CONTAINERS`) in lists, whatever they are. What is not known is held as a value that lies below, or above, all
 others, so that nothing that compares has a case for it.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.predicate.pruning.truth_sets import FEW, Codes
-from parquetry.types import HELD_BITS, ColumnType, Value, order_key
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes
+from parquetry.types import STORED_BITS, ColumnType, Value, order_key
 
 Values: TypeAlias = list[Any] | NDArray[Any]
 """A value for each of N containers."""
@@ -25,7 +25,7 @@ LESS, EQUAL, GREATER = 0, 1, 2
 """How one value compares with another."""
 
 
-class _End:
+class _ExtremeValue:
     """A value below all others, or above them."""
 
     def __init__(self, name: str, above: bool) -> None:
@@ -48,11 +48,11 @@ class _End:
         return self._name
 
 
-LOWEST, HIGHEST = _End("LOWEST", above=False), _End("HIGHEST", above=True)
+LOWEST, HIGHEST = _ExtremeValue("LOWEST", above=False), _ExtremeValue("HIGHEST", above=True)
 """In place of values that are not known; among numbers the least and the greatest of their kind are."""
 
-_OBJECTS: tuple[Any, Any, Any] = (LOWEST, HIGHEST, np.object_)
-_ENDS: dict[type, tuple[Any, Any, Any]] = {
+_OBJECT_EXTREMES: tuple[Any, Any, Any] = (LOWEST, HIGHEST, np.object_)
+_TYPE_EXTREMES: dict[type, tuple[Any, Any, Any]] = {
     int: (-(1 << 63), (1 << 63) - 1, np.int64),
     float: (-math.inf, math.nan, np.float64),  # NaN is above all other numbers
     bool: (False, True, np.bool_),
@@ -65,12 +65,12 @@ def python_type(type: ColumnType) -> type:
     >>> python_type(ColumnType("date")), python_type(ColumnType("string"))
     (<class 'int'>, <class 'object'>)
     """
-    if type.name in HELD_BITS:
+    if type.name in STORED_BITS:
         return int
     return float if type.floating else bool if type.name == "boolean" else object
 
 
-def hold(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
+def value_array(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
     """Hold values of one type.
 
     Args:
@@ -78,45 +78,45 @@ def hold(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
         kind: the values' type, as `python_type` gives it.
         lowest: whether what is not known lies below all others; else above.
 
-    >>> hold(["a", None], object, lowest=False)
+    >>> value_array(["a", None], object, lowest=False)
     ['a', HIGHEST]
     """
-    low, high, dtype = _ENDS.get(kind, _OBJECTS)
+    low, high, dtype = _TYPE_EXTREMES.get(kind, _OBJECT_EXTREMES)
     end = low if lowest else high
-    held = [end if value is None else value for value in values] if None in values else list(values)
-    if len(held) <= FEW:
-        return held
+    filled = [end if value is None else value for value in values] if None in values else list(values)
+    if len(filled) <= MAX_LISTED_CONTAINERS:
+        return filled
     try:
-        return np.array(held, dtype)
+        return np.array(filled, dtype)
     except OverflowError:  # integers of damaged statistics
-        return np.clip(np.array(held, np.object_), low, high).astype(dtype)
+        return np.clip(np.array(filled, np.object_), low, high).astype(dtype)
 
 
-def hold_known(values: NDArray[Any], known: NDArray[np.bool_], kind: type, *, lowest: bool) -> Values:
-    """Hold numbers that are in an array, where they are known; see `hold`.
+def masked_value_array(values: NDArray[Any], mask: NDArray[np.bool_], kind: type, *, lowest: bool) -> Values:
+    """Hold numbers that are in an array, where they are known; see `value_array`.
 
-    >>> hold_known(np.array([5, 0]), np.array([True, False]), int, lowest=True)
+    >>> masked_value_array(np.array([5, 0]), np.array([True, False]), int, lowest=True)
     array([                   5, -9223372036854775808])
     """
-    low, high, dtype = _ENDS[kind]
-    return np.where(known, values, dtype(low if lowest else high))
+    low, high, dtype = _TYPE_EXTREMES[kind]
+    return np.where(mask, values, dtype(low if lowest else high))
 
 
-def taken(values: Values, places: NDArray[np.intp]) -> Values:
+def take_values(values: Values, indices: NDArray[np.intp]) -> Values:
     """Return for each of some places the value that is there.
 
-    >>> taken([5, 7], np.array([1, 1, 0]))
+    >>> take_values([5, 7], np.array([1, 1, 0]))
     [7, 7, 5]
     """
-    if len(places) <= FEW:
+    if len(indices) <= MAX_LISTED_CONTAINERS:
         return (
-            [values[place] for place in places.tolist()]
+            [values[index] for index in indices.tolist()]
             if isinstance(values, list)
-            else values[places].tolist()
+            else values[indices].tolist()
         )
     if isinstance(values, list):
-        values = np.array(values, _ENDS.get(values[0].__class__, _OBJECTS)[2])
-    return values[places]
+        values = np.array(values, _TYPE_EXTREMES.get(values[0].__class__, _OBJECT_EXTREMES)[2])
+    return values[indices]
 
 
 def compare_with(values: Values, literal: Any) -> Codes:
@@ -163,12 +163,12 @@ def ranks(values: Values, literals: Sequence[Value], *, after: bool) -> Values:
     # To look some up, each by itself, takes less time than to make an array of the literals.
     bisect = bisect_right if after else bisect_left
     if literals and isinstance(literals[0], float):  # NaN may be on either side
-        found = [bisect(literals, order_key(value), key=order_key) for value in listed(values)]
+        counts = [bisect(literals, order_key(value), key=order_key) for value in as_list(values)]
     else:
-        found = [bisect(literals, value) for value in listed(values)]
-    return found if isinstance(values, list) else np.array(found, np.int64)
+        counts = [bisect(literals, value) for value in as_list(values)]
+    return counts if isinstance(values, list) else np.array(counts, np.int64)
 
 
-def listed(values: Values) -> list[Any]:
+def as_list(values: Values) -> list[Any]:
     """Return the values as Python's own."""
     return values if isinstance(values, list) else values.tolist()

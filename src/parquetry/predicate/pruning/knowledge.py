@@ -32,8 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.predicate.pruning.guarantees import Row
-from parquetry.predicate.pruning.held_values import Values, hold, hold_known, python_type, taken
-from parquetry.predicate.pruning.truth_sets import FEW, Codes, codes
+from parquetry.predicate.pruning.held_values import (
+    Values,
+    masked_value_array,
+    python_type,
+    take_values,
+    value_array,
+)
+from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes, codes
 from parquetry.types import ColumnType, Value
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
@@ -58,18 +64,18 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     shared: bool = False
 
     @classmethod
-    def of_values(cls, values: Sequence[Value]) -> Bounds:
+    def from_values(cls, values: Sequence[Value]) -> Bounds:
         """Return what is known where all rows of a container have one value; None is NULL.
 
-        >>> Bounds.of_values(['eu', None])
+        >>> Bounds.from_values(['eu', None])
         Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True)
         """
         kind = next((value.__class__ for value in values if value is not None), object)
-        held = hold(values, kind, lowest=True)
+        held = value_array(values, kind, lowest=True)
         return cls(held, held, codes([ONLY_NULL if value is None else NO_NULL for value in values]), True)
 
     @classmethod
-    def of_statistics(
+    def from_statistics(
         cls, type: ColumnType, least: Sequence[Value], greatest: Sequence[Value], nulls: Sequence[int]
     ) -> Bounds:
         """Return what statistics tell, as far as they can be trusted.
@@ -82,7 +88,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             greatest: likewise.
             nulls: of each, one of the four above.
 
-        >>> Bounds.of_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
+        >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
         Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False)
         """
         if not all(map(_trusted, least, greatest)):
@@ -90,40 +96,44 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             least = [low if _trusted(low, high) else None for low, high in pairs]
             greatest = [high if _trusted(low, high) else None for low, high in pairs]
         kind = python_type(type)
-        return cls(hold(least, kind, lowest=True), hold(greatest, kind, lowest=False), codes(nulls))
+        return cls(
+            value_array(least, kind, lowest=True), value_array(greatest, kind, lowest=False), codes(nulls)
+        )
 
     @classmethod
-    def of_arrays(
+    def from_arrays(
         cls,
         type: ColumnType,
         least: NDArray[Any],
         greatest: NDArray[Any],
-        known: NDArray[np.bool_],
+        mask: NDArray[np.bool_],
         nulls: Codes,
     ) -> Bounds:
-        """Return the same of more than `FEW` containers' numbers in arrays.
+        """Return the same of more than `MAX_LISTED_CONTAINERS` containers' numbers in arrays.
 
         Args:
             type: the column's, of which the values are held in arrays of numbers.
             least: of each container.
             greatest: likewise.
-            known: where both are known.
+            mask: where both are known.
             nulls: of each, one of the four above.
         """
-        kind, trusted = python_type(type), known & (least <= greatest)
-        low = hold_known(least, trusted, kind, lowest=True)
-        return cls(low, hold_known(greatest, trusted, kind, lowest=False), nulls)
+        kind, trusted = python_type(type), mask & (least <= greatest)
+        low = masked_value_array(least, trusted, kind, lowest=True)
+        return cls(low, masked_value_array(greatest, trusted, kind, lowest=False), nulls)
 
-    def take(self, places: NDArray[np.intp]) -> Bounds:
+    def take(self, indices: NDArray[np.intp]) -> Bounds:
         """Return what is known of containers that are each like one of these.
 
-        >>> Bounds.of_values(['eu', None]).take(np.array([1, 0, 1])).nulls
+        >>> Bounds.from_values(['eu', None]).take(np.array([1, 0, 1])).nulls
         [2, 0, 2]
         """
-        least = taken(self.least, places)
-        greatest = least if self.greatest is self.least else taken(self.greatest, places)
-        nulls = np.asarray(self.nulls, np.uint8)[places]
-        return Bounds(least, greatest, nulls.tolist() if len(places) <= FEW else nulls, self.shared)
+        least = take_values(self.least, indices)
+        greatest = least if self.greatest is self.least else take_values(self.greatest, indices)
+        nulls = np.asarray(self.nulls, np.uint8)[indices]
+        return Bounds(
+            least, greatest, nulls.tolist() if len(indices) <= MAX_LISTED_CONTAINERS else nulls, self.shared
+        )
 
 
 class Knowledge(Protocol):
@@ -167,16 +177,16 @@ class KnownValues(Knowledge):
         """Prepare for a container with each of these rows of values, of the columns of these names."""
         self.count = len(rows)
         self._rows = rows
-        self._places = {name: place for place, name in enumerate(names)}
+        self._places = {name: index for index, name in enumerate(names)}
         self._found: dict[str, Bounds] = {}
 
     def bounds(self, column: str) -> Bounds | None:
         """Return the values of a column; None for a column that the containers do not share."""
-        place = self._places.get(column)
-        if place is None:
+        index = self._places.get(column)
+        if index is None:
             return None
         if column not in self._found:
-            self._found[column] = Bounds.of_values([row[place] for row in self._rows])
+            self._found[column] = Bounds.from_values([row[index] for row in self._rows])
         return self._found[column]
 
 

@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
     And,
+    BooleanConstant,
     Compare,
-    Constant,
     In,
     IsNull,
     Like,
@@ -58,16 +58,16 @@ from parquetry.predicate.nodes import (
 )
 from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.predicate.pruning.knowledge import Knowledge
-from parquetry.predicate.pruning.match_leaf import judge_leaf
-from parquetry.predicate.pruning.match_tuples import judge_tuples
+from parquetry.predicate.pruning.match_leaf import leaf_outcomes
+from parquetry.predicate.pruning.match_tuples import tuple_outcomes
 from parquetry.predicate.pruning.truth_sets import (
     AND,
     ANY,
+    CODES_OF_TRUTH,
     EITHER,
     FALSE,
     NOT,
     NULL,
-    OF_TRUTH,
     OR,
     TRUE,
     Codes,
@@ -77,7 +77,7 @@ from parquetry.predicate.pruning.truth_sets import (
     same,
 )
 
-MOST_TUPLES = 100_000
+MAX_ALLOWED_TUPLES = 100_000
 """Combinations of values that a condition may allow for knowledge to be asked about them."""
 
 
@@ -92,10 +92,10 @@ class Match(IntEnum):
     """Every row satisfies it."""
 
 
-_MATCH = Lookup(
+_MATCH_OF_OUTCOMES = Lookup(
     [Match.MUST if one == TRUE else Match.MIGHT if one & TRUE else Match.CANNOT for one in range(8)]
 )
-_IMPLIED = Lookup([ANY if one & TRUE else FALSE | NULL for one in range(8)])
+_OUTCOMES_OF_IMPLIED = Lookup([ANY if one & TRUE else FALSE | NULL for one in range(8)])
 """From the outcomes of what a condition implies to those of the condition."""
 _WHERE_POSSIBLE = Lookup2([[one & ~TRUE for one in range(8)], list(range(8))])
 """From whether a condition may hold at all, and its outcomes, to its outcomes."""
@@ -119,14 +119,14 @@ def match(filter: Filter, knowledge: Knowledge) -> NDArray[np.uint8]:
     >>> match(day, KnownValues(('month',), [(1,)])).tolist() == [Match.MIGHT]
     True
     """
-    return np.asarray(_MATCH(_Judge(knowledge).outcomes(filter.node)), np.uint8)
+    return np.asarray(_MATCH_OF_OUTCOMES(_OutcomeEvaluator(knowledge).outcomes(filter.node)), np.uint8)
 
 
-class _Judge:
+class _OutcomeEvaluator:
     """The outcomes of conditions over containers."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._known = knowledge
+        self._knowledge = knowledge
         self._count = knowledge.count
 
     def outcomes(self, node: Predicate) -> Codes:
@@ -155,26 +155,32 @@ class _Judge:
             result = table(result, part)
         return result
 
-    def _leaf(self, node: Compare | In | IsNull | Like | TupleIn | Constant | Opaque) -> Codes:
+    def _leaf(self, node: Compare | In | IsNull | Like | TupleIn | BooleanConstant | Opaque) -> Codes:
         match node:
-            case Constant(truth):
-                return same(OF_TRUTH[truth], self._count)
+            case BooleanConstant(truth):
+                return same(CODES_OF_TRUTH[truth], self._count)
             case Opaque(implied=implied):
-                return same(ANY, self._count) if implied is None else _IMPLIED(self.outcomes(implied))
+                return (
+                    same(ANY, self._count)
+                    if implied is None
+                    else _OUTCOMES_OF_IMPLIED(self.outcomes(implied))
+                )
             case TupleIn(names):
-                return judge_tuples(node, [self._known.bounds(name) for name in names], self._count)
-        known = self._known.bounds(node.column)
-        if known is not None:
-            return judge_leaf(node, known)
+                return tuple_outcomes(node, [self._knowledge.bounds(name) for name in names], self._count)
+        bounds = self._knowledge.bounds(node.column)
+        if bounds is not None:
+            return leaf_outcomes(node, bounds)
         null_safe = isinstance(node, IsNull) or (isinstance(node, Compare) and node.op == "<=>")
         return same(EITHER if null_safe else ANY, self._count)
 
     def _where_possible(self, node: Predicate, outcomes: Codes) -> Codes:
         """Take TRUE from the outcomes where no tuple of values can be that a condition allows."""
-        for columns in self._known.tuple_columns:
-            allowed = allowed_values(node, columns, MOST_TUPLES)
+        for columns in self._knowledge.tuple_columns:
+            allowed = allowed_values(node, columns, MAX_ALLOWED_TUPLES)
             if allowed is not None:
-                found = self._known.may_hold(columns, allowed) if allowed else np.zeros(self._count, np.bool_)
-                if found is not None:
-                    outcomes = _WHERE_POSSIBLE(found.view(np.uint8), outcomes)
+                possible = (
+                    self._knowledge.may_hold(columns, allowed) if allowed else np.zeros(self._count, np.bool_)
+                )
+                if possible is not None:
+                    outcomes = _WHERE_POSSIBLE(possible.view(np.uint8), outcomes)
         return outcomes

@@ -22,11 +22,11 @@ from parquetry.predicate.pruning.held_values import (
     GREATER,
     LESS,
     Values,
+    as_list,
     compare_pairs,
     compare_with,
-    hold,
-    listed,
     ranks,
+    value_array,
 )
 from parquetry.predicate.pruning.knowledge import ONLY_NULL, Bounds
 from parquetry.predicate.pruning.truth_sets import (
@@ -43,29 +43,31 @@ from parquetry.predicate.pruning.truth_sets import (
 from parquetry.types import text_from_value
 
 
-def judge_leaf(leaf: Compare | In | IsNull | Like, known: Bounds) -> Codes:
+def leaf_outcomes(leaf: Compare | In | IsNull | Like, bounds: Bounds) -> Codes:
     """Return the outcomes of a leaf over all rows that the bounds allow; no rows, no outcomes.
 
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
-    >>> known = Bounds.of_statistics(int_, [1, 1, 5], [4, 9, 5], [0, 1, 0])
-    >>> judge_leaf(Compare('=', 'n', 5, int_), known)
+    >>> bounds = Bounds.from_statistics(int_, [1, 1, 5], [4, 9, 5], [0, 1, 0])
+    >>> leaf_outcomes(Compare('=', 'n', 5, int_), bounds)
     [2, 7, 1]
     """
-    nulls = known.nulls
+    nulls = bounds.nulls
     match leaf:
         case Compare() if leaf.value is not None:
-            return (_NULL_IS_FALSE if leaf.op == "<=>" else _NULL_IS_NULL)(_compared(leaf, known), nulls)
+            return (_NULL_IS_FALSE if leaf.op == "<=>" else _NULL_IS_NULL)(_compared(leaf, bounds), nulls)
         case Compare():
-            return _IS_NULL(nulls) if leaf.op == "<=>" else _ALWAYS[NULL](nulls)
+            return _IS_NULL(nulls) if leaf.op == "<=>" else _CONSTANT_OUTCOMES[NULL](nulls)
         case In() if leaf.values:
-            return _NULL_IS_NULL(_contained(leaf, known), nulls)
+            return _NULL_IS_NULL(_contained(leaf, bounds), nulls)
         case In():
-            return _ALWAYS[NULL if leaf.has_null else FALSE](nulls)  # `IN ()` is FALSE for NULL, too
+            return _CONSTANT_OUTCOMES[NULL if leaf.has_null else FALSE](
+                nulls
+            )  # `IN ()` is FALSE for NULL, too
         case IsNull():
             return _IS_NULL(nulls)
         case Like():
-            return _NULL_IS_NULL(_value_like(leaf, known) if known.shared else _like(leaf, known), nulls)
+            return _NULL_IS_NULL(_value_like(leaf, bounds) if bounds.shared else _like(leaf, bounds), nulls)
 
 
 def _with_null(of_null: int) -> Lookup2:
@@ -75,7 +77,7 @@ def _with_null(of_null: int) -> Lookup2:
 
 _NULL_IS_NULL, _NULL_IS_FALSE = _with_null(NULL), _with_null(FALSE)
 _IS_NULL = Lookup([FALSE, EITHER, TRUE, 0])
-_ALWAYS = {truth: Lookup([truth, truth, truth, 0]) for truth in (FALSE, NULL)}
+_CONSTANT_OUTCOMES = {truth: Lookup([truth, truth, truth, 0]) for truth in (FALSE, NULL)}
 
 
 def _outcomes(op: str, below: bool, within: bool, above: bool) -> int:
@@ -93,7 +95,7 @@ def _outcomes(op: str, below: bool, within: bool, above: bool) -> int:
     return (TRUE if may_hold else 0) | (FALSE if may_fail else 0)
 
 
-def _by_bounds(op: str, hidden: bool) -> Lookup2:
+def _bounds_table(op: str, hidden: bool) -> Lookup2:
     """Make the table from how the bounds compare with a literal to the outcomes; `hidden` rows may be NaN, above it."""
     return Lookup2(
         [
@@ -106,15 +108,15 @@ def _by_bounds(op: str, hidden: bool) -> Lookup2:
     )
 
 
-_BY_BOUNDS = {(op, hidden): _by_bounds(op, hidden) for op in OPERATORS for hidden in (False, True)}
+_BOUNDS_TABLES = {(op, hidden): _bounds_table(op, hidden) for op in OPERATORS for hidden in (False, True)}
 
 
-def _compared(leaf: Compare, known: Bounds) -> Codes:
-    hidden = leaf.type.floating and not known.shared
+def _compared(leaf: Compare, bounds: Bounds) -> Codes:
+    hidden = leaf.type.floating and not bounds.shared
     if hidden and leaf.value != leaf.value:
         # Nothing is above NaN, and NaN itself may be there although no bound shows it.
-        return same(_outcomes(leaf.op, below=True, within=True, above=False), len(known.nulls))
-    return _BY_BOUNDS[leaf.op, hidden](*_compare_bounds(known.least, known.greatest, leaf.value))
+        return same(_outcomes(leaf.op, below=True, within=True, above=False), len(bounds.nulls))
+    return _BOUNDS_TABLES[leaf.op, hidden](*_compare_bounds(bounds.least, bounds.greatest, leaf.value))
 
 
 def _compare_bounds(least: Values, greatest: Values, literal: Any) -> tuple[Codes, Codes]:
@@ -122,50 +124,50 @@ def _compare_bounds(least: Values, greatest: Values, literal: Any) -> tuple[Code
     return low, low if greatest is least else compare_with(greatest, literal)
 
 
-def _contained(leaf: In, known: Bounds) -> Codes:
+def _contained(leaf: In, bounds: Bounds) -> Codes:
     otherwise = NULL if leaf.has_null else FALSE
-    hidden = leaf.type.floating and not known.shared
+    hidden = leaf.type.floating and not bounds.shared
     if hidden and leaf.values[-1] != leaf.values[-1]:
-        return same(TRUE | otherwise, len(known.nulls))  # NaN may be in any float column
+        return same(TRUE | otherwise, len(bounds.nulls))  # NaN may be in any float column
     # Of the literals 10, 20, 30 one is less than 15 and two are not greater than 25: one lies from 15 to 25.
-    less = ranks(known.least, leaf.values, after=False)
-    not_greater = ranks(known.greatest, leaf.values, after=True)
-    single = same(LESS, len(known.nulls)) if hidden else _single(known)
+    less = ranks(bounds.least, leaf.values, after=False)
+    not_greater = ranks(bounds.greatest, leaf.values, after=True)
+    single = same(LESS, len(bounds.nulls)) if hidden else _single(bounds)
     some = TRUE | otherwise
     table = Lookup2([[some, TRUE, some], [otherwise] * 3, [otherwise] * 3])
     return table(compare_pairs(less, not_greater), single)
 
 
-def _single(known: Bounds) -> Codes:
+def _single(bounds: Bounds) -> Codes:
     """Say where least and greatest are EQUAL, so that there is one value only."""
-    if known.greatest is known.least:
-        return same(EQUAL, len(known.nulls))
-    return compare_pairs(known.least, known.greatest)
+    if bounds.greatest is bounds.least:
+        return same(EQUAL, len(bounds.nulls))
+    return compare_pairs(bounds.least, bounds.greatest)
 
 
-def _like(leaf: Like, known: Bounds) -> Codes:
+def _like(leaf: Like, bounds: Bounds) -> Codes:
     """Judge the text that the pattern begins with: beginnings of that length are ordered as the texts are."""
     if not leaf.type.textual:
-        return same(EITHER, len(known.nulls))
+        return same(EITHER, len(bounds.nulls))
     text, rest = head(leaf.pattern, leaf.escape)
-    least, greatest = known.least, known.greatest
+    least, greatest = bounds.least, bounds.greatest
     if rest is not Rest.NOTHING:
         least, greatest = _beginnings(least, len(text)), _beginnings(greatest, len(text))
-    found = _BY_BOUNDS["=", False](*_compare_bounds(least, greatest, text))
-    return found if rest is not Rest.MORE else _PERHAPS(found)
+    outcomes = _BOUNDS_TABLES["=", False](*_compare_bounds(least, greatest, text))
+    return outcomes if rest is not Rest.MORE else _TRUE_OR_FALSE(outcomes)
 
 
-_PERHAPS = Lookup([one | FALSE if one & TRUE else one for one in range(8)])
+_TRUE_OR_FALSE = Lookup([one | FALSE if one & TRUE else one for one in range(8)])
 
 
 def _beginnings(texts: Values, length: int) -> Values:
     if not length:
-        return hold([""] * len(texts), object, lowest=True)
-    cut = [text[:length] if isinstance(text, str) else text for text in listed(texts)]
-    return hold(cut, object, lowest=True)
+        return value_array([""] * len(texts), object, lowest=True)
+    beginnings = [text[:length] if isinstance(text, str) else text for text in as_list(texts)]
+    return value_array(beginnings, object, lowest=True)
 
 
-def _value_like(leaf: Like, known: Bounds) -> Codes:
+def _value_like(leaf: Like, bounds: Bounds) -> Codes:
     """Match the values themselves, one by one; of what is no text, the text that it has in a path."""
     matches = matcher(leaf.pattern, leaf.escape)
 
@@ -175,4 +177,4 @@ def _value_like(leaf: Like, known: Bounds) -> Codes:
         text = value if isinstance(value, str) else text_from_value(leaf.type, value)
         return TRUE if matches(text) else FALSE
 
-    return codes(list(map(outcomes, listed(known.least), listed(_single(known)), listed(known.nulls))))
+    return codes(list(map(outcomes, as_list(bounds.least), as_list(_single(bounds)), as_list(bounds.nulls))))

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import TupleIn
-from parquetry.predicate.pruning.held_values import listed, ranks
+from parquetry.predicate.pruning.held_values import as_list, ranks
 from parquetry.predicate.pruning.knowledge import ONLY_NULL, Bounds
-from parquetry.predicate.pruning.truth_sets import ANY, FALSE, NULL, OF_TRUTH, TRUE, Codes, codes
+from parquetry.predicate.pruning.truth_sets import ANY, CODES_OF_TRUTH, FALSE, NULL, TRUE, Codes, codes
 from parquetry.types import ColumnType, Value, order_key
 
-_FEW_PAIRS = 64
+_MAX_LOOPED_PAIRS = 64
 """Pairs of a tuple and a container, up to which they are compared one by one."""
-_MOST_PAIRS = 1 << 20
+_PAIRS_PER_BATCH = 1 << 20
 """Pairs that are compared in one go."""
 
 
-class _Column(NamedTuple):
+class _TuplePositions(NamedTuple):
     """Where the tuples' values of a column stand among its literals, and the range that each container allows."""
 
     positions: list[int]
@@ -38,48 +38,50 @@ class _Column(NamedTuple):
     end: list[int]
 
 
-def judge_tuples(leaf: TupleIn, known: Sequence[Bounds | None], count: int) -> Codes:
+def tuple_outcomes(leaf: TupleIn, all_bounds: Sequence[Bounds | None], count: int) -> Codes:
     """Return the outcomes of a tuple IN over all rows that the bounds of its columns allow.
 
     Args:
         leaf: the condition.
-        known: of each of its columns; None where nothing is known.
+        all_bounds: of each of its columns; None where nothing is known.
         count: how many containers there are.
     """
     tuples = [row for row in leaf.rows if None not in row]
     columns = [
-        _column(bounds, type, [row[place] for row in tuples])
-        for place, (bounds, type) in enumerate(zip(known, leaf.types, strict=True))
+        _column(bounds, type, [row[position] for row in tuples])
+        for position, (bounds, type) in enumerate(zip(all_bounds, leaf.types, strict=True))
         if bounds is not None
     ]
     if not columns or not tuples:
         possible = [bool(tuples)] * count
-    elif count * len(tuples) <= _FEW_PAIRS:
+    elif count * len(tuples) <= _MAX_LOOPED_PAIRS:
         possible = [_possible(columns, container) for container in range(count)]
     else:
         possible = _all_possible(columns, count)
-    shared = [
-        bounds for bounds in known if bounds is not None and bounds.shared and bounds.least is bounds.greatest
+    constant = [
+        bounds
+        for bounds in all_bounds
+        if bounds is not None and bounds.shared and bounds.least is bounds.greatest
     ]
-    if len(shared) == len(known):
-        return _decided(leaf, shared, possible)
+    if len(constant) == len(all_bounds):
+        return _decided(leaf, constant, possible)
     return codes([ANY if each else FALSE | NULL for each in possible])
 
 
-def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _Column:
+def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _TuplePositions:
     by_key = {order_key(value): value for value in values}
     keys = sorted(by_key)
-    places = {key: place for place, key in enumerate(keys)}
+    positions = {key: position for position, key in enumerate(keys)}
     literals = [by_key[key] for key in keys]
-    first = listed(ranks(bounds.least, literals, after=False))
-    end = listed(ranks(bounds.greatest, literals, after=True))
+    first = as_list(ranks(bounds.least, literals, after=False))
+    end = as_list(ranks(bounds.greatest, literals, after=True))
     if type.floating and not bounds.shared and literals and literals[-1] != literals[-1]:
         end = [len(literals)] * len(end)  # NaN may be in any float column
-    end = [0 if state >= ONLY_NULL else stop for stop, state in zip(end, listed(bounds.nulls), strict=True)]
-    return _Column([places[order_key(value)] for value in values], first, end)
+    end = [0 if state >= ONLY_NULL else stop for stop, state in zip(end, as_list(bounds.nulls), strict=True)]
+    return _TuplePositions([positions[order_key(value)] for value in values], first, end)
 
 
-def _possible(columns: Sequence[_Column], container: int) -> bool:
+def _possible(columns: Sequence[_TuplePositions], container: int) -> bool:
     """Say whether one of the tuples may be in a container."""
     ranges = [(column.first[container], column.end[container]) for column in columns]
     return any(
@@ -88,22 +90,22 @@ def _possible(columns: Sequence[_Column], container: int) -> bool:
     )
 
 
-def _all_possible(columns: Sequence[_Column], count: int) -> list[bool]:
+def _all_possible(columns: Sequence[_TuplePositions], count: int) -> list[bool]:
     """Say of each container whether one of the tuples may be in it.
 
     The tuples are put in order by the column that leaves the fewest, and only those that it leaves to a container
     are compared with the ranges of the others.
     """
     arrays = [tuple(np.array(each, np.int64) for each in column) for column in columns]
-    order, start, left = min(map(_by_column, arrays), key=lambda column: int(column[2].sum()))
-    until = np.cumsum(left)
+    order, start, counts = min(map(_sorted_by_column, arrays), key=lambda column: int(column[2].sum()))
+    until = np.cumsum(counts)
     possible = np.zeros(count, np.bool_)
     here = 0
     while here < count:
-        done = until[here] - left[here]
-        there = max(here + 1, int(np.searchsorted(until, done + _MOST_PAIRS, "right")))
-        container = np.repeat(np.arange(here, there), left[here:there])
-        before = np.repeat(until[here:there] - left[here:there] - done, left[here:there])
+        done = until[here] - counts[here]
+        there = max(here + 1, int(np.searchsorted(until, done + _PAIRS_PER_BATCH, "right")))
+        container = np.repeat(np.arange(here, there), counts[here:there])
+        before = np.repeat(until[here:there] - counts[here:there] - done, counts[here:there])
         row = order[start[container] + np.arange(len(container)) - before]
         fits = np.ones(len(row), np.bool_)
         for positions, first, end in arrays:
@@ -113,7 +115,7 @@ def _all_possible(columns: Sequence[_Column], count: int) -> list[bool]:
     return possible.tolist()
 
 
-def _by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
+def _sorted_by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
     """Return the tuples in the order of a column, and for each container the first that the column leaves, and how many.
 
     A column of few values may leave half of all tuples to a container, another one a single tuple.
@@ -124,11 +126,11 @@ def _by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64]
     return order, start, np.maximum(stop - start, 0)
 
 
-def _decided(leaf: TupleIn, shared: Sequence[Bounds], possible: Sequence[bool]) -> Codes:
+def _decided(leaf: TupleIn, constant: Sequence[Bounds], possible: Sequence[bool]) -> Codes:
     """Return the truth for containers of which all the values are known: what is possible is TRUE there."""
     exotic = any(None in row for row in leaf.rows)  # with NULL on either side, what is not TRUE may be NULL
-    states = [listed(bounds.nulls) for bounds in shared]
-    values = [listed(bounds.least) for bounds in shared]
+    states = [as_list(bounds.nulls) for bounds in constant]
+    values = [as_list(bounds.least) for bounds in constant]
 
     def truth(container: int) -> int:
         if possible[container]:
@@ -136,7 +138,7 @@ def _decided(leaf: TupleIn, shared: Sequence[Bounds], possible: Sequence[bool]) 
         null = [state[container] == ONLY_NULL for state in states]
         if not exotic and not any(null):
             return FALSE
-        row = [None if none else held[container] for none, held in zip(null, values, strict=True)]
-        return OF_TRUTH[evaluate(leaf, dict(zip(leaf.columns, row, strict=True)))]
+        row = [None if none else column[container] for none, column in zip(null, values, strict=True)]
+        return CODES_OF_TRUTH[evaluate(leaf, dict(zip(leaf.columns, row, strict=True)))]
 
     return codes([truth(container) for container in range(len(possible))])

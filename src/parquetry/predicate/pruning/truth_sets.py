@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 Codes: TypeAlias = list[int] | NDArray[np.uint8]
 """A small number for each of N containers."""
 
-FEW = 16
+MAX_LISTED_CONTAINERS = 16
 """Containers, up to which their codes and values are kept in lists."""
 
 TRUE, FALSE, NULL = 1, 2, 4
 EITHER = TRUE | FALSE
 ANY = TRUE | FALSE | NULL
-OF_TRUTH: dict[bool | None, int] = {True: TRUE, False: FALSE, None: NULL}
+CODES_OF_TRUTH: dict[bool | None, int] = {True: TRUE, False: FALSE, None: NULL}
 
 
 class Lookup:
@@ -61,9 +61,9 @@ class Lookup2:
         return self._array.take(np.asarray(left, np.uint8) * self._width + np.asarray(right, np.uint8))
 
 
-def codes(found: Sequence[int]) -> Codes:
+def codes(outcomes: Sequence[int]) -> Codes:
     """Return codes that were found one by one as they are held."""
-    return list(found) if len(found) <= FEW else np.array(found, np.uint8)
+    return list(outcomes) if len(outcomes) <= MAX_LISTED_CONTAINERS else np.array(outcomes, np.uint8)
 
 
 def same(code: int, count: int) -> Codes:
@@ -72,7 +72,7 @@ def same(code: int, count: int) -> Codes:
     >>> same(ANY, 3)
     [7, 7, 7]
     """
-    return [code] * count if count <= FEW else np.full(count, code, np.uint8)
+    return [code] * count if count <= MAX_LISTED_CONTAINERS else np.full(count, code, np.uint8)
 
 
 def any_of(codes: Codes, wanted: int) -> bool:

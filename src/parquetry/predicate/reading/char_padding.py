@@ -23,10 +23,10 @@ from parquetry.predicate import bind, like
 from parquetry.predicate.nodes import FALSE, Compare, Like, Not, Opaque, Predicate
 from parquetry.types import STRING, ColumnType
 
-AS_STORED = "compared as it is stored, with however many blanks"
+AS_STORED_REASON = "compared as it is stored, with however many blanks"
 """Why a condition on a char of files is not understood."""
 
-_PADDING = ("CHAR_PADDED", "RPAD")
+_PADDING_FUNCTIONS = ("CHAR_PADDED", "RPAD")
 
 
 class SparkColumns(dict[str, ColumnType]):
@@ -96,7 +96,7 @@ def _padded(
     """Return a char column, to how many characters it is padded, and how many it has; None: the tree is none padded."""
     match tree:
         case {"fn": str(function), "args": [inner, {"lit": str(length)}, *blank]}:
-            if function.upper() not in _PADDING or any(each.get("lit") != " " for each in blank):
+            if function.upper() not in _PADDING_FUNCTIONS or any(each.get("lit") != " " for each in blank):
                 return None
         case _:
             return None

@@ -21,11 +21,11 @@ from parquetry.predicate.reading import char_padding
 from parquetry.temporal import MICROS_PER_DAY, days_from_civil
 from parquetry.types import STRING, ColumnType, Value, parse_type
 
-_MOST_RANGES = 20
+_MAX_RANGES = 20
 """Ranges of an IN, past which the one from the least to the greatest value does."""
-_EXACT_IN_DOUBLE = 1 << 53
-_INSTANTS = ("timestamp", "timestamp_ntz")
-_LONGEST_UNIT = {
+_MAX_EXACT_IN_DOUBLE = 1 << 53
+_INSTANT_TYPES = ("timestamp", "timestamp_ntz")
+_MAX_UNIT_DAYS = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), 366),
     "QUARTER": 92,
     **dict.fromkeys(("MONTH", "MM", "MON"), 31),
@@ -69,11 +69,11 @@ def implied(
     if value is None or op == "!=":
         return None
     if isinstance(value, str):
-        return _of_text(op, tree, value, columns)
+        return _text_implication(op, tree, value, columns)
     number = _number(value)
     if number is None:
         return None
-    whole = isinstance(value, int) and (literal.integral or literal.name in ("date", *_INSTANTS))
+    whole = isinstance(value, int) and (literal.integral or literal.name in ("date", *_INSTANT_TYPES))
     step = 1 if whole and op in ("<", ">") else 0
     span = {
         "=": Span(number, number),
@@ -83,7 +83,7 @@ def implied(
         ">": Span(number + step, None),
         ">=": Span(number, None),
     }[op]
-    return _of_span(tree, span, columns)
+    return _span_implication(tree, span, columns)
 
 
 def implied_by_any(
@@ -96,7 +96,7 @@ def implied_by_any(
         literals: values and their types; NULL is not among them.
         columns: the table's columns by name.
     """
-    if len(literals) > _MOST_RANGES:
+    if len(literals) > _MAX_RANGES:
         ordered = sorted(literals, key=lambda literal: literal[0])  # type: ignore[arg-type,return-value]
         ends = (implied(">=", tree, *ordered[0], columns), implied("<=", tree, *ordered[-1], columns))
         known = [end for end in ends if end is not None]
@@ -110,14 +110,14 @@ def _number(value: Value) -> int | Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     if isinstance(value, float):
-        return Decimal(repr(value)) if abs(value) < _EXACT_IN_DOUBLE else None
+        return Decimal(repr(value)) if abs(value) < _MAX_EXACT_IN_DOUBLE else None
     return value
 
 
 # Functions of text: the first characters of a text sort as the text does.
 
 
-def _of_text(op: str, tree: Tree, text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
+def _text_implication(op: str, tree: Tree, text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
     if op in ("=", "<=>") and (found := char_padding.begins_like(tree, text, columns)) is not None:
         return found
     length = _first_characters(tree)
@@ -148,10 +148,10 @@ def _first_characters(tree: Tree) -> int | None:
 # Functions of numbers and times.
 
 
-def _of_span(tree: Tree, span: Span, columns: Mapping[str, ColumnType]) -> Predicate | None:
+def _span_implication(tree: Tree, span: Span, columns: Mapping[str, ColumnType]) -> Predicate | None:
     """Return a condition for what lies in a span: of a column, or of a column within functions."""
     while "fn" in tree:
-        argument, rule = _argument(tree), _RULES.get(str(tree["fn"]).upper())
+        argument, rule = _argument(tree), _SPAN_RULES.get(str(tree["fn"]).upper())
         type = None if argument is None else _type(argument, columns)
         inner = None if rule is None or type is None else rule(tree, span, type)
         if argument is None or inner is None:
@@ -165,10 +165,10 @@ def _of_span(tree: Tree, span: Span, columns: Mapping[str, ColumnType]) -> Predi
 
 
 def _end(op: str, name: str, type: ColumnType, end: int | Decimal) -> Predicate:
-    if type.name == "date" or type.name in _INSTANTS:
+    if type.name == "date" or type.name in _INSTANT_TYPES:
         most = (1 << (31 if type.name == "date" else 63)) - 1
         return bind.comparison(op, name, type, min(max(int(end), -most - 1), most), type)
-    return bind.comparison(op, name, type, Decimal(end), bind.NUMBER)
+    return bind.comparison(op, name, type, Decimal(end), bind.NUMBER_TYPE)
 
 
 def _argument(tree: Tree) -> Tree | None:
@@ -193,29 +193,29 @@ def _type(tree: Tree, columns: Mapping[str, ColumnType]) -> ColumnType | None:
     return None
 
 
-_Within = Callable[[Tree, Span, ColumnType], Span | None]
+_SpanRule = Callable[[Tree, Span, ColumnType], Span | None]
 
 
 # Each rule says where a function's argument, of some type, must lie for the function to lie in a span.
 
 
-def _of_year(_: Tree, span: Span, type: ColumnType) -> Span | None:
+def _year_span(_: Tree, span: Span, type: ColumnType) -> Span | None:
     low = None if span.low is None else days_from_civil(int(span.low), 1, 1)
     high = None if span.high is None else days_from_civil(int(span.high) + 1, 1, 1) - 1
     days = Span(low, high)
-    return days if type.name == "date" else _instants(days) if type.name in _INSTANTS else None
+    return days if type.name == "date" else _instants(days) if type.name in _INSTANT_TYPES else None
 
 
-def _of_cast(tree: Tree, span: Span, type: ColumnType) -> Span | None:
+def _cast_span(tree: Tree, span: Span, type: ColumnType) -> Span | None:
     to = parse_type(tree["type"])
-    if to.name == type.name == "date" or (to.name in _INSTANTS and type.name == to.name):
+    if to.name == type.name == "date" or (to.name in _INSTANT_TYPES and type.name == to.name):
         return span
-    if type.name in _INSTANTS:
+    if type.name in _INSTANT_TYPES:
         if to.name == "date":
             return _instants(span)
-        return span.moved(-MICROS_PER_DAY, MICROS_PER_DAY) if to.name in _INSTANTS else None
+        return span.moved(-MICROS_PER_DAY, MICROS_PER_DAY) if to.name in _INSTANT_TYPES else None
     if type.name == "date":
-        return _days(span) if to.name in _INSTANTS else None
+        return _days(span) if to.name in _INSTANT_TYPES else None
     return span if _is_wider(to, type) else None
 
 
@@ -235,16 +235,16 @@ def _is_wider(to: ColumnType, type: ColumnType) -> bool:
     return type.name == "float" and to.name == "double"
 
 
-def _of_cut(tree: Tree, span: Span, type: ColumnType) -> Span | None:
+def _truncation_span(tree: Tree, span: Span, type: ColumnType) -> Span | None:
     """Cutting a time to its unit makes it earlier, by less than the unit."""
     unit = next(str(other["lit"]).upper() for other in tree["args"] if "lit" in other)
-    days = _LONGEST_UNIT.get(unit)
+    days = _MAX_UNIT_DAYS.get(unit)
     if days is None:
         return None
     if type.name == "date":
         return span.moved(0, days)
     # clocks are changed: a day may have 25 hours, and a month an hour more
-    return span.moved(0, (days + 1) * MICROS_PER_DAY) if type.name in _INSTANTS else None
+    return span.moved(0, (days + 1) * MICROS_PER_DAY) if type.name in _INSTANT_TYPES else None
 
 
 def _instants(days: Span) -> Span:
@@ -263,9 +263,9 @@ def _days(instants: Span) -> Span:
     )
 
 
-_RULES: dict[str, _Within] = {
-    "YEAR": _of_year,
-    "CAST": _of_cast,
-    "DATE_TRUNC": _of_cut,
-    "TRUNC": _of_cut,
+_SPAN_RULES: dict[str, _SpanRule] = {
+    "YEAR": _year_span,
+    "CAST": _cast_span,
+    "DATE_TRUNC": _truncation_span,
+    "TRUNC": _truncation_span,
 }

@@ -15,7 +15,9 @@ from parquetry.predicate import bind
 from parquetry.sqltext.tokens import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
 
-_ARITHMETIC = frozenset(("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET"))
+_ARITHMETIC_TOKENS = frozenset(
+    ("PLUS", "DASH", "STAR", "SLASH", "MOD", "DPIPE", "DIV", "AMP", "PIPE", "CARET")
+)
 _T = TypeVar("_T")
 
 
@@ -73,9 +75,9 @@ class Operands:
         """Return the next token as a message shows it."""
         return "the end" if self.next.kind == END_OF_TEXT else repr(self.next.text)
 
-    def error(self, message: str, place: int | None = None) -> FilterError:
+    def error(self, message: str, start: int | None = None) -> FilterError:
         """Return the error that marks a place in the text, by default that of the next token."""
-        return FilterError(message, self._text, self.next.start if place is None else place)
+        return FilterError(message, self._text, self.next.start if start is None else start)
 
     def take(self, *words: str) -> str | None:
         """Take the next token if it is one of these words or signs."""
@@ -90,12 +92,12 @@ class Operands:
         if self.take(word) is None:
             raise self.error(f"{self.shown} is not expected here: {why}.")
 
-    def placed(self, place: int, make: Callable[[], _T]) -> _T:
+    def locating_errors(self, start: int, make: Callable[[], _T]) -> _T:
         """Return what is made; errors about a value or a column are marked at a place in the text."""
         try:
             return make()
         except (ValueTypeError, ColumnNotFoundError) as error:
-            raise self.error(error.message, place) from None
+            raise self.error(error.message, start) from None
 
     def operand(self) -> Name | Literal:
         """Read a column or a literal, in parentheses or not."""
@@ -145,7 +147,7 @@ class Operands:
         if self.next.kind == "DOT":
             raise self.error("Fields within a column cannot be compared here: write the column's name alone.")
         self._require_plain(token)
-        name, type = self.placed(token.start, lambda: bind.resolve(token.text, self._columns))
+        name, type = self.locating_errors(token.start, lambda: bind.resolve(token.text, self._columns))
         return Name(name, type, token.start)
 
     def _require_plain(self, name: Token) -> None:
@@ -159,7 +161,7 @@ class Operands:
         self._require_no_arithmetic()
 
     def _require_no_arithmetic(self) -> None:
-        if self.next.kind in _ARITHMETIC:
+        if self.next.kind in _ARITHMETIC_TOKENS:
             raise self.error(
                 f"{self.shown} is not understood: a filter given as text knows no arithmetic; compare a column with "
                 "values, or ask with spark.sql, which knows it."
@@ -175,15 +177,15 @@ class Operands:
                 raise self.error(f"{self.shown} is not expected here: write a number after the sign.")
             number = self.literal().value
             assert isinstance(number, Decimal)
-            return Literal(-number if token.word == "-" else number, bind.NUMBER, start)
+            return Literal(-number if token.word == "-" else number, bind.NUMBER_TYPE, start)
         self._at += token.kind != END_OF_TEXT
         if token.quoted:
             return Literal(token.text, STRING, start, token.text)
         if token.kind == "NUMBER":
             self._require_no_arithmetic()
-            return Literal(self.placed(start, lambda: _number(token.text)), bind.NUMBER, start)
+            return Literal(self.locating_errors(start, lambda: _number(token.text)), bind.NUMBER_TYPE, start)
         if token.kind == "HEX_STRING" and self._text[start] in "xX":
-            data = self.placed(start, lambda: _bytes(token.text))
+            data = self.locating_errors(start, lambda: _bytes(token.text))
             return Literal(data, ColumnType("binary"), start)
         if token.word == "null":
             return Literal(None, STRING, start)
@@ -201,7 +203,7 @@ class Operands:
 
     def _time(self, text: Token, type_name: str, *, bare: bool = False) -> Literal:
         type = parse_type(type_name)
-        value = self.placed(text.start, lambda: value_from_text(type, text.text, self._zone))
+        value = self.locating_errors(text.start, lambda: value_from_text(type, text.text, self._zone))
         return Literal(value, type, text.start, text.text, bare)
 
 

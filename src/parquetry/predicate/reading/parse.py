@@ -29,11 +29,11 @@ from parquetry.predicate.evaluate import compare
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import misplaced_escape
 from parquetry.predicate.nodes import (
-    DEEPEST,
-    FLIPPED,
+    FLIPPED_OPERATORS,
+    MAX_CONDITION_DEPTH,
     NULL,
     And,
-    Constant,
+    BooleanConstant,
     IsNull,
     Like,
     Not,
@@ -61,8 +61,8 @@ _OPERATORS = {
     ">": ">",
     ">=": ">=",
 }
-_OF_TIME = (*BARE.values(), "timestamp_ntz")
-_COMPARE_COLUMNS = "several columns are compared by (a, b) IN ((1, 2), (3, 4))"
+_TIME_TYPES = (*BARE.values(), "timestamp_ntz")
+_COMPARE_COLUMNS_HINT = "several columns are compared by (a, b) IN ((1, 2), (3, 4))"
 _Operand: TypeAlias = Name | Literal | Columns
 _T = TypeVar("_T")
 
@@ -145,9 +145,9 @@ class _Parser(Operands):
         return result
 
     def _check_depth(self, condition: Predicate) -> None:
-        if depth(condition) > DEEPEST:
+        if depth(condition) > MAX_CONDITION_DEPTH:
             raise self.error(
-                f"AND and OR lie within each other more than {DEEPEST} deep: write it as several filters.",
+                f"AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep: write it as several filters.",
                 self._deepest[1],
             )
 
@@ -165,52 +165,52 @@ class _Parser(Operands):
                 levels.append(_Level())
                 self._deepest = max(self._deepest, (len(levels), self.next.start))
                 continue
-            found = self._comparison(columns or self.operand())
-            while not self._goes_on(levels[-1], found):
-                found = self._ended(levels.pop(), found)
+            term = self._comparison(columns or self.operand())
+            while not self._goes_on(levels[-1], term):
+                term = self._ended(levels.pop(), term)
                 if not levels:
-                    return found
+                    return term
                 self.expect(")", "close the parenthesis, or join conditions with AND or OR")
-                found = self._truth(found) if isinstance(found, Predicate) else self._comparison(found)
+                term = self._truth(term) if isinstance(term, Predicate) else self._comparison(term)
 
-    def _goes_on(self, level: _Level, found: Predicate | _Operand) -> bool:
+    def _goes_on(self, level: _Level, term: Predicate | _Operand) -> bool:
         """Keep what was found, if another condition is joined to it."""
         word = self.take("and", "or")
         if word is None:
             return False
-        level.factors.append(self._negated(level, found))
+        level.factors.append(self._negated(level, term))
         if word == "or":
             level.terms.append(level.all_factors())
         return True
 
-    def _ended(self, level: _Level, found: Predicate | _Operand) -> Predicate | _Operand:
+    def _ended(self, level: _Level, term: Predicate | _Operand) -> Predicate | _Operand:
         if not (level.terms or level.factors or level.negations):
-            return found
-        level.factors.append(self._negated(level, found))
+            return term
+        level.factors.append(self._negated(level, term))
         return level.any_term()
 
-    def _negated(self, level: _Level, found: Predicate | _Operand) -> Predicate:
-        condition = self._condition(found)
+    def _negated(self, level: _Level, term: Predicate | _Operand) -> Predicate:
+        condition = self._condition(term)
         level.negations, negations = 0, level.negations
         if negations % 2 == 0:
             return condition
         return condition.child if isinstance(condition, Not) else Not(condition)
 
-    def _condition(self, found: Predicate | _Operand) -> Predicate:
-        if isinstance(found, Name):
-            if found.type.name != "boolean":
+    def _condition(self, term: Predicate | _Operand) -> Predicate:
+        if isinstance(term, Name):
+            if term.type.name != "boolean":
                 raise self.error(
-                    f"Column {found.name} of type {found.type} is no condition: compare it with a value.",
-                    found.start,
+                    f"Column {term.name} of type {term.type} is no condition: compare it with a value.",
+                    term.start,
                 )
-            return truth_of(found.name)
-        if isinstance(found, Literal):
-            if found.value is None or isinstance(found.value, bool):
-                return Constant(found.value)
-            raise self.error("A condition is missing here: compare the literal with a column.", found.start)
-        if isinstance(found, Columns):
-            raise self.error(f"Several columns are no condition: {_COMPARE_COLUMNS}.", found.start)
-        return found
+            return truth_of(term.name)
+        if isinstance(term, Literal):
+            if term.value is None or isinstance(term.value, bool):
+                return BooleanConstant(term.value)
+            raise self.error("A condition is missing here: compare the literal with a column.", term.start)
+        if isinstance(term, Columns):
+            raise self.error(f"Several columns are no condition: {_COMPARE_COLUMNS_HINT}.", term.start)
+        return term
 
     def _truth(self, condition: Predicate) -> Predicate:
         """Read IS [NOT] TRUE and IS [NOT] FALSE behind a condition, as often as they stand there."""
@@ -243,7 +243,7 @@ class _Parser(Operands):
             if self.next.word in ("true", "false"):
                 return self._is(self._condition(left), negated)
             self.expect("null", "write IS NULL or IS NOT NULL")
-            null = IsNull(left.name) if isinstance(left, Name) else Constant(left.value is None)
+            null = IsNull(left.name) if isinstance(left, Name) else BooleanConstant(left.value is None)
             return Not(null) if negated else null
         negated = self.next.word == "not" and self._tokens[self._at + 1].word in ("in", "like", "between")
         self._at += negated
@@ -266,7 +266,7 @@ class _Parser(Operands):
         if isinstance(left, Literal):
             if isinstance(right, Literal):
                 return self._constant(left, operator, right)
-            left, operator, right = right, FLIPPED[operator], left
+            left, operator, right = right, FLIPPED_OPERATORS[operator], left
         if isinstance(right, Name):
             raise self.error(
                 "Two columns cannot be compared here: compare a column with a literal.", right.start
@@ -277,7 +277,7 @@ class _Parser(Operands):
         value, type = literal.value, literal.type
         if literal.bare and column.type.textual:
             value, type = literal.text, STRING
-        elif literal.bare and column.type.name not in _OF_TIME:
+        elif literal.bare and column.type.name not in _TIME_TYPES:
             raise self.error(
                 f"{literal.text} without quotes is a {type}, and column {column.name} is of type {column.type}: write a "
                 "value of that type; a filter given as text knows no arithmetic.",
@@ -286,14 +286,14 @@ class _Parser(Operands):
         if column.type.name == "timestamp_ntz" and type.name == "timestamp":
             # People write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean the clock of that column.
             value, type = value_from_text(column.type, literal.text), column.type
-        return self.placed(
+        return self.locating_errors(
             literal.start,
             lambda: bind.comparison(operator, column.name, column.type, value, type, self._zone),
         )
 
     def _constant(self, left: Literal, operator: str, right: Literal) -> Predicate:
         if left.value is None or right.value is None or left.type == right.type:
-            return Constant(compare(operator, left.value, right.value))
+            return BooleanConstant(compare(operator, left.value, right.value))
         raise self.error("Two literals of different types cannot be compared.", right.start)
 
     def _in(self, column: Name) -> Predicate:
@@ -302,7 +302,7 @@ class _Parser(Operands):
 
     def _tuple_in(self, columns: Columns) -> Predicate:
         negated = self.take("not") is not None
-        self.expect("in", _COMPARE_COLUMNS)
+        self.expect("in", _COMPARE_COLUMNS_HINT)
         names = columns.names
         rows = self._list(lambda: self._row(names), "a row of literals")
         if len(names) == 1:
@@ -334,9 +334,9 @@ class _Parser(Operands):
         return items
 
     def _like(self, column: Name) -> Predicate:
-        place = self.next.start
+        start = self.next.start
         pattern = self.literal()
-        escape = Literal("\\", STRING, place, "\\")
+        escape = Literal("\\", STRING, start, "\\")
         if self.take("escape"):
             escape = self.literal()
             if not isinstance(escape.value, str) or len(escape.value) != 1:
@@ -344,11 +344,11 @@ class _Parser(Operands):
         if pattern.value is None:
             return NULL
         if not isinstance(pattern.value, str) or pattern.type != STRING:
-            raise self.error("LIKE takes a pattern in quotes.", place)
+            raise self.error("LIKE takes a pattern in quotes.", start)
         if misplaced_escape(pattern.value, str(escape.value)) is not None:
-            raise self.error(f"The escape {escape.text} stands before %, _ or itself only.", place)
-        found = Like(column.name, pattern.value, str(escape.value))
-        return self.placed(column.start, lambda: bind.bind(found, self._columns))
+            raise self.error(f"The escape {escape.text} stands before %, _ or itself only.", start)
+        node = Like(column.name, pattern.value, str(escape.value))
+        return self.locating_errors(column.start, lambda: bind.bind(node, self._columns))
 
 
 def _any_equality(column: Name, parts: Sequence[Predicate]) -> Predicate:

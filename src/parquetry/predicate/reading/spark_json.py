@@ -23,13 +23,13 @@ from parquetry.errors import ParquetryError
 from parquetry.predicate import bind, like
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import (
-    DEEPEST,
     FALSE,
-    FLIPPED,
+    FLIPPED_OPERATORS,
+    MAX_CONDITION_DEPTH,
     NULL,
     TRUE,
     And,
-    Constant,
+    BooleanConstant,
     IsNull,
     Like,
     Not,
@@ -43,7 +43,7 @@ from parquetry.predicate.nodes import (
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading import char_padding, monotone
 from parquetry.predicate.reading.packed_values import packed_column, packed_values
-from parquetry.types import HELD_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
+from parquetry.types import STORED_BITS, STRING, ColumnType, Value, parse_type, sql_literal, value_from_text
 
 _COMPARISONS = {"=": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _TEXT_TESTS = {"STARTS_WITH": like.starts_with, "ENDS_WITH": like.ends_with, "CONTAINS": like.contains}
@@ -78,7 +78,7 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     """
     try:
         found = _node(tree, columns)
-        if depth(found) <= DEEPEST:
+        if depth(found) <= MAX_CONDITION_DEPTH:
             return found
         reason = "nested too deeply"
     except _NotUnderstoodError as unknown:
@@ -99,7 +99,7 @@ def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
     try:
         function, (left, *others) = str(tree["fn"]).upper(), tree["args"]
         if function in _COMPARISONS and "lit" in left:
-            function, left, others = FLIPPED[_COMPARISONS[function]], others[0], [left]
+            function, left, others = FLIPPED_OPERATORS[_COMPARISONS[function]], others[0], [left]
         if "fn" not in left or any("lit" not in other for other in others):
             return None
         literals = [_literal(other) for other in others]
@@ -140,7 +140,7 @@ def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         value, type = _literal(tree)
         if value is not None and not isinstance(value, bool):
             raise _NotUnderstoodError("a literal that is no condition")
-        return Constant(value)
+        return BooleanConstant(value)
     function = str(tree["fn"]).upper()
     arguments = tree.get("args", ())
     match function:
@@ -174,7 +174,7 @@ def _node(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
 def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
     left, right = arguments
     if "lit" in left and "lit" not in right:
-        left, right, op = right, left, FLIPPED[op]
+        left, right, op = right, left, FLIPPED_OPERATORS[op]
     if "col" in left and "col" in right:
         raise _NotUnderstoodError("comparison of two columns")
     if "lit" not in right:
@@ -187,7 +187,7 @@ def _comparison(op: str, arguments: Sequence[Any], columns: Mapping[str, ColumnT
         equal = op in ("=", "<=>") and char_padding.fits(type, value)
         implied = bind.comparison(op, name, type, value, literal) if equal else None
         text = _text({"fn": op, "args": [left, right]})
-        return Opaque(text, (name,), char_padding.AS_STORED, implied)
+        return Opaque(text, (name,), char_padding.AS_STORED_REASON, implied)
     return char_padding.comparison(op, name, type, value)
 
 
@@ -260,7 +260,7 @@ def _membership(
     if not padded and char_padding.as_stored(name, type, columns):
         fit = all(char_padding.fits(type, str(value)) for value in values)
         implied = bind.membership(name, type, values, literal, has_null) if fit else None
-        return Opaque(_text(tree), (name,), char_padding.AS_STORED, implied)
+        return Opaque(_text(tree), (name,), char_padding.AS_STORED_REASON, implied)
     equalities = [char_padding.comparison("=", name, type, str(value)) for value in values]
     return bind.any_equality(name, type, equalities, has_null)
 
@@ -280,7 +280,7 @@ def _text_test(function: str, arguments: Sequence[Any], columns: Mapping[str, Co
     if not type.textual or not isinstance(text, str):
         raise _NotUnderstoodError(f"{function} on a column that is not text")
     if "col" in arguments[0] and char_padding.as_stored(name, type, columns):
-        raise _NotUnderstoodError(char_padding.AS_STORED)
+        raise _NotUnderstoodError(char_padding.AS_STORED_REASON)
     found = _TEXT_TESTS[function](name, text)
     return Like(found.column, found.pattern, found.escape, type)
 
@@ -316,7 +316,7 @@ def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
         raise _NotUnderstoodError(f"literal of type {type}")
     if type.textual:
         return STRING, str
-    if type.name in HELD_BITS:
+    if type.name in STORED_BITS:
         return type, int
     if type.name == "binary":
         return type, bytes.fromhex

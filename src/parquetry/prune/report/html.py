@@ -16,11 +16,11 @@ CELL_STYLE = f"{PLAIN_STYLE};padding:2px 12px 2px 0;text-align:left;vertical-ali
 """The style of a table's cell."""
 NUMBER_STYLE = f"{CELL_STYLE};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
 """The style of a cell with a number."""
-_TRACK = (
+_TRACK_STYLE = (
     "display:inline-block;position:relative;width:120px;height:0.7em;border-radius:2px;overflow:hidden;"
     "border:1px solid currentColor"
 )
-_BAR = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
+_BAR_STYLE = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 
 def report_html(
@@ -58,7 +58,7 @@ def _row(step: Step) -> str:
     text = f"{amount(step, step.kept)} of {amount(step, step.of)}"
     return (
         f'<tr style="background:none"><td style="{CELL_STYLE}">{escape(step.name)}</td>'
-        f'<td style="{CELL_STYLE}"><span role="img" title="{share:.1f} %" style="{_TRACK}">'
-        f'<span style="{_BAR};width:{width:.1f}%"></span></span></td>'
+        f'<td style="{CELL_STYLE}"><span role="img" title="{share:.1f} %" style="{_TRACK_STYLE}">'
+        f'<span style="{_BAR_STYLE};width:{width:.1f}%"></span></span></td>'
         f'<td style="{NUMBER_STYLE}">{escape(text)}</td><td style="{CELL_STYLE}">{escape(reason_text(step))}</td></tr>'
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from parquetry.prune.report.part import ReportPart
 
 How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
-_LONGEST = 200
+_MAX_CONDITION_CHARACTERS = 200
 """Characters of the conditions that a line shows; the dict has all of them."""
 
 
@@ -94,4 +94,4 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
 
 
 def _in_short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_CONDITION_CHARACTERS else f"{text[: _MAX_CONDITION_CHARACTERS - 1]}…"

@@ -17,7 +17,7 @@ import msgspec
 from parquetry.prune.report.part import ReportPart, written_if_empty
 
 
-class FoundValues(ReportPart, frozen=True):
+class RuntimeValues(ReportPart, frozen=True):
     """Values of a column that a join found, or another condition of which a value was found.
 
     Attributes:
@@ -47,7 +47,7 @@ class FoundValues(ReportPart, frozen=True):
         return told if self.note is None else f"{told} ({self.note})"
 
 
-class MissedValues(ReportPart, frozen=True, rename={"text": "condition"}):
+class TimedOutValues(ReportPart, frozen=True, rename={"text": "condition"}):
     """Values that were not there in time.
 
     Attributes:
@@ -62,7 +62,7 @@ class MissedValues(ReportPart, frozen=True, rename={"text": "condition"}):
         return f"no values of {self.text} within {self.milliseconds / 1000:g} s"
 
 
-class Cut(ReportPart, frozen=True):
+class StepReduction(ReportPart, frozen=True):
     """What a step left before the values were known, and after: of what the step's unit says.
 
     Attributes:
@@ -89,11 +89,11 @@ class RunTimeReport(ReportPart, frozen=True):
         missed: values that did not come in time.
     """
 
-    values: tuple[FoundValues, ...] = msgspec.field(default_factory=written_if_empty)
-    cuts: tuple[Cut, ...] = msgspec.field(default_factory=written_if_empty)
+    values: tuple[RuntimeValues, ...] = msgspec.field(default_factory=written_if_empty)
+    cuts: tuple[StepReduction, ...] = msgspec.field(default_factory=written_if_empty)
     off: str | None = None
     late: bool = False
-    missed: tuple[MissedValues, ...] = ()
+    missed: tuple[TimedOutValues, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as `Report.to_dict` gives it."""
@@ -102,16 +102,16 @@ class RunTimeReport(ReportPart, frozen=True):
 
 def found_values(
     text: str, count: int | None, note: str | None = None, *, tuples: bool = False
-) -> FoundValues:
+) -> RuntimeValues:
     """Return so many values of a column; without a number, the text is a condition."""
     if count is None:
-        return FoundValues(condition=text, note=note)
-    return FoundValues(column=text, count=count, tuples=tuples, note=note)
+        return RuntimeValues(condition=text, note=note)
+    return RuntimeValues(column=text, count=count, tuples=tuples, note=note)
 
 
-def cuts(
+def reductions(
     before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int, int]], estimated: Collection[str] = ()
-) -> tuple[Cut, ...]:
+) -> tuple[StepReduction, ...]:
     """Return the steps that left less.
 
     Args:
@@ -119,9 +119,9 @@ def cuts(
         after: steps by name, what each left with them, and of how much.
         estimated: steps of which it is not known exactly what they left without the values.
 
-    >>> cuts([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
-    (Cut(name='buckets', before=16, after=3, about=False), Cut(name='files', before=40, after=12, about=False))
+    >>> reductions([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
+    (StepReduction(name='buckets', before=16, after=3, about=False), StepReduction(name='files', before=40, after=12, about=False))
     """
     known = dict(before)
-    told = (Cut(name, known.get(name, of), kept, name in estimated) for name, kept, of in after)
+    told = (StepReduction(name, known.get(name, of), kept, name in estimated) for name, kept, of in after)
     return tuple(cut for cut in told if cut.after < cut.before)

@@ -13,12 +13,12 @@ from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.report.part import ReportPart, written_if_empty
 from parquetry.prune.report.runtime import RunTimeReport
 
-BYTES = "bytes"
+BYTES_UNIT = "bytes"
 """The unit of steps that count bytes."""
 _NOT_NULL = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))* IS NOT NULL")
 
 
-class NotBy(ReportPart, frozen=True):
+class IneffectiveCondition(ReportPart, frozen=True):
     """A condition that kept nothing from being read, why, and where the condition comes from."""
 
     condition: str
@@ -44,7 +44,7 @@ class Step(ReportPart, frozen=True):
     kept: int
     of: int
     by: tuple[str, ...] = msgspec.field(default_factory=written_if_empty)
-    not_by: tuple[NotBy, ...] = msgspec.field(default_factory=written_if_empty)
+    not_by: tuple[IneffectiveCondition, ...] = msgspec.field(default_factory=written_if_empty)
     origins: tuple[Origin, ...] = ()
     unit: str = ""
     about: bool = False
@@ -54,9 +54,9 @@ class Step(ReportPart, frozen=True):
             msgspec.structs.force_setattr(self, "unit", self.name)
 
     @property
-    def of_bytes(self) -> bool:
+    def counts_bytes(self) -> bool:
         """Return whether it counts bytes, of the columns read; any other step goes by conditions."""
-        return self.unit == BYTES
+        return self.unit == BYTES_UNIT
 
     def causes(self) -> Iterator[tuple[str, Origin]]:
         """Yield the conditions in `by`, each with where it comes from."""
@@ -97,7 +97,7 @@ class ScanReport(ReportPart, frozen=True):
         """Return the step of this name, if the scan has it."""
         return next((step for step in self.steps if step.name == name), None)
 
-    def unused(self) -> tuple[NotBy, ...]:
+    def unused(self) -> tuple[IneffectiveCondition, ...]:
         """Return the conditions that served in no step, each with the reason of the last that tried it.
 
         `c IS NOT NULL` is none that anybody wonders about: Spark itself puts it beside every join and comparison.

@@ -27,10 +27,10 @@ ALL_KEYS = "spark.sql.requireAllClusterKeysForCoPartition"
 SETTINGS = (ENABLED, PUSH_VALUES, COMPATIBLE, PARTIAL, SUBSET, SHUFFLE, ALL_KEYS)
 """Spark's settings that decide whether a join is shuffled, of which the values are asked for."""
 
-_FLOATING = ("float", "double")
+_FLOATING_TYPES = ("float", "double")
 
 
-class Column(msgspec.Struct, frozen=True):
+class KeyColumn(msgspec.Struct, frozen=True):
     """A column of a scan: the scan's number on its side of the join, the column's name, and its type in the query."""
 
     scan: int
@@ -49,7 +49,7 @@ class Key(msgspec.Struct, frozen=True):
     """
 
     sql: str
-    columns: tuple[Column, ...]
+    columns: tuple[KeyColumn, ...]
     plain: bool
     cast: bool
 
@@ -92,7 +92,7 @@ class JoinFacts(msgspec.Struct, frozen=True):
     broadcast: int | None
 
 
-def judge(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
+def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
     """Return what is to be said of joins: of those that have a scan of a bucketed table below them.
 
     Args:
@@ -118,7 +118,7 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
         stays = [side for name, side in named.items() if name not in sides]
         reason = "; ".join([reason, *map(_staying, stays)])
     else:
-        reason = _shared(left, right)
+        reason = _common_buckets(left, right)
     on = tuple(f"{one.sql} = {other.sql}" for one, other in keys)
     return JoinReport(join.type, left.name, right.name, on, bool(sides), reason, sides)
 
@@ -140,11 +140,9 @@ class _Side:
                 hits[column.scan] += 1
         bucketed = [scan.buckets is not None for scan in side.scans]
         self._scan = max(range(len(hits)), key=lambda number: (hits[number], bucketed[number]), default=-1)
-        found = side.scans[self._scan] if hits else None
-        self.name = side.name if found is None else found.table
-        self.buckets = (
-            None if found is None or found.buckets is None else BucketReport.from_dict(found.buckets)
-        )
+        scan = side.scans[self._scan] if hits else None
+        self.name = side.name if scan is None else scan.table
+        self.buckets = None if scan is None or scan.buckets is None else BucketReport.from_dict(scan.buckets)
         counts = {each["count"] for scan in side.scans if (each := scan.buckets) is not None}
         self.folded = (
             len(side.scans) > 1 and len(counts) > 1 and math.gcd(*map(_number, counts)) not in counts
@@ -155,11 +153,11 @@ class _Side:
         """Return the buckets, if joins may rely on them."""
         return self.buckets if self.buckets is not None and self.buckets.reason is None else None
 
-    def of_column(self, name: str) -> list[tuple[int, Key]]:
+    def column_keys(self, name: str) -> list[tuple[int, Key]]:
         """Return the keys that are computed of a column, with their places."""
         return [
-            (place, key)
-            for place, key in enumerate(self.side.keys)
+            (position, key)
+            for position, key in enumerate(self.side.keys)
             if any(column.scan == self._scan and column.name == name for column in key.columns)
         ]
 
@@ -169,9 +167,9 @@ class _Side:
             return self.buckets.types[self.buckets.columns.index(name)]
         return next(column.type for column in key.columns if column.name == name)
 
-    def places(self, name: str) -> set[int]:
+    def plain_positions(self, name: str) -> set[int]:
         """Return the places of keys that are nothing but a column."""
-        return {place for place, key in self.of_column(name) if key.plain}
+        return {position for position, key in self.column_keys(name) if key.plain}
 
 
 def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
@@ -183,19 +181,19 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
         if side.buckets is None:
             return f"{side.name} is not in buckets"
         if side.buckets.unread:
-            return _missing(side, side.buckets, side.buckets.unread[0])
+            return _unjoined_reason(side, side.buckets, side.buckets.unread[0])
         if side.buckets.reason is not None:
             return f"{side.name}: {side.buckets.reason}"
     for side, other in ((left, right), (right, left)):
-        reason = _of_keys(side, other)
+        reason = _keys_reason(side, other)
         if reason is not None:
             return reason
     assert left.buckets is not None
     assert right.buckets is not None
     return (
-        _of_hashes(left, right, left.buckets, right.buckets)
-        or _of_settings(left, left.buckets, right.buckets, settings)
-        or _of_plan(left, right)
+        _hashes_reason(left, right, left.buckets, right.buckets)
+        or _settings_reason(left, left.buckets, right.buckets, settings)
+        or _plan_reason(left, right)
         or "Spark does not say why"
     )
 
@@ -207,22 +205,22 @@ def _staying(side: _Side) -> str:
     return f"rows of {side.name} are together already"
 
 
-def _of_keys(side: _Side, other: _Side) -> str | None:
+def _keys_reason(side: _Side, other: _Side) -> str | None:
     """Say which bucket column of a side is no join key, or none that is nothing but the column."""
     assert side.buckets is not None
     for name in side.buckets.columns:
-        found = side.of_column(name)
-        if any(key.plain for _, key in found):
+        scan = side.column_keys(name)
+        if any(key.plain for _, key in scan):
             continue
-        if found:
-            return _of_computed(side, other, name, *found[0])
-        return _missing(side, side.buckets, name)
+        if scan:
+            return _computed_key_reason(side, other, name, *scan[0])
+        return _unjoined_reason(side, side.buckets, name)
     return None
 
 
-def _of_computed(side: _Side, other: _Side, name: str, place: int, key: Key) -> str:
+def _computed_key_reason(side: _Side, other: _Side, name: str, position: int, key: Key) -> str:
     """Say why a key is computed of a bucket column, where the query or Spark had a reason to."""
-    opposite = other.side.keys[place]
+    opposite = other.side.keys[position]
     types = [side.type_of(name, key)]
     if len(opposite.columns) == 1:
         types.append(other.type_of(opposite.columns[0].name, opposite))
@@ -231,7 +229,7 @@ def _of_computed(side: _Side, other: _Side, name: str, place: int, key: Key) -> 
             return f"types differ: {side.name}.{name} is {types[0]}, {theirs} is {types[1]}"
     if any(each.sql == f"({name} IS NULL)" for each in side.side.keys):
         how = "compares by <=> what it computes of the columns"
-    elif types[0] in _FLOATING and not key.cast:
+    elif types[0] in _FLOATING_TYPES and not key.cast:
         how = f"normalises keys of type {types[0]}"
     elif types[0].startswith("char("):
         how = f"pads columns of type {types[0]} as it reads them"
@@ -240,18 +238,18 @@ def _of_computed(side: _Side, other: _Side, name: str, place: int, key: Key) -> 
     return f"Spark {how}, so that {name} is no plain column to it"
 
 
-def _missing(side: _Side, buckets: BucketReport, name: str) -> str:
+def _unjoined_reason(side: _Side, buckets: BucketReport, name: str) -> str:
     how = "neither joined on nor read" if name in buckets.unread else "not joined on"
     return f"{side.name} is in buckets by {', '.join(buckets.columns)}, and {name} is {how}"
 
 
-def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
+def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
     """Say by what the hashes of the sides differ, given that their columns are all among the keys."""
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
     pairs = list(zip(one.columns, other.columns, strict=False))
     if len(one.columns) != len(other.columns) or not all(
-        left.places(name) & right.places(opposite) for name, opposite in pairs
+        left.plain_positions(name) & right.plain_positions(opposite) for name, opposite in pairs
     ):
         return (
             f"columns differ: {left.name} is in buckets by {', '.join(one.columns)}, {right.name} by "
@@ -272,7 +270,7 @@ def _of_hashes(left: _Side, right: _Side, one: BucketReport, other: BucketReport
     return None
 
 
-def _of_plan(left: _Side, right: _Side) -> str | None:
+def _plan_reason(left: _Side, right: _Side) -> str | None:
     """Say what stands between a side and its scans that leaves its rows in no buckets."""
     for side in (left, right):
         if side.folded:
@@ -282,14 +280,14 @@ def _of_plan(left: _Side, right: _Side) -> str | None:
     return None
 
 
-def _of_settings(
+def _settings_reason(
     left: _Side, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
 ) -> str | None:
     """Say which of Spark's settings stands in the way."""
     unequal = one.count != other.count
     several = len(one.columns) > 1
     more = len(left.side.keys) != len(one.columns) or any(
-        left.places(name) != {place} for place, name in enumerate(one.columns)
+        left.plain_positions(name) != {position} for position, name in enumerate(one.columns)
     )
     needed = [(ENABLED, "true"), (PUSH_VALUES, "true")]
     needed += [(COMPATIBLE, "true"), (PARTIAL, "false")] if unequal else []
@@ -301,7 +299,7 @@ def _of_settings(
     return None
 
 
-def _shared(left: _Side, right: _Side) -> str:
+def _common_buckets(left: _Side, right: _Side) -> str:
     """Return which buckets rows find each other in."""
     one, other = left.usable, right.usable
     if one is None or other is None:

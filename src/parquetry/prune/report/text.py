@@ -8,10 +8,10 @@ from parquetry.prune.condition import Origin
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.runtime import RunTimeReport
-from parquetry.prune.report.scan import BYTES, ScanReport, Step
+from parquetry.prune.report.scan import BYTES_UNIT, ScanReport, Step
 from parquetry.texts import size_text
 
-_SAID: dict[Origin, str] = {
+_ORIGIN_PREFIXES: dict[Origin, str] = {
     "query": "",
     "join": "run-time values ",
     "known": "values known in planning ",
@@ -29,7 +29,7 @@ def report_text(
 
 def amount(step: Step, number: int) -> str:
     """Return a number of a step: bytes with a unit, others with separated thousands."""
-    return size_text(number) if step.of_bytes else f"{number:,}"
+    return size_text(number) if step.counts_bytes else f"{number:,}"
 
 
 def condition_text(condition: str, origin: Origin) -> str:
@@ -38,12 +38,12 @@ def condition_text(condition: str, origin: Origin) -> str:
     >>> condition_text("p = 1", "query"), condition_text("p IN (1, 2)", "join"), condition_text("p > 3", "table")
     ('p = 1', 'run-time values p IN (1, 2)', "the table's p > 3")
     """
-    return f"{_SAID[origin]}{condition}"
+    return f"{_ORIGIN_PREFIXES[origin]}{condition}"
 
 
 def reason_text(step: Step) -> str:
     """Return what a step went by: the query's conditions, then those from elsewhere; or the columns read."""
-    if step.of_bytes:
+    if step.counts_bytes:
         return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
     asked: list[str] = []
     others: list[str] = []
@@ -60,7 +60,7 @@ def run_time_text(found: RunTimeReport) -> str:
     values = ", ".join(map(str, (*found.values, *found.missed)))
     cuts = " · ".join(
         f"{'about ' if cut.about else ''}{size_text(cut.before)} → {size_text(cut.after)}"
-        if cut.name == BYTES
+        if cut.name == BYTES_UNIT
         else f"{cut.name} {'about ' if cut.about else ''}{cut.before:,} → {cut.after:,}"
         for cut in found.cuts
     )
@@ -79,7 +79,7 @@ def _lines(scan: ScanReport) -> list[str]:
 
 def _step(step: Step) -> str:
     about = "about " if step.about else ""
-    name = "" if step.of_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
+    name = "" if step.counts_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
     reason = reason_text(step)
     return (
         f"{name}{about}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"

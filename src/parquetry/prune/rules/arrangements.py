@@ -16,10 +16,10 @@ from parquetry.config.registry import BUCKET_BEGIN_PARTITION
 from parquetry.data_files.file_batch import Numbers
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import PropertyError
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.pruning.knowledge import KnownValues
 from parquetry.predicate.pruning.match import Match, match
@@ -27,17 +27,19 @@ from parquetry.predicate.pruning.match import Match, match
 T = TypeVar("T", SkewMap, BucketSpec)
 
 
-class Records(NamedTuple, Generic[T]):
+class ArrangementRecords(NamedTuple, Generic[T]):
     """What some partitions have of one kind: each record once, and of each partition the number of its own; -1: none."""
 
     distinct: list[T]
-    of: Numbers
+    numbers: Numbers
 
 
-def skew_maps(snapshot: TableSnapshot, partitions: Sequence[Partition]) -> Records[SkewMap] | None:
+def skew_maps(
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]
+) -> ArrangementRecords[SkewMap] | None:
     """Return the maps of partitions that have directories for heavy values; None: the table has none at all."""
 
-    def directories(arrangement: Arrangement) -> SkewMap | None:
+    def directories(arrangement: ArrangementSpec) -> SkewMap | None:
         skew = arrangement.skew
         return skew if skew is not None and skew.directories else None
 
@@ -55,8 +57,8 @@ def may_have_directories(snapshot: TableSnapshot) -> bool:
 
 
 def bucket_specs(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], *, unsettled: bool = False
-) -> Records[BucketSpec] | None:
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], *, unsettled: bool = False
+) -> ArrangementRecords[BucketSpec] | None:
     """Return the buckets of partitions; None: the table has none at all.
 
     Those of partitions before the one from which on the table says that its files lie in buckets count as none.
@@ -67,17 +69,19 @@ def bucket_specs(
         unsettled: whether records count of which equal values may lie in different buckets. By them nothing may be skipped.
     """
 
-    def counting(arrangement: Arrangement) -> BucketSpec | None:
+    def counting(arrangement: ArrangementSpec) -> BucketSpec | None:
         buckets = arrangement.buckets
         return buckets if buckets is not None and (unsettled or not buckets.unsettled) else None
 
     records = _records(snapshot, partitions, counting)
     if records is None or BUCKET_BEGIN_PARTITION not in snapshot.metadata.properties:
         return records
-    return Records(records.distinct, np.where(_begun(snapshot.metadata, partitions), records.of, -1))
+    return ArrangementRecords(
+        records.distinct, np.where(_begun(snapshot.metadata, partitions), records.numbers, -1)
+    )
 
 
-def _begun(metadata: TableMetadata, partitions: Sequence[Partition]) -> NDArray[np.bool_]:
+def _begun(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> NDArray[np.bool_]:
     """Return which partitions are of those that the table says are bucketed; none, if what it says cannot be read."""
     try:
         begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
@@ -85,29 +89,31 @@ def _begun(metadata: TableMetadata, partitions: Sequence[Partition]) -> NDArray[
         return np.zeros(len(partitions), np.bool_)
     if begin is None:
         return np.ones(len(partitions), np.bool_)
-    values = KnownValues(metadata.partition_by, Partition.all_values(partitions))
-    held: NDArray[np.bool_] = match(begin, values) == Match.MUST
-    return held
+    values = KnownValues(metadata.partition_by, PartitionSnapshot.all_values(partitions))
+    in_buckets: NDArray[np.bool_] = match(begin, values) == Match.MUST
+    return in_buckets
 
 
 def _records(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], pick: Callable[[Arrangement], T | None]
-) -> Records[T] | None:
+    snapshot: TableSnapshot,
+    partitions: Sequence[PartitionSnapshot],
+    pick: Callable[[ArrangementSpec], T | None],
+) -> ArrangementRecords[T] | None:
     if not snapshot.totals.arrangements:
         return None
     tables = pick(snapshot.metadata.arrangement)
     if snapshot.totals.all_arranged(snapshot.metadata.arrangement):
-        return None if tables is None else Records([tables], np.zeros(len(partitions), np.int64))
+        return None if tables is None else ArrangementRecords([tables], np.zeros(len(partitions), np.int64))
     numbers: dict[bytes, int] = {}
     distinct: list[T] = []
     of = []
-    for entry in Partition.entries(partitions):
+    for entry in PartitionSnapshot.entries(partitions):
         coded = bytes(entry.arrangement)
         if coded not in numbers:
-            found = pick(decode_arrangement(entry.arrangement))
+            part = pick(decode_arrangement(entry.arrangement))
             numbers[coded] = -1
-            if found is not None:
+            if part is not None:
                 numbers[coded] = len(distinct)
-                distinct.append(found)
+                distinct.append(part)
         of.append(numbers[coded])
-    return Records(distinct, np.array(of, np.int64)) if distinct or tables is not None else None
+    return ArrangementRecords(distinct, np.array(of, np.int64)) if distinct or tables is not None else None

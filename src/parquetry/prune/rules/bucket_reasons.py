@@ -17,7 +17,7 @@ from parquetry.hashing.portability import unsettled
 from parquetry.layout.arrangement import BucketSpec
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
@@ -25,7 +25,7 @@ from parquetry.types import type_text
 
 
 def without_buckets(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], block: FileBlock, read: Collection[str]
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], block: FileBlock, read: Collection[str]
 ) -> BucketReport | None:
     """Return what is told of a scan that joins cannot rely on buckets of; None: its table has none.
 
@@ -37,10 +37,10 @@ def without_buckets(
     """
     specs = bucket_specs(snapshot, partitions, unsettled=True)
     used = np.unique(block.parts)
-    numbers = np.full(len(used), -1, np.int64) if specs is None else specs.of[used]
-    found = [] if specs is None else [specs.distinct[n] for n in np.unique(numbers[numbers >= 0]).tolist()]
+    numbers = np.full(len(used), -1, np.int64) if specs is None else specs.numbers[used]
+    distinct = [] if specs is None else [specs.distinct[n] for n in np.unique(numbers[numbers >= 0]).tolist()]
     others = [snapshot.metadata.arrangement.buckets, *(() if specs is None else specs.distinct)]
-    shown = next((spec for spec in (*found, *others) if spec is not None), None)
+    shown = next((spec for spec in (*distinct, *others) if spec is not None), None)
     if shown is None:
         return None
 
@@ -56,7 +56,7 @@ def without_buckets(
     if len(without):
         reason = f"{named(without)} {'is' if len(without) == 1 else 'are'} not in buckets"
     else:
-        reason = _differing(snapshot.metadata, found) or ""
+        reason = _differing(snapshot.metadata, distinct) or ""
     if not reason and unread:
         are = "column {} is" if len(unread) == 1 else "columns {} are"
         reason = f"the bucket {are.format(', '.join(unread))} not read"
@@ -70,7 +70,7 @@ def without_buckets(
         tuple(column.name for column in own),
         tuple(type_text(column.type) for column in own),
         str(shown.version),
-        math.gcd(*(spec.count for spec in found or [shown])),
+        math.gcd(*(spec.count for spec in distinct or [shown])),
         reason,
         unread,
     )

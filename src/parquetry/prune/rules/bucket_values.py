@@ -14,7 +14,7 @@ from parquetry.predicate.pruning.guarantees import Row, allowed_values
 from parquetry.prune.condition import Condition
 from parquetry.types import order_key
 
-HASHED_ROWS = 10_000
+MAX_HASHED_ROWS = 10_000
 """Combinations of values of which the buckets are computed: more are likely to be in all buckets."""
 
 _Key: TypeAlias = tuple[Any, ...]
@@ -24,38 +24,40 @@ class BucketValues:
     """The combinations of values of some bucket columns with which alone all conditions can be TRUE.
 
     Args:
-        asked: the conditions.
+        conditions: the conditions.
         names: of the bucket columns.
         partition_by: the partition columns.
 
     Attributes:
         listing: the conditions that list values of one of the columns at least, where values of all are known.
-        places: of those partition columns by whose values the combinations differ.
+        positions: of those partition columns by whose values the combinations differ.
         of_partitions: by the order keys of these values, the combinations.
     """
 
-    def __init__(self, asked: Sequence[Condition], names: Sequence[str], partition_by: Sequence[str]) -> None:
+    def __init__(
+        self, conditions: Sequence[Condition], names: Sequence[str], partition_by: Sequence[str]
+    ) -> None:
         self._names = names
-        self._condition = Filter.all_of(each.filter for each in asked).node
+        self._condition = Filter.all_of(each.filter for each in conditions).node
         own = set(names)
-        about = {name for each in asked if each.about & own for name in each.about}
-        self.places = [place for place, name in enumerate(partition_by) if name in about]
-        by = [partition_by[place] for place in self.places]
-        found = allowed_values(self._condition, (*by, *names), HASHED_ROWS) if by else None
-        if found is None:
-            self.places = []
-            found = allowed_values(self._condition, names, HASHED_ROWS)
-        self._known = found is not None
-        self.of_partitions: Mapping[_Key, Collection[Row]] = _grouped(found or (), len(self.places))
-        self.listing = [each for each in asked if self._known and self._lists(each)]
+        about = {name for each in conditions if each.about & own for name in each.about}
+        self.positions = [position for position, name in enumerate(partition_by) if name in about]
+        by = [partition_by[position] for position in self.positions]
+        allowed = allowed_values(self._condition, (*by, *names), MAX_HASHED_ROWS) if by else None
+        if allowed is None:
+            self.positions = []
+            allowed = allowed_values(self._condition, names, MAX_HASHED_ROWS)
+        self._is_listed = allowed is not None
+        self.of_partitions: Mapping[_Key, Collection[Row]] = _grouped(allowed or (), len(self.positions))
+        self.listing = [each for each in conditions if self._is_listed and self._lists(each)]
 
     def rows(self, key: _Key) -> Collection[Row] | None:
         """Return the combinations for partitions, by the order keys of their values; None: any may be."""
-        return self.of_partitions.get(key, ()) if self._known else None
+        return self.of_partitions.get(key, ()) if self._is_listed else None
 
     def _lists(self, condition: Condition) -> bool:
         return any(
-            allowed_values(condition.predicate, (name,), HASHED_ROWS) is not None for name in self._names
+            allowed_values(condition.predicate, (name,), MAX_HASHED_ROWS) is not None for name in self._names
         )
 
     def reason(self, condition: Condition) -> str | None:
@@ -66,14 +68,16 @@ class BucketValues:
         if not self._lists(condition):
             many = [name for name in about if _listed(condition, name)]
             if many:
-                return f"it allows for more than {HASHED_ROWS:,} values of {', '.join(many)}"
+                return f"it allows for more than {MAX_HASHED_ROWS:,} values of {', '.join(many)}"
             return f"it does not list the values of {', '.join(about)}, by whose hash rows are in buckets"
         missing = [
             name for name in self._names if allowed_values(self._condition, (name,), sys.maxsize) is None
         ]
         if missing:
             return f"buckets are by {', '.join(self._names)} together, and no condition lists values of {', '.join(missing)}"
-        return f"the conditions allow for more than {HASHED_ROWS:,} combinations of {', '.join(self._names)}"
+        return (
+            f"the conditions allow for more than {MAX_HASHED_ROWS:,} combinations of {', '.join(self._names)}"
+        )
 
 
 def _listed(condition: Condition, name: str) -> bool:

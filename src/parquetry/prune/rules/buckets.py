@@ -19,22 +19,22 @@ import numpy as np
 
 from parquetry.data_files.file_batch import UNKNOWN, Numbers
 from parquetry.errors import UnsupportedError, ValueTypeError
-from parquetry.hashing.bucket_hash import buckets_of, normalised
+from parquetry.hashing.bucket_hash import bucket_numbers, normalised
 from parquetry.hashing.portability import unsettled
 from parquetry.layout.arrangement import BucketSpec
-from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.metastore.storage.model import TableColumn, TableMetadata
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.pruning.guarantees import Row
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Left, Rule, Scan
-from parquetry.prune.rules.arrangements import Records, bucket_specs
+from parquetry.prune.rule import Remaining, Rule, Scan
+from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
 from parquetry.prune.rules.bucket_values import BucketValues
 from parquetry.prune.tally import Tally
 from parquetry.types import order_key
 
-_NONE = -1
+_NO_JUDGEMENT = -1
 """In place of the number of a judgement, for partitions that none is made of: they are not in buckets that can be relied on."""
 
 
@@ -49,26 +49,32 @@ class BucketRule(Rule):
     kept_text = "buckets read"
     of_text = "buckets of the partitions read"
 
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files of buckets that can hold an answer."""
-        specs = bucket_specs(scan.snapshot, left.partitions, unsettled=True)
-        asked = [] if specs is None else _asked(scan, specs)
-        if specs is None or not asked:
-            return left, None
-        judge = _Judge(scan, left.partitions, specs, asked)
-        if not judge.chooses and left.blocks is None and _long(left.partitions):
-            return left, None
-        kept = [part for block in left.files(scan, ()) if (part := judge.kept(block)).count]
-        step = judge.tally.step(self, judge.count(judge.left), judge.count(judge.seen), asked, judge.reason)
-        return replace(left, blocks=kept), step
+        specs = bucket_specs(scan.snapshot, remaining.partitions, unsettled=True)
+        conditions = [] if specs is None else _bucket_conditions(scan, specs)
+        if specs is None or not conditions:
+            return remaining, None
+        evaluator = _BucketEvaluator(scan, remaining.partitions, specs, conditions)
+        if not evaluator.chooses and remaining.blocks is None and _long(remaining.partitions):
+            return remaining, None
+        kept = [part for block in remaining.files(scan, ()) if (part := evaluator.kept(block)).count]
+        step = evaluator.tally.step(
+            self,
+            evaluator.count(evaluator.kept_codes),
+            evaluator.count(evaluator.seen),
+            conditions,
+            evaluator.reason,
+        )
+        return replace(remaining, blocks=kept), step
 
 
-def _long(partitions: Sequence[Partition]) -> bool:
+def _long(partitions: Sequence[PartitionSnapshot]) -> bool:
     """Return whether lists of files are so long that the next rule need not read them all."""
-    return any(entry.chunks for entry in Partition.entries(partitions))
+    return any(entry.chunks for entry in PartitionSnapshot.entries(partitions))
 
 
-def _asked(scan: Scan, specs: Records[BucketSpec]) -> list[Condition]:
+def _bucket_conditions(scan: Scan, specs: ArrangementRecords[BucketSpec]) -> list[Condition]:
     """Return the conditions on bucket columns."""
     metadata = scan.snapshot.metadata
     physical = {name for names in {spec.columns for spec in specs.distinct} for name in names}
@@ -77,25 +83,25 @@ def _asked(scan: Scan, specs: Records[BucketSpec]) -> list[Condition]:
     return [each for each in scan.conditions if each.about & names and not each.decided_by(scan.partition_by)]
 
 
-class _Judge:
+class _BucketEvaluator:
     """Says of files, block by block, whether their buckets may hold an answer.
 
     Attributes:
         tally: which conditions list values by which buckets were chosen.
         chooses: whether it may leave out any bucket.
         seen: codes of the buckets that have files: of the partition and of the bucket in it.
-        left: codes of those that were kept.
+        kept_codes: codes of those that were kept.
     """
 
     def __init__(
         self,
         scan: Scan,
-        partitions: Sequence[Partition],
-        specs: Records[BucketSpec],
-        asked: Sequence[Condition],
+        partitions: Sequence[PartitionSnapshot],
+        specs: ArrangementRecords[BucketSpec],
+        conditions: Sequence[Condition],
     ) -> None:
         self._scan = scan
-        self._asked = asked
+        self._conditions = conditions
         self._specs = specs.distinct
         self._columns = [_columns(scan.snapshot.metadata, spec) for spec in specs.distinct]
         self._values: dict[tuple[str, ...], BucketValues] = {}
@@ -104,34 +110,40 @@ class _Judge:
         self._allowed: list[int] = []
         self.tally = Tally()
         self.seen: list[Numbers] = []
-        self.left: list[Numbers] = []
-        self._of = np.full(len(partitions), _NONE, np.int64)
+        self.kept_codes: list[Numbers] = []
+        self._of = np.full(len(partitions), _NO_JUDGEMENT, np.int64)
         for number, spec in enumerate(specs.distinct):
             columns = self._columns[number]
             if not spec.unsettled and columns is not None:
-                parts = np.flatnonzero(specs.of == number)
+                parts = np.flatnonzero(specs.numbers == number)
                 self._of[parts] = self._judgements(spec, columns, partitions, parts)
         self.chooses = not all(self._open)
         self._is_open = np.array(self._open, np.bool_)
         self._codes = np.array(self._allowed, np.int64)
 
     def _judgements(
-        self, spec: BucketSpec, columns: Sequence[Column], partitions: Sequence[Partition], parts: Numbers
+        self,
+        spec: BucketSpec,
+        columns: Sequence[TableColumn],
+        partitions: Sequence[PartitionSnapshot],
+        parts: Numbers,
     ) -> Numbers:
         """Judge by one record, and return for each of its partitions the number of its judgement."""
         names = tuple(column.name for column in columns)
         if names not in self._values:
-            self._values[names] = BucketValues(self._asked, names, self._scan.snapshot.metadata.partition_by)
+            self._values[names] = BucketValues(
+                self._conditions, names, self._scan.snapshot.metadata.partition_by
+            )
             for condition in self._values[names].listing:
                 self.tally.serve(condition)
         values = self._values[names]
-        if not values.places:
+        if not values.positions:
             return np.full(len(parts), self._judgement(spec, columns, values.rows(())), np.int64)
         found: dict[tuple[object, ...], int] = {}
         numbers = []
         for part in parts.tolist():
             own = partitions[part].values
-            key = tuple(order_key(own[place]) for place in values.places)
+            key = tuple(order_key(own[place]) for place in values.positions)
             if key not in values.of_partitions:
                 key = ()  # all that nothing is allowed for are one
             if key not in found:
@@ -139,7 +151,7 @@ class _Judge:
             numbers.append(found[key])
         return np.array(numbers, np.int64)
 
-    def _judgement(self, spec: BucketSpec, columns: Sequence[Column], rows: Iterable[Row] | None) -> int:
+    def _judgement(self, spec: BucketSpec, columns: Sequence[TableColumn], rows: Iterable[Row] | None) -> int:
         number = len(self._open)
         buckets = None if rows is None else _buckets(spec, columns, rows)
         self._open.append(buckets is None)
@@ -155,16 +167,16 @@ class _Judge:
         """Return the files of a block that are in buckets that may hold an answer, or in none that is known."""
         arranged = block.files.arranged
         if arranged is None:
-            return block.hold(None, self._scan.held)
+            return block.project(None, self._scan.projected)
         buckets, judgements = arranged[1], self._of[block.parts]
-        known = (buckets != UNKNOWN) & (judgements != _NONE)
+        known = (buckets != UNKNOWN) & (judgements != _NO_JUDGEMENT)
         codes = block.parts.astype(np.int64) * self._width + buckets
         kept = ~known
         mine, buckets = judgements[known], buckets[known]
         kept[known] = self._is_open[mine] | np.isin(mine * self._width + buckets, self._codes)
         self.seen.append(np.unique(codes[known]))
-        self.left.append(np.unique(codes[known & kept]))
-        return block.hold(np.flatnonzero(kept), self._scan.held)
+        self.kept_codes.append(np.unique(codes[known & kept]))
+        return block.project(np.flatnonzero(kept), self._scan.projected)
 
     def reason(self, condition: Condition) -> str | None:
         """Return why a condition did not help to cut a bucket."""
@@ -178,7 +190,7 @@ class _Judge:
         about = next((names for names in settled if condition.about & set(names)), None)
         if about is not None:
             known = (pair for pair in zip(self._specs, self._columns, strict=True) if pair[1] is not None)
-            if any(_by_blanks(spec, columns or ()) for spec, columns in known):
+            if any(_hashes_padding(spec, columns or ()) for spec, columns in known):
                 return "Spark hashes a char with the blanks that are stored, and a condition does not say how many"
             served = (
                 "every bucket may hold a match" if self.count(self.seen) else "no file is of a known bucket"
@@ -191,13 +203,13 @@ class _Judge:
         return "the partitions are not in buckets by its columns" if len(self._of) else None
 
 
-def _columns(metadata: TableMetadata, spec: BucketSpec) -> list[Column] | None:
+def _columns(metadata: TableMetadata, spec: BucketSpec) -> list[TableColumn] | None:
     """Return the columns that rows are in buckets by; None where the table does not have them all."""
     named = {column.physical: column for column in metadata.data_columns}
     return [named[name] for name in spec.columns] if all(name in named for name in spec.columns) else None
 
 
-def _by_blanks(spec: BucketSpec, columns: Sequence[Column]) -> bool:
+def _hashes_padding(spec: BucketSpec, columns: Sequence[TableColumn]) -> bool:
     """Return whether Spark hashes a char, with as many blanks as are stored: conditions do not say how many that are.
 
     A session with `spark.sql.legacy.charVarcharAsString` stores a char as it is given.
@@ -205,13 +217,13 @@ def _by_blanks(spec: BucketSpec, columns: Sequence[Column]) -> bool:
     return spec.version == "spark" and any(column.column_type.name == "char" for column in columns)
 
 
-def _buckets(spec: BucketSpec, columns: Sequence[Column], rows: Iterable[Row]) -> list[int] | None:
+def _buckets(spec: BucketSpec, columns: Sequence[TableColumn], rows: Iterable[Row]) -> list[int] | None:
     """Return the buckets that rows of some values belong in; None where that cannot be told."""
     types = [column.column_type for column in columns]
-    given = [tuple(map(normalised, row)) for row in rows]
-    if _by_blanks(spec, columns):
+    normalised_rows = [tuple(map(normalised, row)) for row in rows]
+    if _hashes_padding(spec, columns):
         return None
     try:
-        return sorted(set(buckets_of(spec.version, spec.count, types, given)))
+        return sorted(set(bucket_numbers(spec.version, spec.count, types, normalised_rows)))
     except (ValueTypeError, UnsupportedError):
         return None

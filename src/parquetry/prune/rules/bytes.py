@@ -13,16 +13,16 @@ import numpy as np
 
 from parquetry.data_files.file_batch import UNKNOWN, FileColumns
 from parquetry.data_files.projected_files import in_all_spellings
-from parquetry.metastore.storage.model import Column
-from parquetry.prune.report.scan import BYTES, Step
-from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.metastore.storage.model import TableColumn
+from parquetry.prune.report.scan import BYTES_UNIT, Step
+from parquetry.prune.rule import Remaining, Rule, Scan
 
 
 class BytesRule(Rule):
     """From the bytes of the kept files to the bytes of the columns read."""
 
     name = "bytes"
-    unit = BYTES
+    unit = BYTES_UNIT
     kept_text = "bytes of the columns read"
     of_text = "bytes of the files read"
 
@@ -31,31 +31,31 @@ class BytesRule(Rule):
         kept = _read(scan)
         return () if kept is None else [column.name for column in kept]
 
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Count the bytes; what they are of stays as it is."""
         kept = _read(scan)
-        if left.blocks is None and kept is None:
-            of = sum(partition.bytes for partition in left.partitions)
-            return replace(left, bytes=of), Step(self.name, of, of, unit=self.unit)
+        if remaining.blocks is None and kept is None:
+            of = sum(partition.bytes for partition in remaining.partitions)
+            return replace(remaining, bytes=of), Step(self.name, of, of, unit=self.unit)
         names = [column.physical for column in kept or ()]
-        wanted = None if scan.held is None else scan.held | set(names)
+        wanted = None if scan.projected is None else scan.projected | set(names)
         blocks, of, size = [], 0, 0
-        for block in left.files(scan, wanted):
-            held = block if left.blocks is not None else block.hold(None, scan.held)
-            blocks.append(held)
-            of += int(held.files.bytes.sum())
+        for block in remaining.files(scan, wanted):
+            projected = block if remaining.blocks is not None else block.project(None, scan.projected)
+            blocks.append(projected)
+            of += int(projected.files.bytes.sum())
             if kept is not None:
-                size += _size(block.files if names else held.files, names)
-        left = replace(left, blocks=blocks, bytes=of if kept is None else size)
-        by = tuple(column.name for column in kept or ()) if left.bytes < of else ()
-        return left, Step(self.name, left.bytes, of, by, unit=self.unit)
+                size += _size(block.files if names else projected.files, names)
+        remaining = replace(remaining, blocks=blocks, bytes=of if kept is None else size)
+        by = tuple(column.name for column in kept or ()) if remaining.bytes < of else ()
+        return remaining, Step(self.name, remaining.bytes, of, by, unit=self.unit)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
         return msgspec.structs.replace(step, kept=0, of=0, by=())
 
 
-def _read(scan: Scan) -> list[Column] | None:
+def _read(scan: Scan) -> list[TableColumn] | None:
     """Return the data columns that are read; None: all."""
     if scan.read is None:
         return None

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files.file_batch import Flags, Numbers
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Like, Not, Opaque, Or, Predicate
 from parquetry.predicate.pruning.guarantees import allowed_values
 from parquetry.predicate.pruning.knowledge import Knowledge
-from parquetry.predicate.pruning.match import MOST_TUPLES, Match, match
+from parquetry.predicate.pruning.match import MAX_ALLOWED_TUPLES, Match, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.rule import Scan
 from parquetry.prune.rules.directory_knowledge import (
@@ -38,52 +38,58 @@ class DirectoryAnswers:
     """
 
     def __init__(
-        self, scan: Scan, partitions: Sequence[Partition], heavy: HeavyTuples, asked: Sequence[Condition]
+        self,
+        scan: Scan,
+        partitions: Sequence[PartitionSnapshot],
+        heavy: HeavyTuples,
+        conditions: Sequence[Condition],
     ) -> None:
         self._metadata = scan.snapshot.metadata
         self._partitions = partitions
         self.heavy = heavy
-        self._asked = [
+        self._conditions = [
             condition if condition.about & set(heavy.names) and not _on_sign(condition.predicate) else None
-            for condition in asked
+            for condition in conditions
         ]
-        self._mixed = [each is not None and bool(each.about & scan.partition_by) for each in self._asked]
-        self._all = Filter.all_of(each.filter for each in self._asked if each is not None)
+        self._mixed = [each is not None and bool(each.about & scan.partition_by) for each in self._conditions]
+        self._all = Filter.all_of(each.filter for each in self._conditions if each is not None)
 
     @cached_property
     def guarantors(self) -> list[Condition]:
         """The conditions that allow for a few values of a skewed column."""
         return [
             condition
-            for condition in self._asked
+            for condition in self._conditions
             if condition is not None
             and any(
-                allowed_values(condition.predicate, (name,), MOST_TUPLES) is not None
+                allowed_values(condition.predicate, (name,), MAX_ALLOWED_TUPLES) is not None
                 for name in self.heavy.names
             )
         ]
 
-    def of_cells(self, parts: Numbers, numbers: Numbers) -> NDArray[np.uint8]:
+    def cell_answers(self, parts: Numbers, numbers: Numbers) -> NDArray[np.uint8]:
         """Return for each condition the answers of some cells, given their partitions and the numbers of their tuples."""
-        found = np.full((len(self._asked), len(parts)), Match.MIGHT, np.uint8)
-        known = CellKnowledge(self.heavy, numbers, self._within(parts)) if any(self._mixed) else None
-        for place, (condition, alone) in enumerate(zip(self._asked, self._of_tuples, strict=True)):
+        answers = np.full((len(self._conditions), len(parts)), Match.MIGHT, np.uint8)
+        knowledge = CellKnowledge(self.heavy, numbers, self._within(parts)) if any(self._mixed) else None
+        for position, (condition, alone) in enumerate(
+            zip(self._conditions, self._tuple_answers, strict=True)
+        ):
             if alone is not None:
-                found[place] = alone[numbers]
-            elif condition is not None and known is not None:
-                found[place] = match(condition.filter, known)
-        return found
+                answers[position] = alone[numbers]
+            elif condition is not None and knowledge is not None:
+                answers[position] = match(condition.filter, knowledge)
+        return answers
 
     @cached_property
-    def _of_tuples(self) -> list[NDArray[np.uint8] | None]:
+    def _tuple_answers(self) -> list[NDArray[np.uint8] | None]:
         """The answers of all tuples, for each condition that is not about partitions."""
-        known = CellKnowledge(self.heavy, np.arange(len(self.heavy.rows)))
+        knowledge = CellKnowledge(self.heavy, np.arange(len(self.heavy.rows)))
         return [
-            None if condition is None or mixed else match(condition.filter, known)
-            for condition, mixed in zip(self._asked, self._mixed, strict=True)
+            None if condition is None or mixed else match(condition.filter, knowledge)
+            for condition, mixed in zip(self._conditions, self._mixed, strict=True)
         ]
 
-    def of_rest(self, parts: Numbers, maps: Numbers, firsts: Numbers) -> Flags:
+    def rest_answers(self, parts: Numbers, maps: Numbers, firsts: Numbers) -> Flags:
         """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together.
 
         Args:
@@ -93,15 +99,15 @@ class DirectoryAnswers:
         """
         if any(self._mixed):
             return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts), firsts))
-        found = self._of_maps[maps]
+        answers = self._map_answers[maps]
         earlier = firsts < self.heavy.sizes[maps]
         if earlier.any():
-            known = RestKnowledge(self.heavy, maps[earlier], None, firsts[earlier])
-            found[earlier] = _may_hold(self._all, known)
-        return found
+            knowledge = RestKnowledge(self.heavy, maps[earlier], None, firsts[earlier])
+            answers[earlier] = _may_hold(self._all, knowledge)
+        return answers
 
     @cached_property
-    def _of_maps(self) -> Flags:
+    def _map_answers(self) -> Flags:
         """The same by maps, where partitions do not matter."""
         return _may_hold(self._all, RestKnowledge(self.heavy, np.arange(len(self.heavy.sizes))))
 
@@ -110,8 +116,8 @@ class DirectoryAnswers:
 
 
 def _may_hold(filter: Filter, knowledge: Knowledge) -> Flags:
-    found: Flags = match(filter, knowledge) != Match.CANNOT
-    return found
+    answers: Flags = match(filter, knowledge) != Match.CANNOT
+    return answers
 
 
 def _on_sign(node: Predicate) -> bool:

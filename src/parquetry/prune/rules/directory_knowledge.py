@@ -25,17 +25,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.bounds import EXACT_INTEGERS, LARGEST_DAY
+from parquetry.data_files.bounds import EXACT_INTEGERS, MAX_DAY
 from parquetry.data_files.file_batch import Numbers
 from parquetry.errors import ValueTypeError
 from parquetry.layout.arrangement import SkewMap
-from parquetry.metastore.storage.model import Column, TableMetadata
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.storage.model import TableColumn, TableMetadata
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.pruning.guarantees import Row
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
-from parquetry.types import HELD_BITS, ColumnType, Value, order_key, value_from_text
+from parquetry.types import STORED_BITS, ColumnType, Value, order_key, value_from_text
 
-NEVER = 1 << 62
+NO_CELL_COUNT = 1 << 62
 """A number of cells that no map has."""
 
 
@@ -73,21 +73,21 @@ class HeavyTuples:
     def bounds(self) -> dict[str, Bounds]:
         """What is known of each column in the cell of each of `rows`."""
         columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.names)
-        return {name: Bounds.of_values(values) for name, values in zip(self.names, columns, strict=True)}
+        return {name: Bounds.from_values(values) for name, values in zip(self.names, columns, strict=True)}
 
     def numbers(self, maps: Numbers, cells: Numbers) -> Numbers:
         """Return the places among `rows` of cells, given the numbers of their maps and their own in these."""
         found: Numbers = self._flat[self._starts[maps] + cells]
         return found
 
-    def of_map(self, number: int) -> list[Row]:
+    def map_rows(self, number: int) -> list[Row]:
         """Return the cells of a map, given its number."""
         start = self._starts[number]
         return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
 
     def first_cells(self, rows: Collection[Row]) -> Numbers:
-        """Return of each map among how many of its first cells each of some tuples is, which differ; `NEVER` if one is in none."""
-        never = np.full(len(self.sizes), NEVER, np.int64)
+        """Return of each map among how many of its first cells each of some tuples is, which differ; `NO_CELL_COUNT` if one is in none."""
+        never = np.full(len(self.sizes), NO_CELL_COUNT, np.int64)
         keys = [tuple(map(order_key, row)) for row in rows]
         wanted = [self._numbers[key] for key in keys if key in self._numbers]
         if len(wanted) < len(keys):
@@ -126,7 +126,7 @@ def heavy_tuples(
     return [HeavyTuples(names, group) for names, group in groups.items()], places
 
 
-def _rows(columns: Mapping[str, Column], skew: SkewMap) -> list[Row] | None:
+def _rows(columns: Mapping[str, TableColumn], skew: SkewMap) -> list[Row] | None:
     if any(name not in columns for name in skew.columns):
         return None
     types = [columns[name].column_type for name in skew.columns]
@@ -145,7 +145,9 @@ class WithinPartitions(Knowledge):
         parts: of each container the place of its partition.
     """
 
-    def __init__(self, metadata: TableMetadata, partitions: Sequence[Partition], parts: Numbers) -> None:
+    def __init__(
+        self, metadata: TableMetadata, partitions: Sequence[PartitionSnapshot], parts: Numbers
+    ) -> None:
         self._partition_by = metadata.partition_by
         self._used, self._places = np.unique(parts, return_inverse=True)
         self._partitions = partitions
@@ -157,7 +159,7 @@ class WithinPartitions(Knowledge):
             return None
         place = self._partition_by.index(column)
         values = [self._partitions[part].values[place] for part in self._used.tolist()]
-        return Bounds.of_values(values).take(self._places)
+        return Bounds.from_values(values).take(self._places)
 
 
 class CellKnowledge(Knowledge):
@@ -234,9 +236,9 @@ def _as_type(type: ColumnType, value: object) -> Value:
             return value
         case float() if type.floating:
             return value
-        case int() if type.name == "timestamp_ntz" and abs(value) <= LARGEST_DAY:
+        case int() if type.name == "timestamp_ntz" and abs(value) <= MAX_DAY:
             pass  # a number of microseconds, or of days, from when the column was a date
-        case int() if type.name in HELD_BITS and not isinstance(value, bool):
+        case int() if type.name in STORED_BITS and not isinstance(value, bool):
             return value
         case int() if type.floating and abs(value) <= EXACT_INTEGERS[type.name]:
             return float(value)

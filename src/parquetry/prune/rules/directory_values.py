@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.pruning.guarantees import Row
 from parquetry.prune.rules.arrangements import skew_maps
 from parquetry.prune.rules.directory_knowledge import HeavyTuples, heavy_tuples
 from parquetry.types import order_key
 
-EVALUATED_ROWS = 100_000
+MAX_EVALUATED_ROWS = 100_000
 """Rows of values of one condition that Spark evaluates while it plans; with more of them it leaves out no directory."""
 
 
@@ -38,7 +38,7 @@ class DirectoryValues(NamedTuple):
 
 
 def directory_values(
-    snapshot: TableSnapshot, partitions: Sequence[Partition], conditions: Sequence[Collection[str]]
+    snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], conditions: Sequence[Collection[str]]
 ) -> list[list[DirectoryValues]]:
     """Return the values of the columns of conditions, for each condition once for each choice of skewed columns.
 
@@ -52,7 +52,7 @@ def directory_values(
         return [[] for _ in conditions]
     partition_by = snapshot.metadata.partition_by
     heavy, places = heavy_tuples(snapshot.metadata, maps.distinct)
-    numbers = maps.of.tolist()
+    numbers = maps.numbers.tolist()
 
     def values(names: Collection[str], group: int) -> DirectoryValues | None:
         tuples = heavy[group]
@@ -63,46 +63,46 @@ def directory_values(
         # partitions with the same map and the same values have the same rows
         different = {
             (places[number], row)
-            for number, row in zip(numbers, _values_of(partitions, partition_by, by), strict=True)
+            for number, row in zip(numbers, _partition_values(partitions, partition_by, by), strict=True)
             if number >= 0
         }
-        given = ((place[1], row) for place, row in different if place is not None and place[0] == group)
-        rows = _rows(tuples, own, given)
+        numbered = ((place[1], row) for place, row in different if place is not None and place[0] == group)
+        rows = _rows(tuples, own, numbered)
         return None if rows is None else DirectoryValues((*by, *own), rows)
 
     return [
-        [found for group in range(len(heavy)) if (found := values(names, group)) is not None]
+        [chosen for group in range(len(heavy)) if (chosen := values(names, group)) is not None]
         for names in conditions
     ]
 
 
-def _values_of(
-    partitions: Sequence[Partition], partition_by: Sequence[str], names: Sequence[str]
+def _partition_values(
+    partitions: Sequence[PartitionSnapshot], partition_by: Sequence[str], names: Sequence[str]
 ) -> Sequence[Row]:
     """Return the values that partitions have in some of their columns."""
     if not names:
         return ((),) * len(partitions)
     places = [partition_by.index(name) for name in names]
-    return [tuple(row[place] for place in places) for row in Partition.all_values(partitions)]
+    return [tuple(row[place] for place in places) for row in PartitionSnapshot.all_values(partitions)]
 
 
-def _rows(tuples: HeavyTuples, own: Sequence[str], given: Iterable[tuple[int, Row]]) -> list[Row] | None:
+def _rows(tuples: HeavyTuples, own: Sequence[str], numbered: Iterable[tuple[int, Row]]) -> list[Row] | None:
     """Return the different rows of values; None if they are too many.
 
     Args:
         tuples: the cells of maps.
         own: which of their columns are wanted.
-        given: the number of a map, and the values of partitions that have it.
+        numbered: the number of a map, and the values of partitions that have it.
     """
     places = [tuples.names.index(name) for name in own]
     rows: dict[tuple[object, ...], Row] = {}
-    for number, values in given:
-        for cell in tuples.of_map(number):
+    for number, values in numbered:
+        for cell in tuples.map_rows(number):
             heavy = tuple(cell[place] for place in places)
             if any(isinstance(value, float) and value == 0 for value in heavy):
                 continue  # the directory has rows of 0.0 and of -0.0, which functions tell apart
             row = (*values, *heavy)
             rows[tuple(map(order_key, row))] = row
-        if len(rows) > EVALUATED_ROWS:
+        if len(rows) > MAX_EVALUATED_ROWS:
             return None
     return list(rows.values())

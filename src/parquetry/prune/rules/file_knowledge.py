@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parquetry.data_files.bounds_vectorized import KnownInFiles, bounds_in_files
+from parquetry.data_files.bounds_vectorized import BoundsInFiles, bounds_in_files
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 
 
@@ -30,40 +30,40 @@ class FileKnowledge(Knowledge):
     def __init__(
         self,
         metadata: TableMetadata,
-        partitions: Sequence[Partition],
+        partitions: Sequence[PartitionSnapshot],
         block: FileBlock,
     ) -> None:
         self._partition_by = metadata.partition_by
         self._columns = {column.name: column for column in metadata.data_columns}
         self._partitions = partitions
         self._block = block
-        self._found: dict[str, KnownInFiles | None] = {}
+        self._bounds: dict[str, BoundsInFiles | None] = {}
         self.count = block.count
 
     def bounds(self, column: str) -> Bounds | None:
         """Return what is known of a column in each of the files."""
         if column in self._partition_by:
             return self._values(self._partition_by.index(column))
-        found = self._known(column)
-        return None if found is None else found.bounds
+        bounds = self._bounds_in_files(column)
+        return None if bounds is None else bounds.bounds
 
-    def _values(self, place: int) -> Bounds:
+    def _values(self, position: int) -> Bounds:
         parts = self._block.parts.tolist()
         used = list(set(parts))
-        rows = Partition.all_values([self._partitions[part] for part in used])
-        values = {part: row[place] for part, row in zip(used, rows, strict=True)}
-        return Bounds.of_values([values[part] for part in parts])
+        rows = PartitionSnapshot.all_values([self._partitions[part] for part in used])
+        values = {part: row[position] for part, row in zip(used, rows, strict=True)}
+        return Bounds.from_values([values[part] for part in parts])
 
-    def _known(self, name: str) -> KnownInFiles | None:
+    def _bounds_in_files(self, name: str) -> BoundsInFiles | None:
         if name not in self._columns:
             return None
-        if name not in self._found:
-            self._found[name] = bounds_in_files(self._columns[name], self._block.files)
-        return self._found[name]
+        if name not in self._bounds:
+            self._bounds[name] = bounds_in_files(self._columns[name], self._block.files)
+        return self._bounds[name]
 
     def with_statistics(self, names: Iterable[str]) -> set[str]:
         """Return the data columns among some of which a file has a bound, or nothing but NULL."""
-        return {name for name in names if (found := self._known(name)) is not None and found.some}
+        return {name for name in names if (bounds := self._bounds_in_files(name)) is not None and bounds.some}
 
 
 def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:

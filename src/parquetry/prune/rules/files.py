@@ -13,9 +13,9 @@ from parquetry.data_files.file_batch import Flags
 from parquetry.metastore.versions.file_blocks import FileBlock
 from parquetry.predicate.pruning.match import Match, match
 from parquetry.prune.condition import Condition
-from parquetry.prune.query_cache_files import MANY, Judged
+from parquetry.prune.query_cache_files import MIN_CACHED_FILES, PrunedFiles
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.tally import Tally
 
@@ -29,38 +29,44 @@ class FileRule(Rule):
 
     def statistics(self, scan: Scan) -> Iterable[str]:
         """Return the columns that the open conditions are about."""
-        return {name for condition in _asked(scan) for name in condition.about}
+        return {name for condition in _open_conditions(scan) for name in condition.about}
 
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files that can hold an answer."""
-        asked = [condition for condition in _asked(scan) if condition not in left.decided]
-        if not asked:
-            of = left.count
-            return left, Step(self.name, of, of)
-        recent = None if scan.recent is None or left.blocks is not None else scan.recent.files
-        found = None if recent is None else recent.find(scan.snapshot, asked, left.partitions, scan.held)
-        if found is None:
-            found = self._judged(scan, left, asked)
-            if recent is not None and found.step.of >= MANY:
-                recent.keep(scan.snapshot, asked, found)
-        narrowed = replace(left, blocks=found.blocks, certain=left.certain and found.certain)
-        return narrowed, found.step
+        conditions = [condition for condition in _open_conditions(scan) if condition not in remaining.decided]
+        if not conditions:
+            of = remaining.count
+            return remaining, Step(self.name, of, of)
+        recent = None if scan.recent is None or remaining.blocks is not None else scan.recent.files
+        pruned = (
+            None
+            if recent is None
+            else recent.find(scan.snapshot, conditions, remaining.partitions, scan.projected)
+        )
+        if pruned is None:
+            pruned = self._evaluate(scan, remaining, conditions)
+            if recent is not None and pruned.step.of >= MIN_CACHED_FILES:
+                recent.keep(scan.snapshot, conditions, pruned)
+        narrowed = replace(remaining, blocks=pruned.blocks, certain=remaining.certain and pruned.certain)
+        return narrowed, pruned.step
 
-    def _judged(self, scan: Scan, left: Left, asked: Sequence[Condition]) -> Judged:
-        judge = _Judge(scan, left, asked)
+    def _evaluate(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> PrunedFiles:
+        evaluator = _FileEvaluator(scan, remaining, conditions)
         kept = [
-            part for block in left.files(scan, judge.names, judge.chunks) if (part := judge.kept(block)).count
+            part
+            for block in remaining.files(scan, evaluator.names, evaluator.chunks)
+            if (part := evaluator.kept(block)).count
         ]
-        count, of = sum(block.count for block in kept), judge.count
-        step = judge.tally.step(self, count, of, asked, judge.reason if of else _no_reason)
-        return Judged(left.partitions, scan.held, kept, judge.certain, step)
+        count, of = sum(block.count for block in kept), evaluator.count
+        step = evaluator.tally.step(self, count, of, conditions, evaluator.reason if of else _no_reason)
+        return PrunedFiles(remaining.partitions, scan.projected, kept, evaluator.certain, step)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan whose files all stayed closed."""
         return msgspec.structs.replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
 
 
-def _asked(scan: Scan) -> list[Condition]:
+def _open_conditions(scan: Scan) -> list[Condition]:
     return [condition for condition in scan.conditions if not condition.decided_by(scan.partition_by)]
 
 
@@ -68,7 +74,7 @@ def _no_reason(_: Condition) -> None:
     """Say nothing of conditions of which there was nothing to ask."""
 
 
-class _Judge:
+class _FileEvaluator:
     """Asks the open conditions about files, block by block.
 
     Attributes:
@@ -78,13 +84,13 @@ class _Judge:
         count: how many files there were.
     """
 
-    def __init__(self, scan: Scan, left: Left, asked: Sequence[Condition]) -> None:
+    def __init__(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> None:
         self._scan = scan
         self._metadata = scan.snapshot.metadata
-        self._left = left
-        self._asked = asked
+        self._remaining = remaining
+        self._conditions = conditions
         data = {column.name for column in self._metadata.data_columns}
-        self._unknown = {name for condition in asked for name in condition.about} & data
+        self._unknown = {name for condition in conditions for name in condition.about} & data
         self.names = spelled(self._metadata, self._unknown)
         self.tally = Tally()
         self.certain = True
@@ -99,12 +105,12 @@ class _Judge:
         self.count += block.count + block.skipped
         answers = self._answers(block)
         self.certain = self.certain and not (answers == Match.MIGHT).any()
-        return block.hold(np.flatnonzero(answers), self._scan.held)  # CANNOT is 0
+        return block.project(np.flatnonzero(answers), self._scan.projected)  # CANNOT is 0
 
     def _answers(self, block: FileBlock) -> NDArray[np.uint8]:
-        knowledge = FileKnowledge(self._metadata, self._left.partitions, block)
-        answers = self.tally.judge(
-            self._asked, [match(condition.filter, knowledge) for condition in self._asked]
+        knowledge = FileKnowledge(self._metadata, self._remaining.partitions, block)
+        answers = self.tally.combine(
+            self._conditions, [match(condition.filter, knowledge) for condition in self._conditions]
         )
         self._unknown -= knowledge.with_statistics(self._unknown)
         return answers

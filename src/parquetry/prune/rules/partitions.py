@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 
-from parquetry.metastore.versions.snapshot import Partition
+from parquetry.metastore.versions.snapshot import PartitionSnapshot
 from parquetry.predicate.filter import EVERY_ROW
 from parquetry.predicate.pruning.match import match
 from parquetry.prune.condition import Condition
 from parquetry.prune.partition_plans import find_partitions, on_partitions, partition_knowledge
 from parquetry.prune.report.scan import Step
-from parquetry.prune.rule import Left, Rule, Scan
+from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.tally import Tally
 
 
@@ -26,13 +26,13 @@ class PartitionRule(Rule):
     kept_text = "partitions read"
     of_text = "partitions of the table"
 
-    def narrow(self, scan: Scan, left: Left) -> tuple[Left, Step | None]:
+    def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Read the partitions that can hold an answer; their files are not looked at."""
         tally = Tally()
         partitions = _partitions(scan, tally)
-        left = replace(left, partitions=partitions)
+        remaining = replace(remaining, partitions=partitions)
         if not scan.partition_by:
-            return left, None
+            return remaining, None
 
         def reason(condition: Condition) -> str:
             if condition in tally or condition.decided_by(scan.partition_by):
@@ -45,10 +45,10 @@ class PartitionRule(Rule):
             return condition.not_understood or "not understood"
 
         of = scan.snapshot.totals.partitions
-        return left, tally.step(self, len(partitions), of, scan.conditions, reason)
+        return remaining, tally.step(self, len(partitions), of, scan.conditions, reason)
 
 
-def _partitions(scan: Scan, tally: Tally) -> Sequence[Partition]:
+def _partitions(scan: Scan, tally: Tally) -> Sequence[PartitionSnapshot]:
     snapshot, names = scan.snapshot, scan.partition_by
     partitions, exact = find_partitions(
         snapshot, [condition.filter for condition in scan.conditions], scan.recent
@@ -68,5 +68,5 @@ def _partitions(scan: Scan, tally: Tally) -> Sequence[Partition]:
     if not again:
         return partitions
     known = partition_knowledge(snapshot.metadata, partitions)
-    answers = tally.judge(again, [match(condition.filter, known) for condition in again])
+    answers = tally.combine(again, [match(condition.filter, known) for condition in again])
     return list(compress(partitions, answers.tolist()))

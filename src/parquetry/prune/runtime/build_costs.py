@@ -9,7 +9,7 @@ To read all sales a second time for their order numbers would not pay for what t
 sooner: that many days satisfy the conditions on `date_dim`, by an estimate (`estimates`), of 1,830 that the sales have partitions for.
 
 Where the numbers grow with the days, nothing need be read at all: the least and the greatest of those two months stand in the statistics of
-their files, and no return with another number is of use (`ends_tell`).
+their files, and no return with another number is of use (`key_range_part`).
 
 What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, files to open and all, and no
 more bytes than the scan has; and they must be of a column of which files hold narrow ranges: values from all over would leave out nothing.
@@ -30,7 +30,7 @@ KeyFilesOf = Callable[[int], KeyFiles | None]
 """How the values lie in the files that a candidate's key comes from, by its place; None: it is not known."""
 
 
-def of_cost(candidate: Candidate, limit: int) -> Verdict:
+def cost_verdict(candidate: Candidate, limit: int) -> Verdict:
     """Say whether the values are worth what they cost."""
     build = candidate.build
     if candidate.serves_itself:
@@ -38,8 +38,8 @@ def of_cost(candidate: Candidate, limit: int) -> Verdict:
             return Verdict(
                 "refused", f"{build.name} has {size_text(build.size)}, too much for a list of values"
             )
-        return Verdict("shared" if _too_dear(candidate, limit) else "collected")
-    reason = _too_dear(candidate, limit)
+        return Verdict("shared" if _cost_refusal(candidate, limit) else "collected")
+    reason = _cost_refusal(candidate, limit)
     if reason is None:
         return Verdict("collected")
     if candidate.form == "ranges":
@@ -50,7 +50,7 @@ def of_cost(candidate: Candidate, limit: int) -> Verdict:
     return Verdict("refused", f"{build.name} {why}, and {reason}")
 
 
-def _too_dear(candidate: Candidate, limit: int) -> str | None:
+def _cost_refusal(candidate: Candidate, limit: int) -> str | None:
     """Say why a side is not to run once more for its values."""
     build = candidate.build
     if build.unrepeatable is not None:
@@ -60,7 +60,7 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
     if build.cost > limit:
         return f"has {size_text(build.cost)}, more than runtime-pruning-max-build-size ({size_text(limit)})"
     if candidate.bytes is not None:
-        gain = candidate.bytes + (candidate.files_left or 0) * LIMITS.file_opening_bytes
+        gain = candidate.bytes + (candidate.remaining_files or 0) * LIMITS.file_opening_bytes
         if (build.cost + build.files * LIMITS.file_opening_bytes) * LIMITS.second_run_gain > gain:
             return (
                 f"reading its {size_text(build.cost)} again is not worth it for {size_text(candidate.bytes)} of "
@@ -69,18 +69,18 @@ def _too_dear(candidate: Candidate, limit: int) -> str | None:
     return None
 
 
-def unless_all_over(
+def refuse_scattered(
     candidate: Candidate,
     verdict: Verdict,
     spread: Callable[[], Spread | None],
-    nearly_all: Callable[[], int | None],
+    dense_key_count: Callable[[], int | None],
 ) -> Verdict:
     """Return a verdict, unless every file is likely to hold one of so many values."""
     if not verdict.used or candidate.form not in ("column", "widened"):
         return verdict
     table = candidate.table
     if candidate.serves_itself:
-        values = nearly_all() if candidate.build.whole else None
+        values = dense_key_count() if candidate.build.whole else None
         if values is None:
             return verdict
         return Verdict(
@@ -89,11 +89,13 @@ def unless_all_over(
     rows = candidate.build.rows
     if verdict.how != "collected" or rows is None:
         return verdict
-    found = spread()
-    if found is None or found.of_file < LIMITS.scattered_span:
+    column_spread = spread()
+    if column_spread is None or column_spread.of_file < LIMITS.scattered_span:
         return verdict
     if rows <= (
-        found.numbers if found.laid_out else min(LIMITS.scattered_rows, found.numbers / LIMITS.sparse_numbers)
+        column_spread.numbers
+        if column_spread.laid_out
+        else min(LIMITS.scattered_rows, column_spread.numbers / LIMITS.sparse_numbers)
     ):
         return verdict
     return Verdict(
@@ -104,7 +106,7 @@ def unless_all_over(
 def affordable(
     candidates: Sequence[Candidate],
     verdicts: Sequence[Verdict],
-    place: int,
+    position: int,
     limit: int,
     spread: SpreadOf,
 ) -> bool:
@@ -113,36 +115,36 @@ def affordable(
     Args:
         candidates: all of a query.
         verdicts: what is to become of them as things stand.
-        place: of the candidate in question.
+        position: of the candidate in question.
         limit: how many bytes a side may have that runs only for its values.
         spread: of the column in the files.
     """
-    candidate = candidates[place]
+    candidate = candidates[position]
     build = candidate.build
     if candidate.bytes is None or build.cost is None or build.unrepeatable is not None or not build.parts:
         return False
     size, files = build.cost, build.files
     for part in build.parts:
-        left = _left(candidates, verdicts, part.scan, build)
-        size -= part.bytes - round(part.bytes * left)
-        files -= part.files - round(part.files * left)
+        share = _remaining_share(candidates, verdicts, part.scan, build)
+        size -= part.bytes - round(part.bytes * share)
+        files -= part.files - round(part.files * share)
     if size > limit:
         return False
-    saved = (candidate.bytes + (candidate.files_left or 0) * LIMITS.file_opening_bytes) * _left(
-        candidates, verdicts, candidate.scan, None
-    )
+    saved = (
+        candidate.bytes + (candidate.remaining_files or 0) * LIMITS.file_opening_bytes
+    ) * _remaining_share(candidates, verdicts, candidate.scan, None)
     if (
         size + files * LIMITS.file_opening_bytes
     ) * LIMITS.reduced_build_gain > saved or size > candidate.bytes:
         return False
-    found = spread(place)
-    return found is not None and found.of_file <= LIMITS.narrow_span
+    column_spread = spread(position)
+    return column_spread is not None and column_spread.of_file <= LIMITS.narrow_span
 
 
-def ends_tell(
+def key_range_part(
     candidates: Sequence[Candidate],
     verdicts: Sequence[Verdict],
-    place: int,
+    position: int,
     spread: SpreadOf,
     key_files: KeyFilesOf,
 ) -> float | None:
@@ -153,20 +155,20 @@ def ends_tell(
     Args:
         candidates: all of a query.
         verdicts: what is to become of them as things stand.
-        place: of the candidate in question.
+        position: of the candidate in question.
         spread: of the column in the files of the scan.
         key_files: how the key lies in the files that it comes from.
     """
-    build = candidates[place].build
-    files = None if build.ends_of is None or build.unrepeatable is not None else key_files(place)
+    build = candidates[position].build
+    files = None if build.ends_of is None or build.unrepeatable is not None else key_files(position)
     if build.ends_of is None or files is None or not files.in_order:
         return None
-    part = files.share * _left(candidates, verdicts, build.ends_of, build)
-    found = spread(place) if part <= LIMITS.key_range_share else None
-    return None if found is None or found.of_file > LIMITS.narrow_span else part
+    part = files.share * _remaining_share(candidates, verdicts, build.ends_of, build)
+    column_spread = spread(position) if part <= LIMITS.key_range_share else None
+    return None if column_spread is None or column_spread.of_file > LIMITS.narrow_span else part
 
 
-def _left(
+def _remaining_share(
     candidates: Sequence[Candidate], verdicts: Sequence[Verdict], scan: int, within: Build | None
 ) -> float:
     """Return which part of a scan's partitions is likely to be left by values that are taken.
@@ -199,5 +201,6 @@ def _reach(
     if verdict.how in ("shared", "spark"):
         return scans <= {part.scan for part in within.parts}
     return not any(
-        other.scan in scans and found.used for other, found in zip(candidates, verdicts, strict=True)
+        other.scan in scans and column_spread.used
+        for other, column_spread in zip(candidates, verdicts, strict=True)
     )

@@ -15,7 +15,7 @@ from parquetry.prune.report.join_values import How
 from parquetry.prune.report.scan import ScanReport
 
 
-class Step(msgspec.Struct, frozen=True):
+class PlanNode(msgspec.Struct, frozen=True):
     """A node between a join and a scan.
 
     Attributes:
@@ -79,7 +79,7 @@ class Build(msgspec.Struct, frozen=True):
     ends_of: int | None = None
 
 
-class Known(msgspec.Struct, frozen=True):
+class PlanTimeValues(msgspec.Struct, frozen=True):
     """Values that are known before anything runs: of partition columns, from the metastore.
 
     Attributes:
@@ -140,7 +140,7 @@ class Candidate(msgspec.Struct, frozen=True):
     join: int
     type: str
     side: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanNode, ...]
     equality: bool
     null_aware: bool
     build: Build
@@ -148,7 +148,7 @@ class Candidate(msgspec.Struct, frozen=True):
     narrowed: bool
     shared: bool
     placed: Literal["shared", "always"] | None = None
-    known: Known | None = None
+    known: PlanTimeValues | None = None
     read_once: bool = False
     outside: bool = False
     held: int | None = None
@@ -162,16 +162,16 @@ class Candidate(msgspec.Struct, frozen=True):
         return self.shared and self.form not in ("widened", "ranges")
 
     @property
-    def files_left(self) -> int | None:
+    def remaining_files(self) -> int | None:
         """Return how many files the scan would read without the values; None: not known."""
-        return self._left("files")
+        return self._kept_by("files")
 
     @property
-    def partitions_left(self) -> int | None:
+    def remaining_partitions(self) -> int | None:
         """Return how many partitions the scan would read without the values; None: not known."""
-        return self._left("partitions")
+        return self._kept_by("partitions")
 
-    def _left(self, name: str) -> int | None:
+    def _kept_by(self, name: str) -> int | None:
         step = ScanReport.from_dict(self.report).step(name)
         return None if step is None else step.kept
 

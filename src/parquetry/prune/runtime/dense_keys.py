@@ -18,12 +18,12 @@ from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.estimates import ends_of
+from parquetry.prune.runtime.estimates import numeric_bounds
 from parquetry.prune.runtime.filterable import laid_out_within
-from parquetry.prune.runtime.totals import at_both_ends
+from parquetry.prune.runtime.totals import end_partitions
 
 
-def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
+def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
     """Return how many values a small table brings, if they are many and nearly every file of the large one is likely to hold rows with some.
 
     Args:
@@ -42,9 +42,9 @@ def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str
         return None
     if not {key, column}.isdisjoint((*small.metadata.partition_by, *large.metadata.partition_by)):
         return None
-    of_key = ends_of(_knowledge(small, key)[1].bounds(key))
+    of_key = numeric_bounds(_knowledge(small, key)[1].bounds(key))
     block, knowledge = _knowledge(large, column)
-    ends = ends_of(knowledge.bounds(column))
+    ends = numeric_bounds(knowledge.bounds(column))
     if of_key is None or ends is None or ends.shape[1] < block.count or (block.files.rows == UNKNOWN).any():
         return None
     least, greatest = of_key.min(), of_key.max()
@@ -60,7 +60,7 @@ def nearly_all(small: TableSnapshot, key: str, large: TableSnapshot, column: str
 def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowledge]:
     """Return the files of a table, or of some of its partitions, and what they say of a column."""
     some = (
-        at_both_ends(table)
+        end_partitions(table)
         if table.totals.partitions >= LIMITS.listed_partitions
         else list(table.partitions())
     )

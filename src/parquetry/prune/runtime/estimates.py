@@ -27,11 +27,11 @@ from parquetry.prune.runtime.filterable import sorted_within
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
-_UNKNOWN = float(1 << 62)
+_UNKNOWN_BEYOND = float(1 << 62)
 """Ends of whole numbers that are not known lie beyond."""
 
 
-class _Asked(NamedTuple):
+class _ColumnCondition(NamedTuple):
     """What conditions leave of a column: values from `least` to `greatest`, at most `most` of them."""
 
     least: float
@@ -39,23 +39,25 @@ class _Asked(NamedTuple):
     most: float
 
 
-def selected_rows(metadata: TableMetadata, selection: Selection, asked: Iterable[Predicate]) -> int | None:
+def estimate_rows(
+    metadata: TableMetadata, selection: Selection, predicates: Iterable[Predicate]
+) -> int | None:
     """Return how many rows of selected files are likely to satisfy conditions; None: how many there are is not known.
 
     Args:
         metadata: of the table.
         selection: the files, with the statistics of the columns that the conditions are about.
-        asked: the conditions, joined by AND.
+        predicates: the conditions, joined by AND.
     """
     rows = selection.block.files.rows
     if (rows == UNKNOWN).any():
         return None
     knowledge = FileKnowledge(metadata, selection.partitions, selection.block)
     share = 1.0
-    for column, (type_, wanted) in _by_column(asked).items():
-        ends = None if column in metadata.partition_by else ends_of(knowledge.bounds(column))
+    for column, (type_, wanted) in _column_conditions(predicates).items():
+        ends = None if column in metadata.partition_by else numeric_bounds(knowledge.bounds(column))
         if ends is not None:
-            share *= _share(
+            share *= _selectivity(
                 ends.min(), ends.max(), wanted, 1 if type_.integral or type_.name == "date" else 0
             )
     return math.ceil(int(rows.sum()) * share)
@@ -85,7 +87,7 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
     """
     if column in metadata.partition_by:
         return Spread(0, 0)
-    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    ends = numeric_bounds(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or ends.max() <= ends.min():
         return None
     whole = float(ends.max() - ends.min())
@@ -115,7 +117,7 @@ def key_files(metadata: TableMetadata, selection: Selection, column: str, files:
         column: of the table.
         files: how many the whole table has.
     """
-    ends = ends_of(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
+    ends = numeric_bounds(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or not files:
         return None
     middle = ends.mean(axis=0)
@@ -139,34 +141,36 @@ def likely_matches(
     """
     numbers = np.array(_numbers(values) or [], np.float64)
     rows = selection.block.files.rows
-    known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(column)
-    if known is None or len(numbers) < len(values):
+    bounds = FileKnowledge(metadata, selection.partitions, selection.block).bounds(column)
+    if bounds is None or len(numbers) < len(values):
         return None
     some = slice(None, None, max(1, len(rows) // LIMITS.sampled_files))
     rows = rows[some]
-    least, greatest, nulls = (np.asarray(each)[some] for each in (known.least, known.greatest, known.nulls))
-    ends = ends_of(Bounds(least, greatest, nulls))
+    least, greatest, nulls = (
+        np.asarray(each)[some] for each in (bounds.least, bounds.greatest, bounds.nulls)
+    )
+    ends = numeric_bounds(Bounds(least, greatest, nulls))
     if ends is None or ends.shape[1] < len(rows) or (rows == UNKNOWN).any():
         return None
     within = np.searchsorted(numbers, ends[1], "right") - np.searchsorted(numbers, ends[0])
-    found: NDArray[np.float64] = rows * within / (ends[1] - ends[0] + 1)
-    return found
+    matches: NDArray[np.float64] = rows * within / (ends[1] - ends[0] + 1)
+    return matches
 
 
-def _by_column(asked: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _Asked]]:
-    found: dict[str, tuple[ColumnType, _Asked]] = {}
-    for column, type_, more in (leaf for predicate in asked for leaf in _leaves(predicate)):
-        _, known = found.get(column, (type_, _Asked(-math.inf, math.inf, math.inf)))
+def _column_conditions(predicates: Iterable[Predicate]) -> dict[str, tuple[ColumnType, _ColumnCondition]]:
+    conditions: dict[str, tuple[ColumnType, _ColumnCondition]] = {}
+    for column, type_, more in (leaf for predicate in predicates for leaf in _leaves(predicate)):
+        _, before = conditions.get(column, (type_, _ColumnCondition(-math.inf, math.inf, math.inf)))
         both = (
-            max(known.least, more.least),
-            min(known.greatest, more.greatest),
-            min(known.most, more.most),
+            max(before.least, more.least),
+            min(before.greatest, more.greatest),
+            min(before.most, more.most),
         )
-        found[column] = type_, _Asked(*both)
-    return found
+        conditions[column] = type_, _ColumnCondition(*both)
+    return conditions
 
 
-def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _Asked]]:
+def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _ColumnCondition]]:
     match node:
         case And(children):
             for child in children:
@@ -174,13 +178,13 @@ def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _Asked]]:
         case Compare(op, column, value, type_) if (number := _number(value)) is not None:
             match op:
                 case "=":
-                    yield column, type_, _Asked(number, number, 1)
+                    yield column, type_, _ColumnCondition(number, number, 1)
                 case "<" | "<=":
-                    yield column, type_, _Asked(-math.inf, number, math.inf)
+                    yield column, type_, _ColumnCondition(-math.inf, number, math.inf)
                 case ">" | ">=":
-                    yield column, type_, _Asked(number, math.inf, math.inf)
+                    yield column, type_, _ColumnCondition(number, math.inf, math.inf)
         case In(column, values, type_) if (numbers := _numbers(values)) is not None:
-            yield column, type_, _Asked(min(numbers), max(numbers), len(numbers))
+            yield column, type_, _ColumnCondition(min(numbers), max(numbers), len(numbers))
 
 
 def _number(value: object) -> float | None:
@@ -189,39 +193,39 @@ def _number(value: object) -> float | None:
 
 
 def _numbers(values: Iterable[Value]) -> list[float] | None:
-    found = [number for value in values if (number := _number(value)) is not None]
-    return found or None
+    numbers = [number for value in values if (number := _number(value)) is not None]
+    return numbers or None
 
 
-def ends_of(known: Bounds | None) -> NDArray[np.float64] | None:
+def numeric_bounds(bounds: Bounds | None) -> NDArray[np.float64] | None:
     """Return the least and the greatest numbers of those files that have any; None: of one they are not known."""
-    if known is None:
+    if bounds is None:
         return None
     pairs = []
-    each = (np.asarray(values).tolist() for values in (known.least, known.greatest, known.nulls))
+    each = (np.asarray(values).tolist() for values in (bounds.least, bounds.greatest, bounds.nulls))
     for least, greatest, nulls in zip(*each, strict=True):
         if nulls in (ONLY_NULL, NO_ROWS):
             continue
         ends = _number(least), _number(greatest)
-        if ends[0] is None or ends[1] is None or max(abs(ends[0]), abs(ends[1])) >= _UNKNOWN:
+        if ends[0] is None or ends[1] is None or max(abs(ends[0]), abs(ends[1])) >= _UNKNOWN_BEYOND:
             return None
         pairs.append(ends)
     return np.array(pairs, np.float64).T if pairs else None
 
 
-def _share(least: float, greatest: float, asked: _Asked, step: int) -> float:
+def _selectivity(least: float, greatest: float, condition: _ColumnCondition, step: int) -> float:
     """Return which part of evenly spread values is asked for.
 
     Args:
         least: of the values.
         greatest: of the values.
-        asked: what is asked.
+        condition: what is asked of them.
         step: from a value to the next; 0: there are values between any two.
     """
-    low, high = max(least, asked.least), min(greatest, asked.greatest)
+    low, high = max(least, condition.least), min(greatest, condition.greatest)
     if low > high:
         return 0.0
     width = greatest - least + step
     if width <= 0:
         return 1.0
-    return min(1.0, (high - low + step) / width, asked.most / width if step else 1.0)
+    return min(1.0, (high - low + step) / width, condition.most / width if step else 1.0)

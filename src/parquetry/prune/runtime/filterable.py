@@ -18,7 +18,7 @@ from parquetry.identifiers import parse_paths
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.prune.runtime.cost_model import LIMITS
 
-_LAYING_OUT = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
+_LAYOUT_SETTINGS = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
@@ -28,8 +28,8 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
         metadata: of the table.
         read: names of the columns that the scan reads, in any letter case.
 
-    >>> from parquetry.metastore.storage.model import Column
-    >>> columns = (Column("id", "long"), Column("s", {"type": "struct", "fields": []}), Column("p", "date"))
+    >>> from parquetry.metastore.storage.model import TableColumn
+    >>> columns = (TableColumn("id", "long"), TableColumn("s", {"type": "struct", "fields": []}), TableColumn("p", "date"))
     >>> filterable(TableMetadata(columns, ("p",), "parquet", "file:/t"), ["ID", "s", "p"])
     ['id', 'p']
     """
@@ -52,7 +52,7 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
 
 def laid_out_within(metadata: TableMetadata) -> bool:
     """Return whether a table says how files are to be laid out within, so that row groups of one may be left out."""
-    return any(name.startswith(_LAYING_OUT) for name in metadata.properties)
+    return any(name.startswith(_LAYOUT_SETTINGS) for name in metadata.properties)
 
 
 def sorted_within(metadata: TableMetadata, column: str) -> bool:

@@ -18,14 +18,14 @@ from parquetry.prune.runtime.build_costs import (
     KeyFilesOf,
     SpreadOf,
     affordable,
-    ends_tell,
-    of_cost,
-    unless_all_over,
+    cost_verdict,
+    key_range_part,
+    refuse_scattered,
 )
 from parquetry.prune.runtime.candidates import Candidate, Verdict
-from parquetry.prune.runtime.tuples import Placing, in_tuples
+from parquetry.prune.runtime.tuples import PlacementColumns, group_tuples
 
-_PRUNED = {
+_PRUNABLE_JOINS = {
     ("INNER", "left"),
     ("INNER", "right"),
     ("INNER", "inner"),
@@ -54,19 +54,27 @@ TRANSPARENT_JOINS = {
 }
 """Types of joins with the side whose rows they pass on without others: a condition above the join may be asked of them below it, and
 no values are added to their columns."""
-_TRANSPARENT = {"Project", "Filter", "Union", "Sort", "Repartition", "RepartitionByExpression", "Generate"}
-_KEYED = {"Aggregate", "Window", "WindowGroupLimit"}
+_TRANSPARENT_NODES = {
+    "Project",
+    "Filter",
+    "Union",
+    "Sort",
+    "Repartition",
+    "RepartitionByExpression",
+    "Generate",
+}
+_KEYED_NODES = {"Aggregate", "Window", "WindowGroupLimit"}
 """Nodes below which a condition holds if it is on a key by which they put rows together."""
-_LIMITS = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
+_LIMITING_NODES = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
 
 
-def judge(
+def decide(
     candidates: Sequence[Candidate],
     limits: Sequence[int | None],
     spread: SpreadOf = lambda _: None,
-    nearly_all: Callable[[int], int | None] = lambda _: None,
+    dense_key_count: Callable[[int], int | None] = lambda _: None,
     key_files: KeyFilesOf = lambda _: None,
-    placing: Callable[[int], Placing] = lambda _: Placing(),
+    placing: Callable[[int], PlacementColumns] = lambda _: PlacementColumns(),
 ) -> list[Verdict]:
     """Return what is to become of the candidates of a query, one for one.
 
@@ -79,28 +87,30 @@ def judge(
         key_files: for a candidate by its place, how the values of its key lie in the files that they come from.
         placing: for a candidate by its place, the columns that place the rows of its table.
     """
-    alone = [_alone(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
-    cheap = alone
+    alone = [_own_verdict(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
+    by_cost = alone
     alone = [
-        unless_all_over(candidate, verdict, partial(spread, place), partial(nearly_all, place))
-        for place, (candidate, verdict) in enumerate(zip(candidates, alone, strict=True))
+        refuse_scattered(candidate, verdict, partial(spread, position), partial(dense_key_count, position))
+        for position, (candidate, verdict) in enumerate(zip(candidates, alone, strict=True))
     ]
     verdicts = list(alone)
     parts: dict[int, float] = {}
-    for place, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
-        if limit is None or alone[place].how not in ("refused", "shared") or candidate.form == "ranges":
+    for position, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
+        if limit is None or alone[position].how not in ("refused", "shared") or candidate.form == "ranges":
             continue
-        if cheap[place].used and not alone[place].used:  # it is no use, whatever it costs
+        if by_cost[position].used and not alone[position].used:  # it is no use, whatever it costs
             continue
         if _barred(candidate) is not None:
             continue
         part = (
-            ends_tell(candidates, alone, place, spread, key_files) if alone[place].how == "refused" else None
+            key_range_part(candidates, alone, position, spread, key_files)
+            if alone[position].how == "refused"
+            else None
         )
         if part is not None:
-            verdicts[place], parts[place] = Verdict("ends"), part
-        elif affordable(candidates, alone, place, limit, spread):
-            verdicts[place] = Verdict("collected")
+            verdicts[position], parts[position] = Verdict("ends"), part
+        elif affordable(candidates, alone, position, limit, spread):
+            verdicts[position] = Verdict("collected")
     apart = {one.together for one, verdict in zip(candidates, verdicts, strict=True) if not verdict.used} - {
         None
     }
@@ -109,15 +119,15 @@ def judge(
         for one, verdict in zip(candidates, verdicts, strict=True)
     ]
     verdicts = _replaced(candidates, verdicts)
-    verdicts = _once(candidates, _narrowest(candidates, verdicts, parts))
-    return in_tuples(candidates, verdicts, limits, placing)
+    verdicts = _replace_duplicates(candidates, _narrowest(candidates, verdicts, parts))
+    return group_tuples(candidates, verdicts, limits, placing)
 
 
 def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts without the use of values in whose place others are used."""
     verdicts = list(verdicts)
-    for place, candidate in enumerate(candidates):
-        if verdicts[place].used and candidate.narrowed:
+    for position, candidate in enumerate(candidates):
+        if verdicts[position].used and candidate.narrowed:
             for other, one in enumerate(candidates):
                 same = (one.scan, one.column, one.source) == (
                     candidate.scan,
@@ -126,15 +136,15 @@ def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> l
                 )
                 if same and one.form != "ranges" and not one.narrowed and verdicts[other].used:
                     verdicts[other] = Verdict("replaced")
-    for place, candidate in enumerate(candidates):
-        if verdicts[place].how == "collected" and any(
+    for position, candidate in enumerate(candidates):
+        if verdicts[position].how == "collected" and any(
             _opposed(candidate, one)
             and verdicts[other].used
             and verdicts[other].how != "known"
             and _before(one, candidate)
             for other, one in enumerate(candidates)
         ):
-            verdicts[place] = Verdict("replaced")
+            verdicts[position] = Verdict("replaced")
     return verdicts
 
 
@@ -142,30 +152,30 @@ def _narrowest(
     candidates: Sequence[Candidate], verdicts: list[Verdict], parts: Mapping[int, float]
 ) -> list[Verdict]:
     """Take for a column of a scan the ends of one key alone, of that of which the least part of the files is left: few leave out the most."""
-    taken: set[tuple[int, str]] = set()
-    for place in sorted(parts, key=lambda place: parts[place]):
-        column = candidates[place].scan, candidates[place].column
-        if verdicts[place].how == "ends":
-            if column in taken:
-                verdicts[place] = Verdict("replaced")
-            taken.add(column)
+    columns_taken: set[tuple[int, str]] = set()
+    for position in sorted(parts, key=lambda position: parts[position]):
+        column = candidates[position].scan, candidates[position].column
+        if verdicts[position].how == "ends":
+            if column in columns_taken:
+                verdicts[position] = Verdict("replaced")
+            columns_taken.add(column)
     return verdicts
 
 
-def _once(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
+def _replace_duplicates(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
     """Take the same values for the same column only once: of one source, or of two that read the same for them."""
     seen: set[tuple[object, ...]] = set()
-    for place, candidate in enumerate(candidates):
-        if not verdicts[place].used:
+    for position, candidate in enumerate(candidates):
+        if not verdicts[position].used:
             continue
         build = candidate.build
         of = (candidate.scan, candidate.column, build.key)
         keys: set[tuple[object, ...]] = {(*of, candidate.source)}
-        if verdicts[place].how == "collected" and build.parts and candidate.together is None:
+        if verdicts[position].how == "collected" and build.parts and candidate.together is None:
             scans = frozenset(part.scan for part in build.parts)
             keys.add((*of, build.name, scans, frozenset(build.where)))
         if keys & seen:
-            verdicts[place] = Verdict("replaced")
+            verdicts[position] = Verdict("replaced")
         seen |= keys
     return verdicts
 
@@ -183,7 +193,7 @@ def _before(one: Candidate, other: Candidate) -> bool:
     )
 
 
-def _alone(candidate: Candidate, limit: int | None) -> Verdict:
+def _own_verdict(candidate: Candidate, limit: int | None) -> Verdict:
     if limit is None:
         return Verdict("refused", "runtime-pruning is false")
     barred = _barred(candidate)
@@ -195,27 +205,30 @@ def _alone(candidate: Candidate, limit: int | None) -> Verdict:
     widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
-    return of_cost(candidate, limit)
+    return cost_verdict(candidate, limit)
 
 
 def _barred(candidate: Candidate) -> str | None:
     """Say why a candidate is of no use, whatever it costs."""
-    reasons = (asked(candidate) for asked in (_of_join, _of_way, _of_scan, _of_column, _of_values))
+    reasons = (
+        refusal(candidate)
+        for refusal in (_join_refusal, _path_refusal, _scan_refusal, _column_refusal, _values_refusal)
+    )
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def _of_join(candidate: Candidate) -> str | None:
+def _join_refusal(candidate: Candidate) -> str | None:
     """Say why rows of the scan that have no match must be read all the same."""
     if candidate.null_aware:
         return "NOT IN: one NULL among the rows decides"
     if not candidate.equality and candidate.form != "ranges":
         return f"{candidate.build.key} says nothing of {candidate.column} without the other side's row"
-    if (candidate.type, candidate.side) not in _PRUNED:
+    if (candidate.type, candidate.side) not in _PRUNABLE_JOINS:
         return f"rows without a match are part of a {candidate.type} JOIN"
     return None
 
 
-def _of_column(candidate: Candidate) -> str | None:
+def _column_refusal(candidate: Candidate) -> str | None:
     if candidate.form == "computed":
         return f"{candidate.column} is computed of more than partition columns"
     if not candidate.filterable:
@@ -223,7 +236,7 @@ def _of_column(candidate: Candidate) -> str | None:
     return None
 
 
-def _of_way(candidate: Candidate) -> str | None:
+def _path_refusal(candidate: Candidate) -> str | None:
     """Say which node between join and scan needs the rows that have no match."""
     for step in candidate.steps:
         if not step.deterministic:
@@ -231,17 +244,17 @@ def _of_way(candidate: Candidate) -> str | None:
         if step.side:
             if (step.node, step.side) not in TRANSPARENT_JOINS:
                 return f"below a {step.node} JOIN"
-        elif step.node in _LIMITS:
+        elif step.node in _LIMITING_NODES:
             return f"below a {step.node}"
-        elif step.node in _KEYED:
+        elif step.node in _KEYED_NODES:
             if not step.keyed:
                 return f"{step.node} does not go by {candidate.column}"
-        elif step.node not in _TRANSPARENT:
+        elif step.node not in _TRANSPARENT_NODES:
             return f"below {step.node}"
     return None
 
 
-def _of_values(candidate: Candidate) -> str | None:
+def _values_refusal(candidate: Candidate) -> str | None:
     """Say why values would not be those that the join will use."""
     if candidate.build.python:
         return f"a Python function computes {candidate.build.key}"
@@ -254,10 +267,10 @@ def _serves_several(candidate: Candidate) -> str:
     return f"what is read of {candidate.table} serves several places of the query"
 
 
-def _of_scan(candidate: Candidate) -> str | None:
+def _scan_refusal(candidate: Candidate) -> str | None:
     """Say why no values could leave anything out, or would have more read."""
     if candidate.read_once:
         return _serves_several(candidate)
-    if candidate.files_left is not None and candidate.files_left < 2:
-        return f"{candidate.files_left} {'file' if candidate.files_left == 1 else 'files'} of {candidate.table} left"
+    if candidate.remaining_files is not None and candidate.remaining_files < 2:
+        return f"{candidate.remaining_files} {'file' if candidate.remaining_files == 1 else 'files'} of {candidate.table} left"
     return None

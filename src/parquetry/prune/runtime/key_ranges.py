@@ -20,10 +20,12 @@ from parquetry.metastore.storage.model import TableMetadata
 from parquetry.predicate.pruning.knowledge import NO_ROWS, ONLY_NULL
 from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.select import Selection
-from parquetry.types import HELD_BITS, ColumnType, Value
+from parquetry.types import STORED_BITS, ColumnType, Value
 
 
-def file_ends(metadata: TableMetadata, selection: Selection, column: str) -> list[tuple[int, Value, Value]]:
+def partition_key_ranges(
+    metadata: TableMetadata, selection: Selection, column: str
+) -> list[tuple[int, Value, Value]]:
     """Return for each partition whose files may hold values of a column: its place, the least and the greatest value.
 
     Args:
@@ -36,24 +38,24 @@ def file_ends(metadata: TableMetadata, selection: Selection, column: str) -> lis
         ValueTypeError: the column's type has no least and no greatest value.
     """
     named = metadata.column(column)
-    lowest, highest = _of_type(named.column_type)
+    lowest, highest = _type_range(named.column_type)
     parts = selection.block.parts.tolist()
-    known = FileKnowledge(metadata, selection.partitions, selection.block).bounds(named.name)
-    if known is None:
+    bounds = FileKnowledge(metadata, selection.partitions, selection.block).bounds(named.name)
+    if bounds is None:
         return [(part, lowest, highest) for part in dict.fromkeys(parts)]
-    found: dict[int, tuple[Any, Any]] = {}
-    columns = (np.asarray(values).tolist() for values in (known.least, known.greatest, known.nulls))
+    by_partition: dict[int, tuple[Any, Any]] = {}
+    columns = (np.asarray(values).tolist() for values in (bounds.least, bounds.greatest, bounds.nulls))
     for part, least, greatest, nulls in zip(parts, *columns, strict=True):
         if nulls in (ONLY_NULL, NO_ROWS):
             continue
-        low, high = found.get(part, (highest, lowest))
-        found[part] = min(low, max(least, lowest)), max(high, min(greatest, highest))
-    return [(part, *ends) for part, ends in found.items()]
+        low, high = by_partition.get(part, (highest, lowest))
+        by_partition[part] = min(low, max(least, lowest)), max(high, min(greatest, highest))
+    return [(part, *ends) for part, ends in by_partition.items()]
 
 
-def _of_type(type_: ColumnType) -> tuple[Any, Any]:
-    if type_.name in HELD_BITS:
-        limit = 1 << (HELD_BITS[type_.name] - 1)
+def _type_range(type_: ColumnType) -> tuple[Any, Any]:
+    if type_.name in STORED_BITS:
+        limit = 1 << (STORED_BITS[type_.name] - 1)
         return -limit, limit - 1
     if type_.name == "decimal":
         most = Decimal((0, (9,) * type_.precision, -type_.scale))

@@ -11,7 +11,7 @@ from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
 
-class Told(msgspec.Struct, frozen=True):
+class CandidateOutcome(msgspec.Struct, frozen=True):
     """What the bridge tells of a candidate of a query: its verdict, and what became of it; None: nothing was put into the plan."""
 
     candidate: Candidate
@@ -19,23 +19,23 @@ class Told(msgspec.Struct, frozen=True):
     gathered: Gathered | None = None
 
 
-def reports(found: Sequence[Told]) -> tuple[ValuesReport, ...]:
+def reports(outcomes: Sequence[CandidateOutcome]) -> tuple[ValuesReport, ...]:
     """Return what is to be said of the joins of a query: of each what was used, or else why nothing was.
 
     A candidate that another one replaced has no line of its own: the line of the other says who takes the values, and from where.
     """
-    used = {each.candidate.join for each in found if each.verdict.how != "refused"}
-    told = (_report(each) for each in found if each.verdict.used or each.candidate.join not in used)
-    return tuple(_once(told))
+    used = {each.candidate.join for each in outcomes if each.verdict.how != "refused"}
+    rows = (_report(each) for each in outcomes if each.verdict.used or each.candidate.join not in used)
+    return tuple(_without_duplicates(rows))
 
 
-def _report(told: Told) -> ValuesReport:
-    candidate, verdict, gathered = told.candidate, told.verdict, told.gathered
+def _report(outcome: CandidateOutcome) -> ValuesReport:
+    candidate, verdict, gathered = outcome.candidate, outcome.verdict, outcome.gathered
     how, reason = verdict.how, verdict.reason
     values = None if gathered is None else gathered.values
     if how == "known":
         values = None if candidate.known is None else candidate.known.count
-        reason = _unused_known(candidate)
+        reason = _plan_time_reason(candidate)
     elif verdict.used and (missing := _missing(candidate, how, gathered)) is not None:
         how, reason = "refused", missing
     elif gathered is not None and gathered.unused is not None:
@@ -70,7 +70,7 @@ def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str |
     return None
 
 
-def _unused_known(candidate: Candidate) -> str:
+def _plan_time_reason(candidate: Candidate) -> str:
     """Return why values that are known in planning leave nothing out, or an empty text if they leave something out."""
     steps = ScanReport.from_dict(candidate.report).steps
     if any(
@@ -114,8 +114,8 @@ def _without_parentheses(text: str) -> str:
     )
 
 
-def _once(told: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
+def _without_duplicates(rows: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
     """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
-    each = dict.fromkeys(told)
+    each = dict.fromkeys(rows)
     counted = {msgspec.structs.replace(one, values=None, reason="") for one in each if one.values is not None}
     yield from (one for one in each if one.values is not None or one not in counted)

@@ -29,7 +29,7 @@ from parquetry.scan.coarse import ranges
 from parquetry.types import ColumnType, Value, order_key
 
 
-class FoundRanges(msgspec.Struct, frozen=True):
+class ColumnRanges(msgspec.Struct, frozen=True):
     """Ranges that hold all values of a column which are wanted.
 
     Attributes:
@@ -45,9 +45,9 @@ class FoundRanges(msgspec.Struct, frozen=True):
     values: tuple[Value, ...] = ()
 
 
-def found_ranges(
+def ranges_for_readers(
     metadata: TableMetadata, conditions: Sequence[Condition], selection: Selection | None = None
-) -> list[FoundRanges]:
+) -> list[ColumnRanges]:
     """Return the ranges that the readers may use, of conditions that were found at run time.
 
     Args:
@@ -55,8 +55,8 @@ def found_ranges(
         conditions: joined by AND.
         selection: the files that they leave, with what these say of the columns; None: it is not known.
     """
-    found: list[FoundRanges] = []
-    for predicate in (part for condition in conditions for part in _by_column(condition.predicate)):
+    column_ranges: list[ColumnRanges] = []
+    for predicate in (part for condition in conditions for part in _column_predicates(condition.predicate)):
         match predicate:
             case In(column, values, type) if values and _used(metadata, column, type, values[0]):
                 looked_up = _looked_up(metadata, values)
@@ -69,26 +69,26 @@ def found_ranges(
                     ends = ((values[0], values[-1]),)
                 else:
                     continue
-                found.append(FoundRanges(column, type, ends, looked_up))
+                column_ranges.append(ColumnRanges(column, type, ends, looked_up))
             case Compare("=", column, value, type) if value is not None and _used(
                 metadata, column, type, value
             ):
-                found.append(FoundRanges(column, type, ((value, value),)))
-    return found
+                column_ranges.append(ColumnRanges(column, type, ((value, value),)))
+    return column_ranges
 
 
-def _by_column(predicate: Predicate) -> list[Predicate]:
+def _column_predicates(predicate: Predicate) -> list[Predicate]:
     """Return what a condition says of each column by itself."""
     if not isinstance(predicate, TupleIn):
         return [predicate]
     rows = [row for row in predicate.rows if None not in row]
     return [
-        In(name, tuple(sorted({row[place] for row in rows}, key=order_key)), type)
-        for place, (name, type) in enumerate(zip(predicate.columns, predicate.types, strict=True))
+        In(name, tuple(sorted({row[position] for row in rows}, key=order_key)), type)
+        for position, (name, type) in enumerate(zip(predicate.columns, predicate.types, strict=True))
     ]
 
 
-def of_one_group(metadata: TableMetadata, size: int, files: int) -> bool:
+def have_one_row_group(metadata: TableMetadata, size: int, files: int) -> bool:
     """Return whether files are taken to have one row group each, of rows in any order.
 
     Args:
@@ -114,7 +114,7 @@ def _in_every_file(
     sizes = None if selection is None else selection.block.files.bytes
     if selection is None or sizes is None or not len(sizes) or not type.integral:
         return 0
-    if not of_one_group(metadata, int(sizes.sum()), len(sizes)):
+    if not have_one_row_group(metadata, int(sizes.sum()), len(sizes)):
         return 0
     matches = likely_matches(metadata, selection, column, values)
     return 0 if matches is None else float(np.quantile(matches, 1 - LIMITS.likely_files))

@@ -20,12 +20,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from parquetry.metastore.versions.snapshot import Partition, TableSnapshot
+from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import IsNull, Not
 from parquetry.prune.condition import Condition
 from parquetry.prune.report.scan import ScanReport, Step
-from parquetry.prune.rule import Left, Scan
+from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules.bytes import BytesRule
 from parquetry.prune.rules.files import FileRule
 from parquetry.prune.rules.partitions import PartitionRule
@@ -33,7 +33,7 @@ from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.scan.generate import plan_scan
 
 
-class ByTotals(NamedTuple):
+class TotalsEstimate(NamedTuple):
     """What a scan would read.
 
     Attributes:
@@ -49,9 +49,9 @@ class ByTotals(NamedTuple):
     report: ScanReport
 
 
-def by_totals(
+def estimate_from_totals(
     snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str], *, table: str
-) -> ByTotals | None:
+) -> TotalsEstimate | None:
     """Return what a scan would read; None: partitions or files must be looked at, or they are so few that they can be.
 
     Args:
@@ -71,30 +71,34 @@ def by_totals(
         return None
     names = frozenset(snapshot.metadata.partition_by)
     open_ones = [each for each in conditions if not each.about & names]
-    without = _without(snapshot, [each for each in conditions if each.about & names])
+    without = _excluded_partitions(snapshot, [each for each in conditions if each.about & names])
     if without is None:
         return None
-    ends = _Ends(snapshot, open_ones, read)
+    ends = _EndPartitions(snapshot, open_ones, read)
     if open_ones and not ends.whole:
         return None
-    left = totals
+    remaining = totals
     for partition in without:
-        left = left.plus(partition.entry, -1)
+        remaining = remaining.plus(partition.entry, -1)
     part, whole = ends.share
-    size = left.bytes if part == whole else -(-left.bytes * part // whole)
+    size = remaining.bytes if part == whole else -(-remaining.bytes * part // whole)
     by = tuple(each.text for each in conditions if each.within(names))
     some = not all(is_not_null(each) for each in open_ones)
     steps = (
-        Step(PartitionRule.name, left.partitions, totals.partitions, by if without else ()),
-        Step(FileRule.name, left.files, left.files, about=some),
-        Step(BytesRule.name, size, left.bytes, unit=BytesRule.unit, about=some or size < left.bytes),
+        Step(PartitionRule.name, remaining.partitions, totals.partitions, by if without else ()),
+        Step(FileRule.name, remaining.files, remaining.files, about=some),
+        Step(
+            BytesRule.name, size, remaining.bytes, unit=BytesRule.unit, about=some or size < remaining.bytes
+        ),
     )
-    return ByTotals(left.files, left.rows, size, ScanReport(table, steps, by_totals=True))
+    return TotalsEstimate(remaining.files, remaining.rows, size, ScanReport(table, steps, by_totals=True))
 
 
-def _without(snapshot: TableSnapshot, conditions: Iterable[Condition]) -> list[Partition] | None:
+def _excluded_partitions(
+    snapshot: TableSnapshot, conditions: Iterable[Condition]
+) -> list[PartitionSnapshot] | None:
     """Return the partitions that conditions on partition columns leave out; None: that cannot be told without looking at many."""
-    found: dict[bytes, Partition] = {}
+    excluded: dict[bytes, PartitionSnapshot] = {}
     for condition in conditions:
         match condition.predicate:
             case Not(IsNull() as null):
@@ -107,8 +111,8 @@ def _without(snapshot: TableSnapshot, conditions: Iterable[Condition]) -> list[P
         partitions = list(snapshot.partitions(plan, limit=LIMITS.listed_partitions))
         if len(partitions) == LIMITS.listed_partitions:
             return None
-        found.update((partition.key, partition) for partition in partitions)
-    return list(found.values())
+        excluded.update((partition.key, partition) for partition in partitions)
+    return list(excluded.values())
 
 
 def is_not_null(condition: Condition) -> bool:
@@ -116,18 +120,18 @@ def is_not_null(condition: Condition) -> bool:
     return isinstance(condition.predicate, Not) and isinstance(condition.predicate.child, IsNull)
 
 
-def at_both_ends(snapshot: TableSnapshot) -> list[Partition]:
+def end_partitions(snapshot: TableSnapshot) -> list[PartitionSnapshot]:
     """Return a few partitions at both ends of a table of many, in order: an example of all."""
-    first, last = _both_ends(snapshot)
+    first, last = _first_and_last(snapshot)
     return first + last
 
 
-def _both_ends(snapshot: TableSnapshot) -> tuple[list[Partition], list[Partition]]:
+def _first_and_last(snapshot: TableSnapshot) -> tuple[list[PartitionSnapshot], list[PartitionSnapshot]]:
     last = snapshot.last_partition()
     return list(snapshot.partitions(limit=LIMITS.end_partitions)), [] if last is None else [last]
 
 
-class _Ends:
+class _EndPartitions:
     """A few partitions at both ends of a table, as an example of all; the last ones have the columns that were added at last."""
 
     def __init__(self, snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str]) -> None:
@@ -137,14 +141,14 @@ class _Ends:
         self._scan = Scan(snapshot, tuple(conditions), read, names, frozenset())
 
     @cached_property
-    def _ends(self) -> tuple[list[Partition], list[Partition]]:
-        return _both_ends(self._scan.snapshot)
+    def _partitions(self) -> tuple[list[PartitionSnapshot], list[PartitionSnapshot]]:
+        return _first_and_last(self._scan.snapshot)
 
     @property
     def whole(self) -> bool:
         """Return whether the conditions leave all of the files, and there are some."""
-        found = [FileRule().narrow(self._scan, Left(end))[1] for end in self._ends if end]
-        steps = [step for step in found if step is not None]
+        kept = [FileRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions if end]
+        steps = [step for step in kept if step is not None]
         return any(step.of for step in steps) and all(step.kept == step.of for step in steps)
 
     @property
@@ -152,6 +156,6 @@ class _Ends:
         """Return how many bytes the columns that are read take of how many, at the end where they take the most."""
         if self._all:
             return 1, 1
-        steps = [BytesRule().narrow(self._scan, Left(end))[1] for end in self._ends]
+        steps = [BytesRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions]
         shares = [(step.kept, step.of) for step in steps if step is not None and step.of]
         return max(shares, key=lambda share: share[0] / share[1], default=(1, 1))

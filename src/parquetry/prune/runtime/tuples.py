@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.metastore.storage.model import TableMetadata
-from parquetry.prune.runtime.build_costs import of_cost
+from parquetry.prune.runtime.build_costs import cost_verdict
 from parquetry.prune.runtime.candidates import Candidate, Verdict
 
 
-class Placing(msgspec.Struct, frozen=True):
+class PlacementColumns(msgspec.Struct, frozen=True):
     """The columns that place a table's rows, in lower case.
 
     Attributes:
@@ -33,38 +33,38 @@ class Placing(msgspec.Struct, frozen=True):
     buckets: frozenset[str] = frozenset()
     skewed: frozenset[str] = frozenset()
 
-    def of_use(self, columns: frozenset[str]) -> frozenset[str]:
+    def used_together(self, columns: frozenset[str]) -> frozenset[str]:
         """Return the columns whose values are to be taken together, of some; none of them if there are not two.
 
-        >>> placing = Placing(frozenset("pq"), frozenset("ab"))
-        >>> sorted(placing.of_use(frozenset("pqax"))), sorted(placing.of_use(frozenset("pab"))), placing.of_use(frozenset("pa"))
+        >>> placement_columns = PlacementColumns(frozenset("pq"), frozenset("ab"))
+        >>> sorted(placement_columns.used_together(frozenset("pqax"))), sorted(placement_columns.used_together(frozenset("pab"))), placement_columns.used_together(frozenset("pa"))
         (['p', 'q'], ['a', 'b', 'p'], frozenset())
         """
         buckets = self.buckets if self.buckets <= columns else frozenset()
-        found = columns & (self.partitions | self.skewed | buckets)
-        return found if len(found) > 1 else frozenset()
+        joined = columns & (self.partitions | self.skewed | buckets)
+        return joined if len(joined) > 1 else frozenset()
 
 
-def placing(metadata: TableMetadata) -> Placing:
+def placement_columns(metadata: TableMetadata) -> PlacementColumns:
     """Return the columns that place new rows of a table."""
-    arranged = metadata.arrangement
+    arrangement = metadata.arrangement
     names = {column.physical: column.name.lower() for column in metadata.data_columns}
-    return Placing(
+    return PlacementColumns(
         frozenset(name.lower() for name in metadata.partition_by),
         frozenset()
-        if arranged.buckets is None
-        else frozenset(names[name] for name in arranged.buckets.columns),
+        if arrangement.buckets is None
+        else frozenset(names[name] for name in arrangement.buckets.columns),
         frozenset()
-        if arranged.skew is None or not arranged.skew.directories
-        else frozenset(names[name] for name in arranged.skew.columns),
+        if arrangement.skew is None or not arrangement.skew.directories
+        else frozenset(names[name] for name in arrangement.skew.columns),
     )
 
 
-def in_tuples(
+def group_tuples(
     candidates: Sequence[Candidate],
     verdicts: Sequence[Verdict],
     limits: Sequence[int | None],
-    placing: Callable[[int], Placing],
+    placement_columns: Callable[[int], PlacementColumns],
 ) -> list[Verdict]:
     """Return the verdicts, with the same number for keys whose values come as tuples.
 
@@ -75,18 +75,18 @@ def in_tuples(
         placing: for a candidate by its place, the columns that place the rows of its table.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
-    for place, (one, verdict, limit) in enumerate(zip(candidates, verdicts, limits, strict=True)):
+    for position, (one, verdict, limit) in enumerate(zip(candidates, verdicts, limits, strict=True)):
         if _may_join(one, verdict, limit):
-            groups.setdefault((one.scan, one.join, one.side, one.plan, one.shared), []).append(place)
-    found = list(verdicts)
-    for number, places in enumerate(groups.values()):
-        columns = frozenset(_column(candidates[place]) for place in places)
-        wanted = placing(places[0]).of_use(columns) if len(columns) > 1 else frozenset()
-        members = [place for place in places if _column(candidates[place]) in wanted]
-        if any(verdicts[place].how != "known" for place in members):
-            for place in members:
-                found[place] = msgspec.structs.replace(verdicts[place], tuple=number)
-    return found
+            groups.setdefault((one.scan, one.join, one.side, one.plan, one.shared), []).append(position)
+    joined = list(verdicts)
+    for number, positions in enumerate(groups.values()):
+        columns = frozenset(_column(candidates[position]) for position in positions)
+        wanted = placement_columns(positions[0]).used_together(columns) if len(columns) > 1 else frozenset()
+        members = [position for position in positions if _column(candidates[position]) in wanted]
+        if any(verdicts[position].how != "known" for position in members):
+            for position in members:
+                joined[position] = msgspec.structs.replace(verdicts[position], tuple=number)
+    return joined
 
 
 def _column(candidate: Candidate) -> str:
@@ -100,5 +100,5 @@ def _may_join(candidate: Candidate, verdict: Verdict, limit: int | None) -> bool
     if verdict.how == "known":  # all of them come with the others' at run time, too
         return candidate.known is not None and candidate.known.complete
     if verdict.how == "spark":  # in place of Spark's own filter, from the same broadcast
-        return candidate.serves_itself and of_cost(candidate, limit).used
+        return candidate.serves_itself and cost_verdict(candidate, limit).used
     return verdict.how in ("shared", "collected")

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from parquetry.data_files.footer_reader import FooterReader
 from parquetry.keys import successor
-from parquetry.layout.arrangement import Arrangement
+from parquetry.layout.arrangement import ArrangementSpec
 from parquetry.locations.partition_path import parse_partition_path, stored_value
 from parquetry.locations.uri import base_name, is_absolute, join_location, join_relative, path_within
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import DataFile
+from parquetry.metastore.storage.model import FileRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan.plan import KeyScan, ScanPlan
 from parquetry.spark.write.slots import RowSlots
@@ -25,7 +25,7 @@ from parquetry.types import Value
 _LOG = logging.getLogger("parquetry")
 
 
-class Written(NamedTuple):
+class WrittenPartition(NamedTuple):
     """The files that one write made for one partition.
 
     Attributes:
@@ -37,15 +37,15 @@ class Written(NamedTuple):
     """
 
     values: tuple[Value, ...]
-    files: tuple[DataFile, ...]
-    arrangement: Arrangement | None
+    files: tuple[FileRecord, ...]
+    arrangement: ArrangementSpec | None
     remade: bool
     grows: bool
 
 
 def collect(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
-) -> list[Written]:
+) -> list[WrittenPartition]:
     """Return the files of a write by partition, with their footers' statistics; empty ones are deleted, save those of buckets.
 
     Args:
@@ -54,20 +54,20 @@ def collect(
         files: as `insert.write_files` returns them.
         slots: what the numbers of their slots mean.
     """
-    by_key: dict[bytes, list[DataFile]] = defaultdict(list)
+    by_key: dict[bytes, list[FileRecord]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
     for made, file in _with_rows(footers, snapshot, files, slots):
         values = values_in(snapshot, made["directory"])
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
-        cell, bucket, is_sorted = slots.told(key, made["slot"])
+        cell, bucket, is_sorted = slots.file_position(key, made["slot"])
         by_key[key].append(msgspec.structs.replace(file, cell=cell, bucket=bucket, sorted=is_sorted))
     located = _locations(snapshot, values_of)
     destinations = slots.destinations
     return [
-        Written(
+        WrittenPartition(
             values_of[key],
-            tuple(_placed(file, located[key]) for file in by_key[key]),
+            tuple(_relative_path(file, located[key]) for file in by_key[key]),
             destinations.arrangement(key),
             key in destinations.remade,
             key in destinations.growing,
@@ -78,13 +78,13 @@ def collect(
 
 def _with_rows(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
-) -> Iterator[tuple[dict[str, Any], DataFile]]:
+) -> Iterator[tuple[dict[str, Any], FileRecord]]:
     """Yield the files that hold rows, or are of a bucket, each after what its writer says of it; delete the others."""
     root = snapshot.metadata.location
     paths: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for made in files:
-        directory, name = slots.place(made["slot"]).directory, base_name(made["path"])
+        directory, name = slots.directory(made["slot"]).directory, base_name(made["path"])
         if is_absolute(directory):  # which was given to a cell
             base, path = directory, name
         elif made["location"] is not None:
@@ -97,7 +97,7 @@ def _with_rows(
         read = footers.data_files(snapshot.metadata.format, base, relative)
         useless = []
         for made, file in zip(below[base], read, strict=True):
-            if not file.rows and not slots.place(made["slot"]).bucketed:
+            if not file.rows and not slots.directory(made["slot"]).bucketed:
                 useless.append(join_location(base, file.path))
             else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
@@ -123,7 +123,7 @@ def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]
     }
 
 
-def _placed(file: DataFile, base: str) -> DataFile:
+def _relative_path(file: FileRecord, base: str) -> FileRecord:
     """Return a file with the path that its partition records: relative to its location, if below it."""
     return msgspec.structs.replace(file, path=path_within(base, file.path))
 

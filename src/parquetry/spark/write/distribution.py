@@ -25,25 +25,25 @@ from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.spark.write.slots import RowSlots
 
-_SHUFFLED_TO_WRITTEN = 2
+_SHUFFLED_BYTES_PER_WRITTEN = 2
 """Shuffled rows are about twice as large as the files they end in."""
-_CLUSTERS = 1000
+_MIN_SHUFFLE_TASKS = 1000
 """The least number of tasks that rows are shuffled into; adaptive execution then packs small tasks together.
 
 With 4 tasks, 300 partitions of 2 MB make tasks of 150 MB. Where a task may have 128 MB, each is split, and the cut goes
 through the middle of a partition. With 1,000 tasks most hold one partition or none.
 """
-_TASK_BYTES = 1 << 20
+_MIN_TASK_BYTES = 1 << 20
 """The bytes of rows that a task has at least where rows are not shuffled and Spark knows how few there are.
 
 It is the least to which adaptive execution packs the tasks of a shuffle. A task for a megabyte costs as much as the megabyte.
 """
-_MOST_TASKS = 10_000
+_MAX_EXAMINED_TASKS = 10_000
 """No query is looked at that would have more tasks of this size: it makes rows enough for those that it has."""
-_TEXTS = frozenset(("string", "varchar", "char", "binary"))
+_TEXT_TYPES = frozenset(("string", "varchar", "char", "binary"))
 
 
-class Arranged(NamedTuple):
+class ArrangedRows(NamedTuple):
     """The rows of a write, ready to be written.
 
     Attributes:
@@ -82,7 +82,9 @@ class RowArrangement:
     empty_buckets: bool | None = None
 
     @classmethod
-    def of(cls, metadata: TableMetadata, settings: Settings, *, gathered: bool = False) -> RowArrangement:
+    def from_settings(
+        cls, metadata: TableMetadata, settings: Settings, *, gathered: bool = False
+    ) -> RowArrangement:
         """Return the arrangement that the settings of a write ask for.
 
         Args:
@@ -105,14 +107,14 @@ class RowArrangement:
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:
         """Return the same with the rows of each slot together, if there are slots; all the rows of a bucket are one task's."""
-        if len(slots.places) == 1:
+        if len(slots.directories) == 1:
             return self
         columns = (*self.partition_columns, slots.column)
         if not slots.bucketed:
             return replace(self, partition_columns=columns)
         return replace(self, partition_columns=columns, clustered=True, split=False)
 
-    def apply(self, rows: DataFrame, order: Sequence[Column] = ()) -> Arranged:
+    def apply(self, rows: DataFrame, order: Sequence[Column] = ()) -> ArrangedRows:
         """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone.
 
         Args:
@@ -121,15 +123,15 @@ class RowArrangement:
         """
         if self.partition_columns or self.sort_by:
             if self._is_one_partition(rows):
-                return Arranged(rows, self._tasks(rows), one_partition=True)
+                return ArrangedRows(rows, self._tasks(rows), one_partition=True)
             if self.clustered:
                 rows = self._cluster(rows)
             first = [sf.col(quoted(name)) for name in self.partition_columns]
             then = [sf.col(name) for name in self.sort_by]
-            return Arranged(rows.sortWithinPartitions(*first, *order, *then))
+            return ArrangedRows(rows.sortWithinPartitions(*first, *order, *then))
         if self.gathered:
-            return Arranged(self._cluster(rows) if self.clustered and not _is_arranged(rows) else rows)
-        return Arranged(rows, self._tasks(rows))
+            return ArrangedRows(self._cluster(rows) if self.clustered and not _is_arranged(rows) else rows)
+        return ArrangedRows(rows, self._tasks(rows))
 
     def _is_one_partition(self, rows: DataFrame) -> bool:
         """Return whether a query says that its rows are all of one partition, in which they have no order."""
@@ -142,13 +144,17 @@ class RowArrangement:
         if not self.clustered or _is_arranged(rows):
             return 0
         size = _facts(rows).bytes(rows._jdf)
-        return 0 if not 0 <= size <= _MOST_TASKS * _TASK_BYTES else max(1, -(-size // _TASK_BYTES))
+        return (
+            0
+            if not 0 <= size <= _MAX_EXAMINED_TASKS * _MIN_TASK_BYTES
+            else max(1, -(-size // _MIN_TASK_BYTES))
+        )
 
     def _cluster(self, rows: DataFrame) -> DataFrame:
         spark = rows.sparkSession
         door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
         ranges = [] if self.partition_columns else list(self.sort_by)
-        size = _SHUFFLED_TO_WRITTEN * self.file_bytes
+        size = _SHUFFLED_BYTES_PER_WRITTEN * self.file_bytes
         settings = _settings(spark, self)
         return DataFrame(door.cluster(rows._jdf, list(self.partition_columns), ranges, size, settings), spark)
 
@@ -157,7 +163,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
     """Return the settings of Spark that clustering rows needs, whatever the session's own are."""
     adaptive = "spark.sql.adaptive"
     known = f"{adaptive}.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions"
-    clusters = max(_CLUSTERS, *(int(spark.conf.get(key, None) or 0) for key in known))
+    clusters = max(_MIN_SHUFFLE_TASKS, *(int(spark.conf.get(key, None) or 0) for key in known))
     settings = {
         f"{adaptive}.enabled": "true",  # how many files there are to be is known only once the rows are
         f"{adaptive}.coalescePartitions.enabled": "true",
@@ -195,7 +201,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
     spark = rows.sparkSession
     door = spark._jvm.org.apache.spark.sql.parquetry.write.StoredRows
     rows = DataFrame(door.of(rows._jdf, json.dumps(schema)), spark)
-    in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXTS}
+    in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXT_TYPES}
     if not in_path:
         return rows
     columns = []

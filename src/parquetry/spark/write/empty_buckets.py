@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.spark.write.committed_files import values_in
 from parquetry.spark.write.slots import RowSlots
 
-Kept = Callable[[Collection[bytes]], Mapping[bytes, Sequence[DataFile]]]
+FilesKept = Callable[[Collection[bytes]], Mapping[bytes, Sequence[FileRecord]]]
 """Returns, for some partitions by their keys, the files that they keep."""
 
 
-def nothing_kept(_keys: Collection[bytes]) -> Mapping[bytes, Sequence[DataFile]]:
+def nothing_kept(_keys: Collection[bytes]) -> Mapping[bytes, Sequence[FileRecord]]:
     """Return no files: what is there is replaced."""
     return {}
 
@@ -29,7 +29,7 @@ def empty_slots(
     slots: RowSlots,
     files: Sequence[dict[str, Any]],
     wanted: bool | None,
-    kept: Kept,
+    kept: FilesKept,
 ) -> list[tuple[str, int]]:
     """Return the slots that are to get an empty file, each after the directory of its partition below the table.
 
@@ -42,21 +42,23 @@ def empty_slots(
     """
     filled: dict[tuple[str, int], set[int]] = defaultdict(set)
     for file in files:
-        place = slots.place(file["slot"])
-        spec = None if place.layout is None else place.layout.buckets
+        slot_directory = slots.directory(file["slot"])
+        spec = None if slot_directory.layout is None else slot_directory.layout.buckets
         if spec is not None and (spec.version == 1 if wanted is None else wanted):
-            filled[file["directory"], place.first].add(file["slot"])
+            filled[file["directory"], slot_directory.first].add(file["slot"])
     if not filled:
         return []
     keys = {directory: snapshot.key_of(values_in(snapshot, directory)) for directory, _ in filled}
     there = kept(set(keys.values()))
     missing = []
     for (directory, first), with_rows in filled.items():
-        place = slots.place(first)
-        known = {file.bucket for file in there.get(keys[directory], ()) if file.cell == place.cell}
+        slot_directory = slots.directory(first)
+        with_files = {
+            file.bucket for file in there.get(keys[directory], ()) if file.cell == slot_directory.cell
+        }
         missing += [
             (directory, slot)
-            for slot in place.slots
-            if slot not in with_rows and place.bucket(slot) not in known
+            for slot in slot_directory.slots
+            if slot not in with_rows and slot_directory.bucket(slot) not in with_files
         ]
     return missing

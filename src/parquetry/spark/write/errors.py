@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
-from parquetry.locations.partition_path import LONGEST_NAME
+from parquetry.locations.partition_path import MAX_NAME_BYTES
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.filter import Filter
 from parquetry.spark.write.distribution import unnameable
@@ -33,12 +33,12 @@ def write_error(
     refusal = _raised(error)
     if refusal.startswith(unnameable(snapshot)):
         return ValueTypeError(refusal)
-    if (told := outside(snapshot, where, refusal)) is not None:
-        return told
+    if (outside_error := outside(snapshot, where, refusal)) is not None:
+        return outside_error
     if _names_too_much(f"{error} {getattr(error, '_stackTrace', '')}"):
         return ValueTypeError(
             f"A value of a partition column ({', '.join(snapshot.metadata.partition_by)}) of table {snapshot.label} is too "
-            f"long for the name of a directory, which most file systems limit to {LONGEST_NAME} bytes, escapes included: "
+            f"long for the name of a directory, which most file systems limit to {MAX_NAME_BYTES} bytes, escapes included: "
             "shorten it, or partition by another column. Nothing was written."
         )
     if options and (reason := _not_an_argument(error)) is not None:
@@ -65,10 +65,14 @@ def _not_an_argument(error: Py4JJavaError | CapturedException) -> str | None:
     while cause.getCause() is not None:
         cause = cause.getCause()
     name = cause.getClass().getName()
-    return str(cause.toString()) if name in ("java.lang.IllegalArgumentException", _NO_NUMBER) else None
+    return (
+        str(cause.toString())
+        if name in ("java.lang.IllegalArgumentException", _NUMBER_FORMAT_ERROR)
+        else None
+    )
 
 
-_NO_NUMBER = "java.lang.NumberFormatException"
+_NUMBER_FORMAT_ERROR = "java.lang.NumberFormatException"
 
 
 def _names_too_much(trace: str) -> bool:
@@ -76,4 +80,4 @@ def _names_too_much(trace: str) -> bool:
     if "PathComponentTooLongException" in trace or "File name too long" in trace:
         return True
     failed = re.search(r"Mkdirs failed to create (.*)", trace)
-    return failed is not None and any(len(name.encode()) > LONGEST_NAME for name in failed[1].split("/"))
+    return failed is not None and any(len(name.encode()) > MAX_NAME_BYTES for name in failed[1].split("/"))

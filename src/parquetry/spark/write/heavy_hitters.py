@@ -1,7 +1,7 @@
 """Which values are heavy in each partition, counted by Spark; only those that may be come to this process.
 
 A value is heavy by its share of its partition's rows, so all of a partition's rows have to be counted first: rows that
-are counted before they are written are kept in between (`kept`), and the query that gives them runs once.
+are counted before they are written are kept in between (`cached_rows`), and the query that gives them runs once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.spark.write.values import comparable, key_column, text_column, value_of
 from parquetry.types import ColumnType
 
-_ROWS = "parquetry.rows"
-_COUNT = "parquetry.count"
+_ROWS_COLUMN = "parquetry.rows"
+_COUNT_COLUMN = "parquetry.count"
 
 
 @contextmanager
-def kept(rows: DataFrame) -> Iterator[DataFrame]:
+def cached_rows(rows: DataFrame) -> Iterator[DataFrame]:
     """Keep rows, in memory where there is room and on disk, so that they are computed once however often they are read.
 
     Spark keeps equal queries once: another writer's, or what the user keeps, would be let go with these. A
@@ -78,8 +78,8 @@ def counted(
         types: of these columns.
         share: least share of a partition's rows.
     """
-    outer = [f"{_ROWS}.{i}" for i in range(len(partition_by))]
-    inner = [f"{_COUNT}.{i}" for i in range(len(columns))]
+    outer = [f"{_ROWS_COLUMN}.{i}" for i in range(len(partition_by))]
+    inner = [f"{_COUNT_COLUMN}.{i}" for i in range(len(columns))]
     key_types = [type for _, type in partition_by]
     one = rows.select(
         *(
@@ -91,21 +91,24 @@ def counted(
             for name, type, value in zip(columns, types, inner, strict=True)
         ),
     )
-    counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT))
+    counts = one.groupBy(*map(_col, (*outer, *inner))).agg(sf.count(sf.lit(1)).alias(_COUNT_COLUMN))
     texts = [text_column(type, _col(name)) for type, name in zip(key_types, outer, strict=True)]
     found: dict[tuple[str | None, ...], Counted] = {}
-    with kept(counts) as once:
-        sums = once.groupBy(*map(_col, outer)).agg(sf.coalesce(sf.sum(_col(_COUNT)), sf.lit(0)).alias(_ROWS))
-        for *texts_of_key, count in sums.select(*texts, _col(_ROWS)).collect():
+    with cached_rows(counts) as once:
+        sums = once.groupBy(*map(_col, outer)).agg(
+            sf.coalesce(sf.sum(_col(_COUNT_COLUMN)), sf.lit(0)).alias(_ROWS_COLUMN)
+        )
+        for *texts_of_key, count in sums.select(*texts, _col(_ROWS_COLUMN)).collect():
             key = tuple(texts_of_key)
             found[key] = Counted(tuple(map(value_of, key_types, key)), count, {})
-        totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS)
+        totals = sums.toDF(*(f"{name}.total" for name in outer), _ROWS_COLUMN)
         same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
         heavy = once.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
-            _col(_COUNT) >= sf.floor(_col(_ROWS) * sf.lit(share))  # `choose` knows what is cut off exactly
+            _col(_COUNT_COLUMN)
+            >= sf.floor(_col(_ROWS_COLUMN) * sf.lit(share))  # `choose` knows what is cut off exactly
         )
         texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
-        for *values, count in heavy.select(*texts, _col(_COUNT)).collect():
+        for *values, count in heavy.select(*texts, _col(_COUNT_COLUMN)).collect():
             key, cell = tuple(values[: len(outer)]), values[len(outer) :]
             found[key].counts[tuple(map(value_of, types, cell))] = count
     return list(found.values())

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from parquetry.config.foreign_options import refuse_foreign
 from parquetry.config.precedence import Settings, settle
 from parquetry.config.registry import PURGE_ON_OVERWRITE, WRITERS
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.definition.file_layout_settings import bloom_filter_options
 from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
 from parquetry.locations.file_names import new_prefix
@@ -32,34 +32,39 @@ from parquetry.locations.partition_path import stored_value
 from parquetry.maintenance.deletion.owned_files import purge_replaced
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where, whole
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.partitions import agreeing
 from parquetry.planner.writes.checks import require_writable_so
-from parquetry.planner.writes.destinations import Destinations, destinations_of, partitions_of
-from parquetry.planner.writes.partition_locations import own_places
+from parquetry.planner.writes.destinations import Destinations, partitions_of, plan_destinations
+from parquetry.planner.writes.partition_locations import own_locations
 from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, IsNull
-from parquetry.spark.write.committed_files import Uncommitted, Written, collect, delete_files
+from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
-from parquetry.spark.write.empty_buckets import Kept, empty_slots, nothing_kept
+from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
 from parquetry.spark.write.errors import write_error
-from parquetry.spark.write.heavy_hitters import kept as kept_rows
+from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows
 from parquetry.spark.write.heavy_hitters import measured
-from parquetry.spark.write.replace_where_check import CHECKED, by_partition, check_partitions, checked_rows
+from parquetry.spark.write.replace_where_check import (
+    CHECKED_OPTION,
+    by_partition,
+    check_partitions,
+    checked_rows,
+)
 from parquetry.spark.write.slots import RowSlots
 from parquetry.spark.write.stream_batches import batch_of, evaluate
 from parquetry.types import Value
 
 _LOG = logging.getLogger("parquetry")
-_REPLACE = "REPLACE WHERE in"
-_BY_OPTION = "parquetry.replace-where"
+_REPLACE_WHERE_TEXT = "REPLACE WHERE in"
+_REPLACE_WHERE_OPTION = "parquetry.replace-where"
 """The option of a write whose condition was said by the option `replaceWhere`."""
-_IF_NOT_EXISTS = "parquetry.if-not-exists"
+_IF_NOT_EXISTS_OPTION = "parquetry.if-not-exists"
 """The option of a write that names partitions, as JSON; if one of them is there, nothing is written."""
 _OPERATIONS = {
     "append": "append",
@@ -69,7 +74,7 @@ _OPERATIONS = {
 }
 
 
-def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
+def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
     """Write the rows of a JVM DataFrame into a table, and commit.
 
     Raises:
@@ -86,23 +91,23 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
     if batch is not None and batch.is_in(snapshot.commit):
         # it was committed by a query that died before it could say so in its checkpoint
         evaluate(rows)
-        return told(())
+        return write_summary(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
     refuse_foreign(q.write_options, "write")
-    arrangement = RowArrangement.of(snapshot.metadata, settings, gathered=batch is not None)
+    arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=batch is not None)
     serializable = is_serializable(settings)
     options = file_options(snapshot, settings, q.write_options)
     where = [_stored(snapshot, predicate) for predicate in conjuncts(snapshot, q.predicates, written=True)]
     require_writable_so(lake, snapshot, mode, where)
     if _is_there(snapshot, q):
-        return told(())
-    of_rows = () if any(name.lower() == CHECKED for name in q.write_options) else where
+        return write_summary(())
+    of_rows = () if any(name.lower() == CHECKED_OPTION for name in q.write_options) else where
     if mode == "overwrite":
         whole(snapshot, where, _statement(q))  # before hours of work
         by_partition(snapshot, of_rows)
     require_writable(snapshot.metadata.location, lake.full_name(snapshot))
-    destinations = destinations_of(snapshot, keeps=mode == "append")
-    kept = partial(_files_of, snapshot) if destinations.keeps else nothing_kept
+    destinations = plan_destinations(snapshot, keeps=mode == "append")
+    kept = partial(_partition_files, snapshot) if destinations.keeps else nothing_kept
     files, slots = write_files(snapshot, rows, arrangement, options, destinations, kept, of_rows)
     uncommitted = Uncommitted(files, snapshot)
     try:
@@ -110,7 +115,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         check_partitions(snapshot, of_rows, (part.values for part in written))
         transaction = uncommitted.begin(_OPERATIONS[mode])
         if batch is not None:
-            transaction.of_stream(batch)
+            transaction.set_stream_batch(batch)
         _change(transaction, mode, where, written, _statement(q))
         if mode == "overwrite" and not written:
             _keep_static_partition(transaction, of_rows)
@@ -120,15 +125,15 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.Written:
         if batch is None:
             _rely(lake, transaction, q, serializable, data, written)
         summary = {} if batch is None else {"stream": batch.query, "batch": str(batch.number)}
-        committed = lake.hold(commit(transaction, summary))
+        committed = lake.cache(commit(transaction, summary))
     except BaseException as error:
         uncommitted.clean_up()
         if _is_there_by_now(lake, q, error):
-            return told(())
+            return write_summary(())
         raise
     for failure in purge_replaced(replaced, committed) if replaced else ():
         _LOG.warning("a file that was overwritten in %s is left: %s", snapshot.label, failure)
-    return told(written)
+    return write_summary(written)
 
 
 def _is_there_by_now(lake: Lake, q: questions.Write, error: BaseException) -> bool:
@@ -151,7 +156,7 @@ def _rely(
     q: questions.Write,
     serializable: bool,
     data: Any,
-    written: Sequence[Written],
+    written: Sequence[WrittenPartition],
 ) -> None:
     """Have a transaction rely on what its statement has read, as far as that counts."""
     if q.searched_by is None and not serializable:
@@ -170,8 +175,12 @@ def _reads(data: Any) -> list[questions.Read]:
 
 
 def _replaced(
-    snapshot: TableSnapshot, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
-) -> list[Partition]:
+    snapshot: TableSnapshot,
+    mode: str,
+    where: Sequence[Filter],
+    written: Sequence[WrittenPartition],
+    statement: str,
+) -> list[PartitionSnapshot]:
     """Return the partitions that a write overwrites, as they are before."""
     match mode:
         case "truncate":
@@ -183,10 +192,10 @@ def _replaced(
     return []
 
 
-def told(written: Collection[Written]) -> answers.Written:
+def write_summary(written: Collection[WrittenPartition]) -> answers.WriteSummary:
     """Return the numbers of what was written."""
     files = [file for part in written for file in part.files]
-    return answers.Written(
+    return answers.WriteSummary(
         files=len(files),
         partitions=len(written),
         rows=sum(file.rows or 0 for file in files),
@@ -194,12 +203,16 @@ def told(written: Collection[Written]) -> answers.Written:
     )
 
 
-def _files_of(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, Sequence[DataFile]]:
+def _partition_files(snapshot: TableSnapshot, keys: Collection[bytes]) -> dict[bytes, Sequence[FileRecord]]:
     return {part.key: part.files for part in partitions_of(snapshot, keys)}
 
 
 def _change(
-    transaction: Transaction, mode: str, where: Sequence[Filter], written: Sequence[Written], statement: str
+    transaction: Transaction,
+    mode: str,
+    where: Sequence[Filter],
+    written: Sequence[WrittenPartition],
+    statement: str,
 ) -> None:
     """Have a transaction drop what the write replaces, and take in what it has written."""
     if mode == "truncate":
@@ -209,7 +222,7 @@ def _change(
     take_in(transaction, mode, written)
 
 
-def take_in(transaction: Transaction, mode: str, written: Sequence[Written]) -> None:
+def take_in(transaction: Transaction, mode: str, written: Sequence[WrittenPartition]) -> None:
     """Have a transaction take in what was written, into partitions for which nothing else is said.
 
     Args:
@@ -256,12 +269,16 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
 
 def _statement(q: questions.Write) -> str:
     """Return what a message about the condition of an overwrite begins with."""
-    return "Option replaceWhere of a write into" if _option(q.write_options, _BY_OPTION) else _REPLACE
+    return (
+        "Option replaceWhere of a write into"
+        if _option(q.write_options, _REPLACE_WHERE_OPTION)
+        else _REPLACE_WHERE_TEXT
+    )
 
 
 def _is_there(snapshot: TableSnapshot, q: questions.Write) -> bool:
     """Return whether a partition is there that a write is to make only if it is not."""
-    text = _option(q.write_options, _IF_NOT_EXISTS)
+    text = _option(q.write_options, _IF_NOT_EXISTS_OPTION)
     if text is None:
         return False
     named = msgspec.json.decode(text)
@@ -275,29 +292,29 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     """
     if q.mode == "dynamic" and not snapshot.metadata.partition_by:
         return "truncate"
-    asked = _option(q.write_options, "partitionOverwriteMode")
-    if asked is None:
+    mode_option = _option(q.write_options, "partitionOverwriteMode")
+    if mode_option is None:
         return q.mode
-    if asked.lower() not in ("static", "dynamic"):
-        raise PropertyError(f"Write option partitionOverwriteMode is {asked!r}: say static or dynamic.")
-    if asked.lower() == "dynamic" and _option(q.write_options, _BY_OPTION) is not None:
+    if mode_option.lower() not in ("static", "dynamic"):
+        raise PropertyError(f"Write option partitionOverwriteMode is {mode_option!r}: say static or dynamic.")
+    if mode_option.lower() == "dynamic" and _option(q.write_options, _REPLACE_WHERE_OPTION) is not None:
         raise PropertyError(
             "Write options replaceWhere and partitionOverwriteMode both say which partitions are replaced: give one of them."
         )
     if q.mode not in ("truncate", "dynamic") or not snapshot.metadata.partition_by:
         return q.mode
-    return "dynamic" if asked.lower() == "dynamic" else "truncate"
+    return "dynamic" if mode_option.lower() == "dynamic" else "truncate"
 
 
 def file_options(
-    snapshot: TableSnapshot, settings: Settings, given: Mapping[str, str] = MappingProxyType({})
+    snapshot: TableSnapshot, settings: Settings, write_options: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Return what the files' writer is given: the codec, and what only the writer understands.
 
     Args:
         snapshot: of the table.
         settings: that hold for the write.
-        given: options of the write.
+        write_options: those of the write.
 
     Raises:
         PropertyError: `bloom-filter-columns` names a column that is not there or that files have no Bloom filters of.
@@ -308,17 +325,17 @@ def file_options(
         for name, value in snapshot.metadata.properties.items()
         if name.startswith((*WRITERS, "maxRecords"))
     }
-    options.update((name, value) for name, value in given.items() if name.startswith(WRITERS))
-    if (most := _option(given, "maxRecordsPerFile")) is not None:
+    options.update((name, value) for name, value in write_options.items() if name.startswith(WRITERS))
+    if (most := _option(write_options, "maxRecordsPerFile")) is not None:
         options["maxRecordsPerFile"] = most
     if (compression := settings["compression"]) is not None:
         options["compression"] = compression
     return options
 
 
-def _option(given: Mapping[str, str], name: str) -> str | None:
+def _option(options: Mapping[str, str], name: str) -> str | None:
     """Return an option of the write, whose name counts in any letter case."""
-    return {key.lower(): value for key, value in given.items()}.get(name.lower())
+    return {key.lower(): value for key, value in options.items()}.get(name.lower())
 
 
 def write_files(
@@ -327,7 +344,7 @@ def write_files(
     arrangement: RowArrangement,
     options: Mapping[str, str],
     destinations: Destinations,
-    kept: Kept,
+    kept: FilesKept,
     where: Sequence[Filter] = (),
 ) -> tuple[list[dict[str, Any]], RowSlots]:
     """Write rows as data files of a table, which nobody sees yet.
@@ -358,8 +375,8 @@ def write_files(
             destinations = destinations.measured(snapshot, measured(snapshot, rows, skew))
             return _write(snapshot, rows, arrangement, options, destinations, kept)
     except (Py4JJavaError, CapturedException) as error:
-        if (told := write_error(snapshot, where, options, error)) is not None:
-            raise told from None
+        if (refusal := write_error(snapshot, where, options, error)) is not None:
+            raise refusal from None
         raise
 
 
@@ -369,20 +386,20 @@ def _write(
     arrangement: RowArrangement,
     options: Mapping[str, str],
     destinations: Destinations,
-    kept: Kept,
+    kept: FilesKept,
 ) -> tuple[list[dict[str, Any]], RowSlots]:
     metadata, totals = snapshot.metadata, snapshot.totals
     slots = RowSlots(snapshot, destinations)
     arrangement = arrangement.by_slot(slots)
     arranged = arrangement.apply(slots.add(rows), slots.order())
     door = rows.sparkSession._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
-    elsewhere = own_places(snapshot)
+    elsewhere = own_locations(snapshot)
     columns = list(arrangement.partition_columns)
     what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns
     places = json.dumps(
         [
-            {"first": place.first, "directory": place.directory, "bucketed": place.bucketed}
-            for place in slots.places
+            {"first": directory.first, "directory": directory.directory, "bucketed": directory.bucketed}
+            for directory in slots.directories
         ]
     )
     prefix = new_prefix(snapshot.id)

@@ -21,9 +21,9 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.types import Value
 
-CHECKED = "parquetry.rows-checked"
+CHECKED_OPTION = "parquetry.rows-checked"
 """The option of a write of which the bridge checks the rows, by a condition that only Spark can evaluate."""
-_LONGEST_VALUE = 100
+_MAX_VALUE_CHARACTERS = 100
 
 
 def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filter]:
@@ -64,7 +64,7 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFra
     named = [name for name in rows.columns if name in (columns_of(now) or snapshot.metadata.partition_by)]
     values = []
     for name in named:
-        value = sf.left(rows[quoted(name)].cast("string"), sf.lit(_LONGEST_VALUE))
+        value = sf.left(rows[quoted(name)].cast("string"), sf.lit(_MAX_VALUE_CHARACTERS))
         values.append(sf.concat(sf.lit(f"{name} = "), sf.coalesce(value, sf.lit("NULL"))))
     refusal = sf.concat(
         sf.lit(_refusal(snapshot, where)), sf.concat_ws(", ", *values), sf.lit(_remedy(where))
@@ -96,8 +96,8 @@ def check_partitions(
 
 def outside(snapshot: TableSnapshot, where: Sequence[Filter], message: str) -> OutsideConditionError | None:
     """Return the error that a failed task told of, if it is that of `checked_rows`, or of the bridge's own check."""
-    if message.startswith(f"{CHECKED}: "):
-        condition, *values = message.removeprefix(f"{CHECKED}: ").split("\n")
+    if message.startswith(f"{CHECKED_OPTION}: "):
+        condition, *values = message.removeprefix(f"{CHECKED_OPTION}: ").split("\n")
         return OutsideConditionError(
             f"{_refused(snapshot, condition)}{', '.join(values)}{_remedy_of(condition)}"
         )

@@ -15,33 +15,33 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from parquetry.config.precedence import settle
-from parquetry.data_files.records import DataFile
+from parquetry.data_files.records import FileRecord
 from parquetry.locations.filesystem import require_writable
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.partitions import values_of
 from parquetry.planner.writes.checks import require_writable_so
-from parquetry.planner.writes.destinations import destinations_of, partitions_of
+from parquetry.planner.writes.destinations import partitions_of, plan_destinations
 from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
-from parquetry.spark.write.committed_files import Uncommitted, Written, collect
+from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect
 from parquetry.spark.write.distribution import RowArrangement
-from parquetry.spark.write.insert import file_options, take_in, told, write_files
+from parquetry.spark.write.insert import file_options, take_in, write_files, write_summary
 from parquetry.spark.write.replace_where_check import check_partitions
 
 
 class _Rewritten(NamedTuple):
     """A partition with files that are rewritten, and the files that it keeps."""
 
-    partition: Partition
-    kept: tuple[DataFile, ...]
+    partition: PartitionSnapshot
+    kept: tuple[FileRecord, ...]
 
 
-def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
+def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSummary:
     """Write the rows of a JVM DataFrame in place of those of some files, and commit, unless nothing changes.
 
     Raises:
@@ -51,7 +51,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
     """
     snapshot = lake.snapshot(q.table)
     if not q.files and q.statement != "merge":
-        return told(())
+        return write_summary(())
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
     settings = settle({}, q.settings, snapshot.metadata.properties)
     serializable = is_serializable(settings)
@@ -61,9 +61,9 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
     files, slots = write_files(
         snapshot,
         DataFrame(data, spark),
-        RowArrangement.of(snapshot.metadata, settings, gathered=True),
+        RowArrangement.from_settings(snapshot.metadata, settings, gathered=True),
         file_options(snapshot, settings),
-        destinations_of(snapshot, keeps=True, extends=False),
+        plan_destinations(snapshot, keeps=True, extends=False),
         lambda keys: _kept(snapshot, rewritten, keys),
     )
     uncommitted = Uncommitted(files, snapshot)
@@ -80,11 +80,11 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.Written:
             rely_on_search(lake, transaction, searched, q.searched_by, inserted)
         if serializable:
             rely_on_reads(lake, transaction, q.reads)
-        lake.hold(commit(transaction, _summary(snapshot, q, files)))
+        lake.cache(commit(transaction, _summary(snapshot, q, files)))
     except BaseException:
         uncommitted.clean_up()
         raise
-    return told(written.values())
+    return write_summary(written.values())
 
 
 def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes, _Rewritten]:
@@ -105,7 +105,7 @@ def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes,
 
 def _kept(
     snapshot: TableSnapshot, rewritten: Mapping[bytes, _Rewritten], keys: Collection[bytes]
-) -> dict[bytes, Sequence[DataFile]]:
+) -> dict[bytes, Sequence[FileRecord]]:
     others = {part.key: part.files for part in partitions_of(snapshot, set(keys) - rewritten.keys())}
     return {**others, **{key: rewritten[key].kept for key in keys if key in rewritten}}
 
@@ -113,7 +113,7 @@ def _kept(
 def _change(
     transaction: Transaction,
     rewritten: Mapping[bytes, _Rewritten],
-    written: Mapping[bytes, Written],
+    written: Mapping[bytes, WrittenPartition],
 ) -> None:
     """Have a transaction take the rewritten files out, and take in what was written."""
     for key, (partition, kept) in rewritten.items():

@@ -22,17 +22,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from parquetry.identifiers import quoted
-from parquetry.layout.arrangement import REST, Arrangement, BucketSpec, SkewMap
-from parquetry.layout.cell_directories import cell_place
+from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
+from parquetry.layout.cell_directories import cell_location
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.planner.writes.destinations import Destinations
 from parquetry.spark.write.buckets import RowBuckets
 from parquetry.spark.write.values import comparable, key_column, text_of, value_column
 from parquetry.types import ColumnType
 
-_COLUMN = "parquetry.slot"
+_SLOT_COLUMN = "parquetry.slot"
 """The column of numbers, and what names beside it begin with; longer where a table has such a column."""
-_NONE = 0
+_NO_SLOT = 0
 """The number of rows of which nothing is told."""
 
 _Sort = tuple[tuple[str, bool], ...]
@@ -71,7 +71,7 @@ class _Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SlotDirectory:
     """Slots that follow each other: those of one cell.
 
     Attributes:
@@ -110,7 +110,7 @@ class RowSlots:
 
     Attributes:
         destinations: of the rows.
-        places: where the slots are, in their order; the first is that of rows of which nothing is told. No more than that:
+        directories: where the slots are, in their order; the first is that of rows of which nothing is told. No more than that:
             there are no slots.
         column: the name of the column of numbers.
         bucketed: whether any of them is a bucket.
@@ -118,27 +118,27 @@ class RowSlots:
 
     def __init__(self, snapshot: TableSnapshot, destinations: Destinations) -> None:
         self.destinations = destinations
-        self.places = [Place(_NONE, "")]
+        self.directories = [SlotDirectory(_NO_SLOT, "")]
         self._snapshot = snapshot
         self._types = {column.physical: column.column_type for column in snapshot.metadata.columns}
-        self.column = _COLUMN
+        self.column = _SLOT_COLUMN
         while any(name.lower().startswith(self.column) for name in self._types):
             self.column += "_"
-        self._end = _NONE + 1
+        self._end = _NO_SLOT + 1
         self._first: dict[_Layout, int] = {}
         self._buckets = RowBuckets(snapshot, f"{self.column}.bucket")
         self._default = self._numbered(destinations.default)
         self._own = {key: self._numbered(each) for key, each in destinations.own.items()}
-        self._firsts = [place.first for place in self.places]
-        self.bucketed = any(place.bucketed for place in self.places)
+        self._firsts = [directory.first for directory in self.directories]
+        self.bucketed = any(directory.bucketed for directory in self.directories)
 
     def add(self, rows: DataFrame) -> DataFrame:
         """Return rows, with the columns of the files, and the slot of each in one column more, if there are slots."""
-        if len(self.places) == 1:
+        if len(self.directories) == 1:
             return rows
         names = [rows[quoted(name)] for name in rows.columns]
         rows = self._buckets.add(rows)
-        first = sf.lit(_NONE) if self._default is None else self._case(rows, self._default)
+        first = sf.lit(_NO_SLOT) if self._default is None else self._case(rows, self._default)
         spread = self._spread(self._default)
         bucket = self._buckets.bucket(spread)
         if self._own:
@@ -149,7 +149,7 @@ class RowSlots:
 
     def order(self) -> list[Column]:
         """Return what rows are sorted by that belong in one slot: the columns that their buckets are sorted by."""
-        if len(self.places) == 1:
+        if len(self.directories) == 1:
             return []
         runs: list[tuple[_Sort, int, int]] = []  # slots that follow each other and have one order
         for layout, first in self._first.items():
@@ -158,7 +158,7 @@ class RowSlots:
                 runs[-1] = sort, runs[-1][1], last
             else:
                 runs.append((sort, first, last))
-        if len(runs) == 1 and not self._is_untold:
+        if len(runs) == 1 and not self._may_be_unassigned:
             return [_sorted(sf.col(quoted(name)), descending) for name, descending in runs[0][0]]
         slot = sf.col(quoted(self.column))
         return [
@@ -173,31 +173,31 @@ class RowSlots:
             for name, descending in sort
         ]
 
-    def place(self, slot: int) -> Place:
+    def directory(self, slot: int) -> SlotDirectory:
         """Return where a slot is."""
-        return self.places[bisect_right(self._firsts, slot) - 1]
+        return self.directories[bisect_right(self._firsts, slot) - 1]
 
-    def told(self, key: bytes, slot: int) -> tuple[int | None, int | None, bool]:
+    def file_position(self, key: bytes, slot: int) -> tuple[int | None, int | None, bool]:
         """Return what the record of a file says: its cell and its bucket, and whether it is sorted.
 
         Args:
             key: of the partition that it turned out to be of.
             slot: of its rows.
         """
-        place, arrangement = self.place(slot), self.destinations.arrangement(key)
-        if place.layout is None or arrangement is None or _layout(arrangement) != place.layout:
+        directory, arrangement = self.directory(slot), self.destinations.arrangement(key)
+        if directory.layout is None or arrangement is None or _layout(arrangement) != directory.layout:
             return None, None, False
-        return place.cell, place.bucket(slot), bool(place.layout.sort)
+        return directory.cell, directory.bucket(slot), bool(directory.layout.sort)
 
     @property
-    def _is_untold(self) -> bool:
+    def _may_be_unassigned(self) -> bool:
         """Return whether there may be rows of which nothing is told."""
         return self._default is None or None in self._own.values()
 
     def _spread(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
 
-    def _numbered(self, arrangement: Arrangement | None) -> _Layout | None:
+    def _numbered(self, arrangement: ArrangementSpec | None) -> _Layout | None:
         """Give the slots of an arrangement their numbers: first those of the rest, then of each cell. Return what has slots."""
         layout = None if arrangement is None else _layout(arrangement)
         if layout is None or (layout.skew is None and layout.buckets is None):
@@ -209,12 +209,12 @@ class RowSlots:
             else:
                 types = self._types_of(layout.skew)
                 for cell in (REST, *range(len(layout.skew.cells))):
-                    self._extend(layout, cell_place(layout.skew, types, cell), cell)
+                    self._extend(layout, cell_location(layout.skew, types, cell), cell)
             self._spread(layout)
         return layout
 
     def _extend(self, layout: _Layout, directory: str, cell: int | None) -> None:
-        self.places.append(Place(self._end, directory, layout, cell))
+        self.directories.append(SlotDirectory(self._end, directory, layout, cell))
         self._end += layout.buckets_of_cell
 
     def _types_of(self, skew: SkewMap) -> list[ColumnType]:
@@ -228,7 +228,7 @@ class RowSlots:
             types = self._types_of(skew)
             for cell, values in enumerate(skew.values(types), 1):
                 equal = [
-                    self._of(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
+                    self._comparable(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
                     for name, type, value in zip(skew.columns, types, values, strict=True)
                 ]
                 slot = sf.lit(first + cell * layout.buckets_of_cell)
@@ -247,7 +247,7 @@ class RowSlots:
         for key, layout in self._own.items():
             values = self._snapshot.placement.values_of(key)
             texts = [text_of(type, value) for type, value in zip(types, values, strict=True)]
-            first = _NONE if layout is None else self._first[layout]
+            first = _NO_SLOT if layout is None else self._first[layout]
             rest.append((*texts, first, self._spread(layout)))
             if layout is None or layout.skew is None:
                 continue
@@ -291,16 +291,16 @@ class RowSlots:
             for name, type, text in zip(partition_by, types, texts, strict=False)
         ]
         equal += [
-            self._of(rows, name).eqNullSafe(value_column(self._types[name], sf.col(text)))
+            self._comparable(rows, name).eqNullSafe(value_column(self._types[name], sf.col(text)))
             for name, text in zip(columns, texts[len(partition_by) :], strict=True)
         ]
         return rows.join(sf.broadcast(side), _all(equal), "left"), [sf.col(name) for name in found]
 
-    def _of(self, rows: DataFrame, name: str) -> Column:
+    def _comparable(self, rows: DataFrame, name: str) -> Column:
         return comparable(self._types[name], rows[quoted(name)])
 
 
-def _layout(arrangement: Arrangement) -> _Layout:
+def _layout(arrangement: ArrangementSpec) -> _Layout:
     skew = arrangement.skew
     return _Layout(skew if skew is not None and skew.directories else None, arrangement.buckets)
 

@@ -15,21 +15,21 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 
 
-def batch_of(lake: Lake, snapshot: TableSnapshot, asked: questions.Batch) -> StreamBatch:
+def batch_of(lake: Lake, snapshot: TableSnapshot, batch: questions.Batch) -> StreamBatch:
     """Return the batch that is to be written.
 
     Args:
         lake: the catalog.
         snapshot: the table that has the name now.
-        asked: what Spark says of the batch.
+        batch: what Spark says of the batch.
 
     Raises:
         StreamError: another table had the name when the query began.
         UnsupportedError: a constraint is enforced in the table.
     """
-    if snapshot.id.hex() != asked.table:
+    if snapshot.id.hex() != batch.table:
         raise StreamError(
-            f"Table {lake.full_name(snapshot)} was dropped or replaced since the streaming query {asked.query} began, and one of the same "
+            f"Table {lake.full_name(snapshot)} was dropped or replaced since the streaming query {batch.query} began, and one of the same "
             "name was made: start the query again to write into that one."
         )
     if snapshot.metadata.checks:
@@ -38,7 +38,7 @@ def batch_of(lake: Lake, snapshot: TableSnapshot, asked: questions.Batch) -> Str
             f"A streaming query cannot write into table {lake.full_name(snapshot)}, as Spark tests the rows of statements alone by its "
             f"constraints ({names}): write each batch by a statement, with foreachBatch, or say ALTER TABLE … DROP CONSTRAINT."
         )
-    return StreamBatch(asked.query, asked.number)
+    return StreamBatch(batch.query, batch.number)
 
 
 def evaluate(rows: DataFrame) -> None:

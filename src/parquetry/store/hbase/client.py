@@ -15,7 +15,7 @@ from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 from parquetry.store.hbase.connection import Connections, RequestError, thrift
 from parquetry.store.hbase.filters import keys_only, values_only
 
-CLOCK_TICK = 0.002
+CLOCK_TICK_SECONDS = 0.002
 """Seconds after which a server's clock of milliseconds has surely moved on."""
 
 
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     timestamp: int
 
 
-class Table:
+class HBaseTable:
     """A table of HBase.
 
     Args:
@@ -99,8 +99,8 @@ class Table:
         gets = [thrift.TGet(row=key, columns=self._columns, filterBytes=filter) for key in keys]
         cells = []
         for result in self._call("getMultiple", gets):
-            found = result.columnValues
-            cells.append(Cell(found[0].value, found[0].timestamp) if found else None)
+            columns = result.columnValues
+            cells.append(Cell(columns[0].value, columns[0].timestamp) if columns else None)
         return cells
 
     def scan(
@@ -162,7 +162,7 @@ class Table:
         ]
         if not deletes:
             return
-        time.sleep(CLOCK_TICK)  # whatever is put from now on is later than these cells
+        time.sleep(CLOCK_TICK_SECONDS)  # whatever is put from now on is later than these cells
         failed = self._call("deleteMultiple", deletes)
         if failed:
             raise StoreError(
@@ -186,7 +186,7 @@ class Table:
         """Remove a row if it holds something that it never held before and never will again."""
         cell = self.get([key])[0]
         if cell is not None and cell.stored == expected:
-            time.sleep(CLOCK_TICK)
+            time.sleep(CLOCK_TICK_SECONDS)
             delete = thrift.TDelete(row=key, timestamp=cell.timestamp)
             self._mutate(key, expected, thrift.TMutation(deleteSingle=delete))
 

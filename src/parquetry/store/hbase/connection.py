@@ -34,8 +34,8 @@ thrift: Any = thriftpy2.load(
 
 CONNECT_SECONDS = 5.0
 """How long to wait for a connection, and for a server that never answered before."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-HOPELESS = (
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.05, 1.0
+FATAL_EXCEPTIONS = (
     "TableNotFoundException",
     "NoSuchColumnFamilyException",
     "TableExistsException",
@@ -118,7 +118,7 @@ class Connections:
         Returns:
             its answer, and whether an earlier try may yet be carried out, because none came to it.
         """
-        started, pause = time.monotonic(), FIRST_PAUSE
+        started, pause = time.monotonic(), FIRST_PAUSE_SECONDS
         in_doubt = False
         while True:
             try:
@@ -130,7 +130,7 @@ class Connections:
                 if over or not error.passing or (error.sent and not repeat):
                     raise
             time.sleep(pause)
-            pause = min(LONGEST_PAUSE, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
     def _request(self, method: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connection()
@@ -187,7 +187,7 @@ class Connections:
 
     def _refused(self, method: str, error: Any) -> RequestError:
         text = str(error.message or "no reason given")
-        hopeless = any(name in text for name in HOPELESS)
+        hopeless = any(name in text for name in FATAL_EXCEPTIONS)
         return RequestError(
             f"HBase at {self.address} failed to {method}: {text.splitlines()[0]}",
             sent=not hopeless,

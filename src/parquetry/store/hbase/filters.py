@@ -100,8 +100,8 @@ def satisfying(condition: Condition) -> bytes:
             # A filter for each value would take the servers ten times as long.
             listed = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in values)
             return _field_filter(position, "=" if within else "!=", _matching(rf"\A(?:{listed})\z"))
-        case FieldMatches(position, expression, found):
-            return _field_filter(position, "=" if found else "!=", _matching(expression))
+        case FieldMatches(position, expression, matches):
+            return _field_filter(position, "=" if matches else "!=", _matching(expression))
     assert_never(condition)
 
 

@@ -17,44 +17,44 @@ from itertools import islice
 from parquetry.store.base import Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import (
-    SMALL_PAGE,
+    MIN_PAGE_ROWS,
     Groups,
-    Page,
     PageReader,
     ReadPage,
+    RowPage,
     crowded,
     first_row,
     first_rows,
     one_by_one,
 )
 from parquetry.store.hbase.cells import Row, present
-from parquetry.store.hbase.client import Table
+from parquetry.store.hbase.client import HBaseTable
 from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
 
-FIRST_BATCH, LARGEST_BATCH = 64, 2000
+FIRST_BATCH_ROWS, MAX_BATCH_ROWS = 64, 2000
 """Rows asked for at a time: few at first, in case that is all."""
-BATCH_BYTES = 4 << 20
+MAX_BATCH_BYTES = 4 << 20
 """What a batch should not exceed by much: the Thrift2 server holds it in memory."""
-RANGES = 500
+RANGES_PER_REQUEST = 500
 """Ranges in one request."""
-ONE_BY_ONE = 32
+MAX_SINGLE_RANGE_REQUESTS = 32
 """Ranges of which only the first rows are wanted, and which get a request each."""
-SEEK_BYTES, ROW_BYTES = 60_000, 1500
+BYTES_PER_SEEK, BYTES_PER_ROW = 60_000, 1500
 """How many bytes of values come in the time that a request takes, and a row whatever is in it."""
-TRUSTED = 64
+MAX_UNVERIFIED_GROUPS = 64
 """Groups that are skipped because they are said to be large; after that, pages that are read have to show it."""
-LOOKED_AT = 250_000.0
+ROWS_EXAMINED_PER_REQUEST = 250_000.0
 """About how many rows a request with a condition looks at, at most: HBase needs some seconds for them."""
 
 
 def next_size(size: int, stored: Sequence[bytes]) -> int:
     """Return how many rows to ask for after a batch, by the size of those that came."""
     average = sum(map(len, stored)) // max(1, len(stored)) + 1
-    return max(1, min(size * 8, LARGEST_BATCH, BATCH_BYTES // average))
+    return max(1, min(size * 8, MAX_BATCH_ROWS, MAX_BATCH_BYTES // average))
 
 
 def forward(
-    table: Table,
+    table: HBaseTable,
     ranges: Sequence[Range],
     limit: int | None,
     expected: int = 0,
@@ -69,20 +69,20 @@ def forward(
         expected: how many rows there probably are.
         where: most of the rows that do not satisfy this are left out.
     """
-    size = min(LARGEST_BATCH, max(FIRST_BATCH, expected + 1))
+    size = min(MAX_BATCH_ROWS, max(FIRST_BATCH_ROWS, expected + 1))
     fetched = 0
-    for first in range(0, len(ranges), RANGES):
-        left: Sequence[Range] = ranges[first : first + RANGES]
-        while left:
+    for first in range(0, len(ranges), RANGES_PER_REQUEST):
+        remaining: Sequence[Range] = ranges[first : first + RANGES_PER_REQUEST]
+        while remaining:
             count = _count(size, limit, fetched)
-            filter = _filter(left, where, count / LOOKED_AT)
-            batch = table.scan(left[0][0], left[-1][1], count, filter=filter)
+            filter = _filter(remaining, where, count / ROWS_EXAMINED_PER_REQUEST)
+            batch = table.scan(remaining[0][0], remaining[-1][1], count, filter=filter)
             yield from present(batch)
             fetched += len(batch)
             if len(batch) < count:
                 break
             size = next_size(size, [stored for _, stored in batch])
-            left = _after(left, batch[-1][0] + b"\0")
+            remaining = _after(remaining, batch[-1][0] + b"\0")
 
 
 def _filter(ranges: Sequence[Range], where: Condition | None, milestones: float) -> bytes:
@@ -92,14 +92,14 @@ def _filter(ranges: Sequence[Range], where: Condition | None, milestones: float)
     return all_of([*filters, values_only()])
 
 
-def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:
+def backward(table: HBaseTable, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:
     """Yield the rows with start <= key < stop (None: no bound), from the greatest key down.
 
     HBase then includes the upper bound and excludes the lower one, so both are widened, and what is too much
     is left out.
     """
     below = _just_below(start)
-    size, fetched = FIRST_BATCH, 0
+    size, fetched = FIRST_BATCH_ROWS, 0
     while True:
         count = _count(size, limit, fetched) + (stop is not None)
         batch = table.scan(stop or b"", below, count, reverse=True)
@@ -112,7 +112,9 @@ def backward(table: Table, start: bytes, stop: bytes | None, limit: int | None) 
         stop = batch[-1][0]
 
 
-def firsts(table: Table, ranges: Sequence[Range], each: int, where: Condition | None = None) -> Iterator[Row]:
+def firsts(
+    table: HBaseTable, ranges: Sequence[Range], each: int, where: Condition | None = None
+) -> Iterator[Row]:
     """Yield the first rows of each of some ranges.
 
     A few ranges are asked for one by one: of several in one request, HBase looks at a row behind each in order
@@ -124,7 +126,7 @@ def firsts(table: Table, ranges: Sequence[Range], each: int, where: Condition | 
         each: how many rows of each.
         where: most of the rows that do not satisfy this are left out.
     """
-    if len(ranges) <= ONE_BY_ONE:
+    if len(ranges) <= MAX_SINGLE_RANGE_REQUESTS:
         for range in ranges:
             yield from islice(forward(table, [range], each, where=where), each)
         return
@@ -132,7 +134,7 @@ def firsts(table: Table, ranges: Sequence[Range], each: int, where: Condition | 
 
 
 def leading(
-    table: Table,
+    table: HBaseTable,
     ranges: Sequence[Range],
     groups: Groups,
     single: bool,
@@ -154,26 +156,26 @@ def leading(
         limit: how many rows will be looked at; more may be yielded.
         where: most of the rows that do not satisfy this are left out.
     """
-    if single and len(ranges) <= ONE_BY_ONE:
+    if single and len(ranges) <= MAX_SINGLE_RANGE_REQUESTS:
         for start, stop in ranges:
             yield from first_row(groups, start, _reader(table, [(start, stop)], where))
     elif ranges := groups.passing_over(ranges):
         expected = len(ranges) + 1
-        large = groups.rows >= SEEK_BYTES // ROW_BYTES
-        size = SMALL_PAGE if large else min(LARGEST_BATCH, max(FIRST_BATCH, expected))
+        large = groups.rows >= BYTES_PER_SEEK // BYTES_PER_ROW
+        size = MIN_PAGE_ROWS if large else min(MAX_BATCH_ROWS, max(FIRST_BATCH_ROWS, expected))
         read = _reader(table, ranges, where)
         skipping = one_by_one(groups, read)
 
         def pays(rows: Sequence[Row], skipped: int) -> bool:
-            if large and skipped < TRUSTED:
+            if large and skipped < MAX_UNVERIFIED_GROUPS:
                 return crowded(groups, rows)
             seeks, old = 0, 0
             before = None
             for key, value in rows:
                 if before is not None and groups.alike(key, before):
-                    old += ROW_BYTES + len(value)
+                    old += BYTES_PER_ROW + len(value)
                 else:
-                    seeks += SEEK_BYTES
+                    seeks += BYTES_PER_SEEK
                 before = key
             return old > seeks
 
@@ -181,26 +183,28 @@ def leading(
         yield from first_rows(groups, ranges[0][0], reader, limit)
 
 
-def _reader(table: Table, ranges: Sequence[Range], where: Condition | None) -> ReadPage:
+def _reader(table: HBaseTable, ranges: Sequence[Range], where: Condition | None) -> ReadPage:
     starts = [start for start, _ in ranges]
 
-    def read(start: bytes, count: int) -> Page:
+    def read(start: bytes, count: int) -> RowPage:
         rows: list[Row] = []
         place = max(0, bisect_right(starts, start) - 1)
-        window = RANGES if count > 1 else ONE_BY_ONE  # for one row it need not be told of all ranges
+        window = (
+            RANGES_PER_REQUEST if count > 1 else MAX_SINGLE_RANGE_REQUESTS
+        )  # for one row it need not be told of all ranges
         while place < len(ranges) and len(rows) < count:
-            if left := _after(ranges[place : place + window], start):
+            if window_ranges := _after(ranges[place : place + window], start):
                 missing = count - len(rows)
-                filter = _filter(left, where, missing / LOOKED_AT)
-                rows += table.scan(left[0][0], left[-1][1], missing, filter=filter)
+                filter = _filter(window_ranges, where, missing / ROWS_EXAMINED_PER_REQUEST)
+                rows += table.scan(window_ranges[0][0], window_ranges[-1][1], missing, filter=filter)
             place += window
-        return Page(list(present(rows)), rows[-1][0] if len(rows) == count else None)
+        return RowPage(list(present(rows)), rows[-1][0] if len(rows) == count else None)
 
     return read
 
 
 def _largest_page(rows: Sequence[Row]) -> int:
-    return next_size(LARGEST_BATCH, [value for _, value in rows])
+    return next_size(MAX_BATCH_ROWS, [value for _, value in rows])
 
 
 def _first_each(rows: Iterable[Row], ranges: Sequence[Range], each: int) -> Iterator[Row]:

@@ -13,11 +13,11 @@ from parquetry.store.base import Fields, Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups
 from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
-from parquetry.store.hbase.client import Cell, Table
+from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, RequestError
 from parquetry.store.hbase.scans import (
-    BATCH_BYTES,
-    FIRST_BATCH,
+    FIRST_BATCH_ROWS,
+    MAX_BATCH_BYTES,
     backward,
     firsts,
     forward,
@@ -27,7 +27,7 @@ from parquetry.store.hbase.scans import (
 
 DEFAULT_PORT = 9090
 TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 30.0
-WRITE_BATCH = 1000
+ROWS_PER_WRITE = 1000
 
 
 class HBaseStore:
@@ -61,7 +61,7 @@ class HBaseStore:
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._connections = Connections(host, port, timeout, patience)
-        self._table = Table(self._connections, table)
+        self._table = HBaseTable(self._connections, table)
         self._local = threading.local()
         if not self._table.exists():
             if not create:
@@ -112,7 +112,7 @@ class HBaseStore:
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys, in the order of the keys."""
         values: list[bytes | None] = []
-        size = FIRST_BATCH
+        size = FIRST_BATCH_ROWS
         while len(values) < len(keys):
             cells = self._table.get(keys[len(values) : len(values) + size])
             values += map(_value, cells)
@@ -161,7 +161,7 @@ class HBaseStore:
         for key, value in rows:
             batch[key] = (key, put_cell(value), () if fields is None else fields(key))
             size += len(key) + len(value)
-            if len(batch) == WRITE_BATCH or size > BATCH_BYTES:
+            if len(batch) == ROWS_PER_WRITE or size > MAX_BATCH_BYTES:
                 in_doubt |= self._table.put(batch.values())
                 batch, size = {}, 0
         if batch:
@@ -170,8 +170,8 @@ class HBaseStore:
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows, a thousand at a time."""
-        left = iter(keys)
-        while batch := list(dict.fromkeys(islice(left, WRITE_BATCH))):
+        remaining = iter(keys)
+        while batch := list(dict.fromkeys(islice(remaining, ROWS_PER_WRITE))):
             self._table.delete(batch)
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from parquetry.store.base import Range
 from parquetry.store.condition import Condition
-from parquetry.store.groups import SMALL_PAGE, Groups, Page, Row, first_row, first_rows
+from parquetry.store.groups import MIN_PAGE_ROWS, Groups, PageReader, Row, RowPage, first_row, first_rows
 from parquetry.store.postgresql.connections import Connections
 from parquetry.store.postgresql.statements import Statements
 from parquetry.store.sqlite_pages import largest_page
@@ -66,7 +66,7 @@ class Pages:
         groups: Groups | None,
     ) -> Iterator[Row]:
         """Yield the rows of disjoint ranges in key order; the limit is for those of one range."""
-        if groups is not None and groups.known and each is None:
+        if groups is not None and groups.known_keys and each is None:
             ranges = groups.passing_over(
                 [(start, stop) for start, stop in ranges if stop is None or start < stop]
             )
@@ -132,7 +132,7 @@ class Pages:
         bound = [] if stop is None else [stop]
         looked_at = 0
 
-        def plain(start: bytes, count: int) -> Page:
+        def plain(start: bytes, count: int) -> RowPage:
             nonlocal looked_at
             statement, arguments = self._statements.wanted_page(stop is not None, where)
             marks = [groups.first, sorted(groups.without)]
@@ -140,27 +140,26 @@ class Pages:
                 (None, None, 0)
             ]
             looked_at = last[2]
-            return Page([row[:2] for row in rows], last[0] if looked_at == count else None)
+            return RowPage([row[:2] for row in rows], last[0] if looked_at == count else None)
 
-        def skipping(start: bytes, count: int) -> Page:
+        def skipping(start: bytes, count: int) -> RowPage:
             statement, arguments = self._statements.leading(stop is not None, where)
             end = groups.end(bytes(groups.width))
             found = self._rows(statement, [start, *bound, groups.width, end, *bound, *arguments, count])
             rows = [(key, value) for key, value in found if value is not None]
-            return Page(rows, found[-1][0] if len(found) == count else None)
+            return RowPage(rows, found[-1][0] if len(found) == count else None)
 
         def pays(rows: Sequence[Row], _: int) -> bool:
-            few = SMALL_PAGE if looked_at <= SMALL_PAGE else CROWDED_ROWS
+            few = MIN_PAGE_ROWS if looked_at <= MIN_PAGE_ROWS else CROWDED_ROWS
             return looked_at >= few * max(1, len(rows))
 
-        size = SMALL_PAGE if groups.rows >= CROWDED_ROWS else FIRST_BATCH
-        return first_rows(
-            groups, start, plain, skipping, largest_page, pays, size=size, limit=limit, several=FIRST_BATCH
-        )
+        size = MIN_PAGE_ROWS if groups.rows >= CROWDED_ROWS else FIRST_BATCH
+        reader = PageReader(plain, skipping, largest_page, pays, size, FIRST_BATCH)
+        return first_rows(groups, start, reader, limit)
 
-    def _plain_page(self, stop: bytes | None, where: Condition | None, start: bytes, count: int) -> Page:
+    def _plain_page(self, stop: bytes | None, where: Condition | None, start: bytes, count: int) -> RowPage:
         rows = self._page(start, stop, count, False, where)
-        return Page(rows, rows[-1][0] if len(rows) == count else None)
+        return RowPage(rows, rows[-1][0] if len(rows) == count else None)
 
     def _page(
         self, start: bytes, stop: bytes | None, count: int, reverse: bool, where: Condition | None

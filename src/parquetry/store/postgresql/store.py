@@ -14,7 +14,7 @@ from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import Connections, StatementError
 from parquetry.store.postgresql.pages import FIRST_BATCH, Pages
 from parquetry.store.postgresql.statements import Statements, array_of_bytes
-from parquetry.store.sqlite_pages import BATCH_BYTES, largest_page
+from parquetry.store.sqlite_pages import MAX_BATCH_BYTES, largest_page
 
 ROWS_PER_WRITE = 1000
 _COLUMNS = [("key", "bytea"), ("value", "bytea"), ("fields", "bytea[]")]
@@ -132,7 +132,7 @@ class PostgreSQLStore:
         for key, value in rows:
             batch[key] = value
             size += len(key) + len(value)
-            if len(batch) == ROWS_PER_WRITE or size > BATCH_BYTES:
+            if len(batch) == ROWS_PER_WRITE or size > MAX_BATCH_BYTES:
                 in_doubt |= self._put(batch, fields)
                 batch, size = {}, 0
         if batch:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.support.random_histories.tables.shapes import Shape, identifier
+from tests.support.random_histories.tables.shapes import TableShape, identifier
 from tests.support.random_histories.tables.values import FLOATS, INTERVALS, Draw, text
 
 
 @dataclass(frozen=True)
-class Layout:
+class RandomLayout:
     """What CREATE TABLE says behind the columns.
 
     Attributes:
@@ -19,7 +19,7 @@ class Layout:
         location: of an external table, or None.
     """
 
-    shape: Shape
+    shape: TableShape
     clauses: list[str]
     properties: dict[str, str]
     location: str | None = None
@@ -44,14 +44,14 @@ class Layout:
             said.append(f"LOCATION {text(self.location)}")
         return " ".join([*said, f"TBLPROPERTIES ({properties})"])
 
-    def simpler(self) -> Layout:
+    def simpler(self) -> RandomLayout:
         """Return it with one clause less, and in the end without what else may not go together."""
         if self.clauses:
             return replace(self, clauses=self.clauses[:-1])
         return replace(self, properties={"list-bucketing-rules": self.properties["list-bucketing-rules"]})
 
 
-def drawn_layout(draw: Draw, shape: Shape) -> Layout:
+def drawn_layout(draw: Draw, shape: TableShape) -> RandomLayout:
     """Return a random arrangement of a table of such columns."""
     scalars = shape.scalars()
     properties = {"list-bucketing-rules": "relaxed"}
@@ -73,10 +73,10 @@ def drawn_layout(draw: Draw, shape: Shape) -> Layout:
     if draw.often(0.35):
         clauses.append(bucket_clause(draw, shape))
         properties["bucketing-version"] = draw.choice(["1", "2", "spark"])
-    return Layout(shape, clauses, properties)
+    return RandomLayout(shape, clauses, properties)
 
 
-def skew_clause(draw: Draw, shape: Shape) -> str:
+def skew_clause(draw: Draw, shape: TableShape) -> str:
     """Return a clause SKEWED BY, of one or two columns and up to three values of theirs, or AUTO."""
     columns = [column for column in shape.columns if column.scalar]
     chosen = draw.sample(columns, min(len(columns), draw.choice([1, 1, 2])))
@@ -90,7 +90,7 @@ def skew_clause(draw: Draw, shape: Shape) -> str:
     return f"SKEWED BY ({names}) ON {on} STORED AS DIRECTORIES"
 
 
-def bucket_clause(draw: Draw, shape: Shape) -> str:
+def bucket_clause(draw: Draw, shape: TableShape) -> str:
     """Return a clause CLUSTERED BY, of one or two columns, half of the time of the key, sometimes sorted."""
     scalars = shape.scalars(without=INTERVALS)
     columns = [scalars[0]] if draw.often(0.5) else draw.some(scalars, 2)

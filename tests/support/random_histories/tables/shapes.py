@@ -29,7 +29,7 @@ KEY_TYPES = ["INT", "BIGINT", "STRING", "DATE"]
 """Types of the key, by which rows are merged: their literals are as many values."""
 
 
-class Column(NamedTuple):
+class RandomColumn(NamedTuple):
     """A column of a table: its name, its type, and the expression that is its default, or None."""
 
     name: str
@@ -49,7 +49,7 @@ def identifier(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """The columns of a table; its partition columns stand behind all others.
 
     Attributes:
@@ -57,11 +57,11 @@ class Shape:
         parts: the partition columns.
     """
 
-    columns: tuple[Column, ...]
-    parts: tuple[Column, ...] = ()
+    columns: tuple[RandomColumn, ...]
+    parts: tuple[RandomColumn, ...] = ()
 
     @property
-    def all(self) -> tuple[Column, ...]:
+    def all(self) -> tuple[RandomColumn, ...]:
         """All of them, as SELECT * gives them."""
         return self.columns + self.parts
 
@@ -73,28 +73,28 @@ class Shape:
         """Return all names as a list of SQL's, each by an alias."""
         return ", ".join(f"{alias}{identifier(column.name)}" for column in self.all)
 
-    def with_column(self, name: str, new: Column) -> Shape:
+    def with_column(self, name: str, new: RandomColumn) -> TableShape:
         """Return the shape with one column in the place of another."""
 
-        def swapped(columns: Iterable[Column]) -> tuple[Column, ...]:
+        def swapped(columns: Iterable[RandomColumn]) -> tuple[RandomColumn, ...]:
             return tuple(new if column.name == name else column for column in columns)
 
-        return Shape(swapped(self.columns), swapped(self.parts))
+        return TableShape(swapped(self.columns), swapped(self.parts))
 
 
-def drawn_shape(draw: Draw) -> Shape:
+def drawn_shape(draw: Draw) -> TableShape:
     """Return random columns: a key and up to five more, and up to three partition columns."""
     odd = draw.sample(ODD_NAMES, 2) if draw.often(0.25) else []
 
     def name(usual: str) -> str:
         return odd.pop() if odd and draw.often(0.3) else usual
 
-    columns = [Column("k", draw.choice(KEY_TYPES))]
+    columns = [RandomColumn("k", draw.choice(KEY_TYPES))]
     for number in range(draw.randint(2, 5)):
         types = list(SCALARS if draw.often(0.85) else NESTED)
-        columns.append(Column(name(f"c{number}"), draw.choice(types)))
+        columns.append(RandomColumn(name(f"c{number}"), draw.choice(types)))
     parts = []
     for number in range(draw.choice([0, 1, 1, 2, 3])):
         types = ["INT", "STRING", "DATE"] if draw.often(0.4) else list(SCALARS)
-        parts.append(Column(name(f"p{number}"), draw.choice(types)))
-    return Shape(tuple(columns), tuple(parts))
+        parts.append(RandomColumn(name(f"p{number}"), draw.choice(types)))
+    return TableShape(tuple(columns), tuple(parts))

@@ -8,20 +8,20 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from tests.support.random_histories.conditions import Conditions, Others, Term, terms
-from tests.support.random_histories.tables.layouts import Layout
-from tests.support.random_histories.tables.shapes import Column, Shape, identifier
+from tests.support.random_histories.tables.layouts import RandomLayout
+from tests.support.random_histories.tables.shapes import RandomColumn, TableShape, identifier
 from tests.support.random_histories.tables.values import TEXTS, Draw
 
 RECORDS = (1, 3, 10, 20)
 """How many rows a statement may bring: enough for files and partitions to differ, and few enough for joins of four tables."""
 
 
-class Version(NamedTuple):
+class RecordedVersion(NamedTuple):
     """A version of a table: its number, the view of its rows, and its columns."""
 
     number: int
     view: str
-    shape: Shape
+    shape: TableShape
 
 
 class Source(NamedTuple):
@@ -29,7 +29,7 @@ class Source(NamedTuple):
 
     ours: str
     model: str
-    shape: Shape
+    shape: TableShape
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Change:
 
     sql: str
     model: str
-    shape: Shape
+    shape: TableShape
     settings: dict[str, str] = field(default_factory=dict)
     computes: bool = False
     name: str | None = None
@@ -59,7 +59,7 @@ class Change:
     before: tuple[str, ...] = ()
 
 
-class Table:
+class ModelledTable:
     """A table beside its model.
 
     Attributes:
@@ -74,11 +74,11 @@ class Table:
         count: of statements that the table has seen, for names that are new.
     """
 
-    def __init__(self, name: str, draw: Draw, format: str, layout: Layout, views: str) -> None:
+    def __init__(self, name: str, draw: Draw, format: str, layout: RandomLayout, views: str) -> None:
         self.name, self.draw, self.format, self.layout = name, draw, format, layout
-        self.shape = Shape(())
+        self.shape = TableShape(())
         self.view = ""
-        self.versions: list[Version] = []
+        self.versions: list[RecordedVersion] = []
         self.gone: list[str] = []
         self.count = 0
         self._views = views
@@ -104,7 +104,7 @@ class Table:
         """Return the query of its rows."""
         return f"SELECT {self.shape.names()} FROM {self.view}"
 
-    def keep(self, spark: SparkSession, query: str, shape: Shape) -> None:
+    def keep(self, spark: SparkSession, query: str, shape: TableShape) -> None:
         """Have the rows of a query be those that the table has to hold.
 
         An empty text, and no bytes, are NULL as the value of a partition.
@@ -127,7 +127,7 @@ class Table:
         for number in range(1, self.count + 1):
             spark.catalog.dropTempView(f"{self._views}_{number}")
 
-    def new_rows(self, count: int, keys: list[str] | None = None, shape: Shape | None = None) -> str:
+    def new_rows(self, count: int, keys: list[str] | None = None, shape: TableShape | None = None) -> str:
         """Return the query of so many random rows, of the table's columns or others; the values of the first may be given.
 
         Most values are of a few that the rows share, so that there are heavy ones.
@@ -135,7 +135,7 @@ class Table:
         draw, shape = self.draw, shape or self.shape
         columns = shape.all
 
-        def literal(column: Column) -> str:
+        def literal(column: RandomColumn) -> str:
             return draw.literal(column.type, of_partition=column in shape.parts)
 
         common = [[literal(column) for _ in range(draw.choice([1, 2, 4, 8]))] for column in columns]
@@ -154,6 +154,6 @@ class Table:
         ]
         return f"SELECT {', '.join(cast)} FROM VALUES {', '.join(rows)} AS v({', '.join(names)})"
 
-    def changed(self, sql: str, model: str | None = None, shape: Shape | None = None) -> Change:
+    def changed(self, sql: str, model: str | None = None, shape: TableShape | None = None) -> Change:
         """Return a change of the table's arrangement or columns; without a model its rows stay as they are."""
         return Change(sql, model or self.rows(), shape or self.shape)

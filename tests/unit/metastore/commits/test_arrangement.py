@@ -15,15 +15,15 @@ from parquetry.definition.schema_changes import changed
 from parquetry.errors import ArrangementError, CommitConflictError, SkewError, UnsupportedError
 from parquetry.metastore import (
     PLAIN,
-    Arrangement,
+    ArrangementSpec,
     AutoSkew,
     BucketSpec,
-    Column,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
     SortColumn,
+    TableColumn,
     TableSnapshot,
     Totals,
 )
@@ -33,14 +33,14 @@ from parquetry.metastore.manifest import entries
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import file, leftovers, metadata, whole_day
 
-FOUR = Arrangement(buckets=BucketSpec(("x",), 4))
-EIGHT = Arrangement(buckets=BucketSpec(("x",), 8))
-SKEWED = Arrangement(SkewMap(("x",), ((10,), (20,)), directories=True))
+FOUR = ArrangementSpec(buckets=BucketSpec(("x",), 4))
+EIGHT = ArrangementSpec(buckets=BucketSpec(("x",), 8))
+SKEWED = ArrangementSpec(SkewMap(("x",), ((10,), (20,)), directories=True))
 KEY = (1, "a")
-INTEGER = (Column("x", "integer"), Column("d", "integer"), Column("s", "string"))
+INTEGER = (TableColumn("x", "integer"), TableColumn("d", "integer"), TableColumn("s", "string"))
 
 
-def new_table(arrangement: Arrangement = FOUR, **changes: Any) -> TableSnapshot:
+def new_table(arrangement: ArrangementSpec = FOUR, **changes: Any) -> TableSnapshot:
     """Return a table with one partition of one plain file."""
     table = Metastore(MemoryStore(), "/lake").create_table(
         "default", "t", metadata(arrangement=arrangement, **changes)
@@ -50,13 +50,13 @@ def new_table(arrangement: Arrangement = FOUR, **changes: Any) -> TableSnapshot:
     return commit(transaction)
 
 
-def altered(table: TableSnapshot, arrangement: Arrangement) -> TableSnapshot:
+def altered(table: TableSnapshot, arrangement: ArrangementSpec) -> TableSnapshot:
     transaction = Transaction(table, "alter")
     transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=arrangement))
     return commit(transaction)
 
 
-def own(table: TableSnapshot, key: tuple[int, str] = KEY) -> Arrangement:
+def own(table: TableSnapshot, key: tuple[int, str] = KEY) -> ArrangementSpec:
     part = table.partition(key)
     assert part is not None
     return part.arrangement
@@ -67,8 +67,8 @@ def test_a_partition_keeps_its_own() -> None:
     table = altered(new_table(), EIGHT)
     assert own(table) == FOUR
     transaction = Transaction(table, "append")
-    transaction.append(KEY, [DataFile("b", 1, bucket=3)])
-    transaction.append((2, "b"), [DataFile("c", 1, bucket=7)])
+    transaction.append(KEY, [FileRecord("b", 1, bucket=3)])
+    transaction.append((2, "b"), [FileRecord("c", 1, bucket=7)])
     transaction.add((3, "c"))
     transaction.add((4, "d"), arrangement=SKEWED)
     transaction.replace((5, "e"), [file("e")])
@@ -105,7 +105,7 @@ def test_a_transaction_that_sets_it_makes_partitions_so() -> None:
     """Metadata and new partitions of one commit go together."""
     table = new_table(PLAIN)
     transaction = Transaction(table, "change")
-    transaction.append((2, "b"), [DataFile("c", 1, bucket=3)])
+    transaction.append((2, "b"), [FileRecord("c", 1, bucket=3)])
     transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=FOUR))
     assert own(commit(transaction), (2, "b")) == FOUR
 
@@ -115,11 +115,16 @@ def test_files_are_of_their_partitions_cells_and_buckets() -> None:
     table = altered(new_table(), EIGHT)
     rows = list(table.store.scan(b"", None))
     for key, files, arrangement, says in (
-        (KEY, [DataFile("b", 1, bucket=4)], None, "of bucket 4, and there are 4 buckets"),
-        ((2, "b"), [DataFile("b", 1, bucket=8)], None, "of bucket 8"),
-        (KEY, [DataFile("b", 1, cell=0)], None, "there are no cells"),
-        (KEY, [DataFile("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t is arranged otherwise"),
-        ((2, "b"), [], Arrangement(buckets=BucketSpec(("d",), 8)), "'d' is not the physical name .* are: x"),
+        (KEY, [FileRecord("b", 1, bucket=4)], None, "of bucket 4, and there are 4 buckets"),
+        ((2, "b"), [FileRecord("b", 1, bucket=8)], None, "of bucket 8"),
+        (KEY, [FileRecord("b", 1, cell=0)], None, "there are no cells"),
+        (KEY, [FileRecord("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t is arranged otherwise"),
+        (
+            (2, "b"),
+            [],
+            ArrangementSpec(buckets=BucketSpec(("d",), 8)),
+            "'d' is not the physical name .* are: x",
+        ),
     ):
         transaction = Transaction(table, "append")
         transaction.append(key, files, arrangement=arrangement)
@@ -131,13 +136,13 @@ def test_files_are_of_their_partitions_cells_and_buckets() -> None:
 def test_columns_that_are_not_in_the_files() -> None:
     """Rows are arranged by columns in the files, by their physical names; partition columns are in none."""
     columns = (
-        Column("now", "long", metadata={PHYSICAL_NAME: "x"}),
-        Column("d", "integer"),
-        Column("s", "string"),
+        TableColumn("now", "long", metadata={PHYSICAL_NAME: "x"}),
+        TableColumn("d", "integer"),
+        TableColumn("s", "string"),
     )
     table = new_table(FOUR, columns=columns)
     for name in ("now", "d", "X", "none"):
-        wrong = Arrangement(sort=(SortColumn(name),))
+        wrong = ArrangementSpec(sort=(SortColumn(name),))
         with pytest.raises(ArrangementError, match=f"'{name}' is not the physical name of a column .*: x"):
             altered(table, wrong)
         with pytest.raises(ArrangementError, match=f"'{name}'"):
@@ -153,7 +158,7 @@ def test_two_arrangements_in_one_commit() -> None:
         transaction.append((2, "b"), [], arrangement=SKEWED)
 
 
-ARRANGED = DataFile("mine", 1, bucket=3)
+ARRANGED = FileRecord("mine", 1, bucket=3)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +173,7 @@ ARRANGED = DataFile("mine", 1, bucket=3)
 )
 @pytest.mark.parametrize("key", [KEY, (2, "b")])
 def test_appends_meet_a_partition_that_was_made_meanwhile(
-    key: tuple[int, str], theirs: Arrangement, mine: DataFile, conflict: bool
+    key: tuple[int, str], theirs: ArrangementSpec, mine: FileRecord, conflict: bool
 ) -> None:
     """Files of buckets are added to what has these buckets only; files of which nothing is said go anywhere."""
     table = new_table()
@@ -191,21 +196,21 @@ def test_appends_meet_a_partition_that_was_made_meanwhile(
     assert leftovers(table.store, table.id) == []
 
 
-def rows_of(path: str, least: int, greatest: int, **known: int | None) -> DataFile:
+def rows_of(path: str, least: int, greatest: int, **known: int | None) -> FileRecord:
     """Return a file of the values of x from one to another."""
     columns = {"x": ColumnStatistics(nulls=0, min=least, max=greatest)}
-    return DataFile(path, 1, 9, columns=columns, **known)
+    return FileRecord(path, 1, 9, columns=columns, **known)
 
 
-def with_map(*cells: int) -> Arrangement:
-    return Arrangement(SkewMap(("x",), tuple((cell,) for cell in cells), directories=True))
+def with_map(*cells: int) -> ArrangementSpec:
+    return ArrangementSpec(SkewMap(("x",), tuple((cell,) for cell in cells), directories=True))
 
 
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
     """Two writers add a value each to a map of one, a third none, and a fourth finds no room: no file claims too much."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", inline)
-    auto = Arrangement(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 3)))
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
+    auto = ArrangementSpec(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 3)))
     table = new_table(auto, columns=INTEGER)
     transaction = Transaction(table, "append")
     first = [rows_of("ten", 10, 10, cell=0), rows_of("wide", 1, 99, cell=-1), rows_of("low", 1, 15, cell=-1)]
@@ -247,15 +252,15 @@ def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -
 
 def test_maps_do_not_grow_by_other_columns() -> None:
     """A partition that others have made anew by other columns, or in buckets, takes in nothing written for its map of before."""
-    table = new_table(SKEWED, columns=(*INTEGER, Column("y", "integer")))
+    table = new_table(SKEWED, columns=(*INTEGER, TableColumn("y", "integer")))
     for theirs in (
         FOUR,
-        Arrangement(SkewMap(("y",), ((1,),), True)),
+        ArrangementSpec(SkewMap(("y",), ((1,),), True)),
         PLAIN,
         msgspec.structs.replace(SKEWED, buckets=FOUR.buckets),
     ):
         transaction = Transaction(table, "append")
-        transaction.grow(KEY, [DataFile("mine", 1, cell=0)], SKEWED)
+        transaction.grow(KEY, [FileRecord("mine", 1, cell=0)], SKEWED)
         other = Transaction(table, "overwrite")
         other.replace(KEY, [file("theirs")], arrangement=theirs)
         table = commit(other)
@@ -265,7 +270,7 @@ def test_maps_do_not_grow_by_other_columns() -> None:
         other.replace(KEY, [file("a")], arrangement=SKEWED)
         table = commit(other)
     transaction = Transaction(table, "append")
-    transaction.grow(KEY, [DataFile("mine", 1, bucket=0)], FOUR)
+    transaction.grow(KEY, [FileRecord("mine", 1, bucket=0)], FOUR)
     with pytest.raises(ArrangementError, match="is arranged otherwise"):
         commit(transaction)
     with pytest.raises(UnsupportedError, match="changed otherwise"):
@@ -275,7 +280,7 @@ def test_maps_do_not_grow_by_other_columns() -> None:
 def widening(table: TableSnapshot) -> Transaction:
     """Return a transaction that makes the bucket column a long one, which nothing is in buckets by any more."""
     transaction = Transaction(table, "alter")
-    columns = (Column("x", "long"), *INTEGER[1:])
+    columns = (TableColumn("x", "long"), *INTEGER[1:])
     transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=columns, arrangement=PLAIN))
     return transaction
 
@@ -347,7 +352,7 @@ def test_totals_say_whether_all_are_alike() -> None:
 
 def test_columns_renamed_and_dropped() -> None:
     """A renamed column stays in what partitions record, under its physical name, and cannot be dropped."""
-    table = new_table(Arrangement(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
+    table = new_table(ArrangementSpec(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
     before = own(table)
     change = {"change": "rename_column", "column": ["x"], "to": "weight"}
     transaction = Transaction(table, "alter")
@@ -369,8 +374,10 @@ def test_what_users_see() -> None:
     """Table, partitions and files show how rows are arranged; of plain ones there is nothing to show."""
     table = new_table()
     transaction = Transaction(table, "append")
-    transaction.append(KEY, [DataFile("b", 1, bucket=3)])
-    transaction.add((2, "b"), arrangement=SKEWED, files=[DataFile("c", 1, cell=1), DataFile("d", 1, cell=-1)])
+    transaction.append(KEY, [FileRecord("b", 1, bucket=3)])
+    transaction.add(
+        (2, "b"), arrangement=SKEWED, files=[FileRecord("c", 1, cell=1), FileRecord("d", 1, cell=-1)]
+    )
     transaction.add((3, "c"), arrangement=PLAIN)
     commit(transaction)
     catalog = Catalog(Metastore(table.store, "/lake"))

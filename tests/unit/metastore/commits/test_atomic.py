@@ -82,8 +82,8 @@ def test_store_failure_at_every_write(stop: int) -> None:
 @pytest.mark.parametrize("stop", range(30))
 def test_crash_while_chunks_are_written(stop: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of a commit that died are cleared away with its partitions."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 100)
-    monkeypatch.setattr(entries, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 100)
+    monkeypatch.setattr(entries, "MAX_CHUNK_BYTES", 100)
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)

@@ -243,8 +243,8 @@ def test_nothing_to_do_makes_no_version() -> None:
 
 def test_long_lists_of_files_are_not_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files beyond a row's size go to chunks, which later versions share; their order and number stay."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 300)
-    monkeypatch.setattr(entries, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 300)
+    monkeypatch.setattr(entries, "MAX_CHUNK_BYTES", 200)
     metastore, table = new_table()
     wanted = ["a"]
     for n in range(40):

@@ -10,7 +10,7 @@ from parquetry.errors import CommitUnknownError, ParquetryError, StoreError
 from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
-from tests.support.interleavings.steps import Call, SteppedStore
+from tests.support.interleavings.steps import SteppedStore, StoreCall
 from tests.support.stores.metastores import content, file, new_table
 
 ERRORS = {
@@ -34,7 +34,7 @@ def test_a_commit_that_is_interrupted(error: str, lasting: bool) -> None:
         armed: list[bool] = []
 
         def step(
-            _: Call, number: int = number, calls: itertools.count[int] = calls, armed: list[bool] = armed
+            _: StoreCall, number: int = number, calls: itertools.count[int] = calls, armed: list[bool] = armed
         ) -> None:
             call = next(calls) if armed else -1
             if call == number or (lasting and call > number):

@@ -15,7 +15,7 @@ from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.keyspace import INDEXES, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import PartitionIndex
@@ -47,7 +47,10 @@ VALUES: dict[str, list[Any]] = {
 def layout(number: int, folder: Path, *, indexed: bool = False) -> TableMetadata:
     """Return metadata with the number's partition columns; the data column has another type each time."""
     partition_by, descending = LAYOUTS[number]
-    columns = (Column("x", ["long", "string"][number % 2]), *(Column(n, COLUMNS[n]) for n in partition_by))
+    columns = (
+        TableColumn("x", ["long", "string"][number % 2]),
+        *(TableColumn(n, COLUMNS[n]) for n in partition_by),
+    )
     made = TableMetadata(columns, partition_by, "parquet", f"file:{folder / 't'}", descending=descending)
     if indexed and len(partition_by) > 1:
         made = msgspec.structs.replace(made, indexes=(new_index(made, partition_by[1:], ready=True),))
@@ -73,13 +76,13 @@ class History:
     def values(self, metadata: TableMetadata) -> tuple[Any, ...]:
         return tuple(self.random.choice(VALUES[name]) for name in metadata.partition_by)
 
-    def write(self, table: TableSnapshot, values: tuple[Any, ...]) -> DataFile:
+    def write(self, table: TableSnapshot, values: tuple[Any, ...]) -> FileRecord:
         self.files += 1
         name = f"pq-{self.id.hex()}-{self.files}.parquet"
         path = Path(table.placement.default_location(values).removeprefix("file:")) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x")
-        return DataFile(name, 1, 1)
+        return FileRecord(name, 1, 1)
 
     def add(self, transaction: Transaction, content: Content, count: int) -> None:
         for _ in range(count):
@@ -215,7 +218,7 @@ def test_writes_meanwhile_are_replaced_too(tmp_path: Path) -> None:
         ) -> None:
             if writes == step and history.now.operation == "append":
                 transaction = Transaction(history.now, "append")
-                transaction.append((0, "late"), [DataFile("late", 1, 1)])
+                transaction.append((0, "late"), [FileRecord("late", 1, 1)])
                 done.append(commit(transaction).version)
 
         faulty.before_write = meanwhile
@@ -254,7 +257,7 @@ def test_an_append_from_before_never_reaches_the_new_table(tmp_path: Path) -> No
     second = Transaction(metastore.table("default", "t"), "append")
     metastore.replace_table("default", "t", same).publish()
     for late in (first, second):
-        late.append((3, "late"), [DataFile("late", 1, 1)])
+        late.append((3, "late"), [FileRecord("late", 1, 1)])
         with pytest.raises(CommitConflictError):
             commit(late)
     assert list(metastore.table("default", "t").partitions()) == []
@@ -271,7 +274,7 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
             gathered.rely_on(base, None)
         commit(gathered)
         meanwhile = Transaction(base, "append")
-        meanwhile.append((5, "m"), [DataFile("m", 1, 1)])
+        meanwhile.append((5, "m"), [FileRecord("m", 1, 1)])
         commit(meanwhile)
         if relies:
             with pytest.raises(CommitConflictError, match="run it again"):

@@ -15,7 +15,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.model import StreamBatch
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import content, file, leftovers, new_table
-from tests.support.tables.lakes import NOW, Lake
+from tests.support.tables.lakes import NOW, TableLake
 
 KEY = (1, "a")
 
@@ -24,7 +24,7 @@ def write(table: TableSnapshot, query: str, number: int, name: str) -> TableSnap
     """Commit a file as a batch."""
     transaction = Transaction(table, "append")
     transaction.append(KEY, [file(name)])
-    transaction.of_stream(StreamBatch(query, number))
+    transaction.set_stream_batch(StreamBatch(query, number))
     return commit(transaction)
 
 
@@ -63,7 +63,7 @@ def test_of_two_who_commit_the_same_batch_one_does() -> None:
 
 def test_what_others_commit_carries_it_on(tmp_path: Path) -> None:
     """Appends, other metadata, a vacuum of all before, a dump and what it is restored into."""
-    lake = Lake(tmp_path / "lake")
+    lake = TableLake(tmp_path / "lake")
     table = write(lake.table(), "q", 7, lake.file(KEY, "one").path)
     lake.append(KEY, "two")
     lake.comment("changed")
@@ -92,5 +92,5 @@ def test_a_batch_without_rows_makes_no_version() -> None:
     """It is not remembered, and there is nothing that could be committed twice."""
     _, table = new_table()
     transaction = Transaction(table, "append")
-    transaction.of_stream(StreamBatch("q", 0))
+    transaction.set_stream_batch(StreamBatch("q", 0))
     assert commit(transaction).version == table.version

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
-from parquetry.data_files.records import ColumnStatistics, DataFile
+from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.manifest import columns
 from parquetry.metastore.manifest.batch_decoding import bounds_together, numbers_together
@@ -33,7 +33,7 @@ def everything(files: FileColumns) -> list[str]:
 
 
 @given(FILES)
-def test_records_come_back(records: list[DataFile]) -> None:
+def test_records_come_back(records: list[FileRecord]) -> None:
     """What is written in columns is read as the same records, by type and value, -0.0 included."""
     files = ChunkColumns(encode_columns(RecordedFiles(records)))
     assert everything(files) == [told(file) for file in records]
@@ -43,7 +43,7 @@ def test_records_come_back(records: list[DataFile]) -> None:
 
 def test_older_libraries_do_not_know_the_cell_of_an_earlier_rest() -> None:
     """They read it by its statistics, from chunks in columns and from lists of records: no number tells them of a cell."""
-    records = [DataFile("a", 1, cell=3), DataFile("b", 1, rest_of=2), DataFile("c", 1)]
+    records = [FileRecord("a", 1, cell=3), FileRecord("b", 1, rest_of=2), FileRecord("c", 1)]
     value = encode_columns(RecordedFiles(records))
     fields = msgspec.msgpack.decode(value[1:], strict=False)
     assert len(fields) == 10
@@ -51,7 +51,7 @@ def test_older_libraries_do_not_know_the_cell_of_an_earlier_rest() -> None:
     assert unpack_numbers(cells, 3).tolist() == [3, UNKNOWN, UNKNOWN]
     older = msgspec.defstruct(
         "Older",
-        [*((each.name, each.type, each.default) for each in msgspec.structs.fields(DataFile)[2:-1])],
+        [*((each.name, each.type, each.default) for each in msgspec.structs.fields(FileRecord)[2:-1])],
         bases=(_PathAndBytes,),
         array_like=True,
     )
@@ -67,23 +67,23 @@ class _PathAndBytes(msgspec.Struct, array_like=True):
 
 
 @given(FILES, st.data(), st.booleans())
-def test_some_files_are_read_alone(records: list[DataFile], data: st.DataObject, few: bool) -> None:
+def test_some_files_are_read_alone(records: list[FileRecord], data: st.DataObject, few: bool) -> None:
     """Of some of the files, in any order, all is read as of all of them."""
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_FEW", 1 if few else 1000)
+        patch.setattr(columns, "_PATHS_PER_PICKED_PATH", 1 if few else 1000)
         files = ChunkColumns(encode_columns(RecordedFiles(records))).take(np.array(wanted, np.intp))
         assert everything(files) == [told(records[place]) for place in wanted]
 
 
 @given(st.lists(FILES, min_size=1, max_size=4), st.data(), st.booleans())
-def test_several_are_read_as_one(parts: list[list[DataFile]], data: st.DataObject, few: bool) -> None:
+def test_several_are_read_as_one(parts: list[list[FileRecord]], data: st.DataObject, few: bool) -> None:
     """What several chunks list is read of all together, and of some of their files, as their records say it."""
     values = [encode_columns(RecordedFiles(records)) for records in parts]
     records = [file for part in parts for file in part]
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_FEW", 1 if few else 1000)
+        patch.setattr(columns, "_PATHS_PER_PICKED_PATH", 1 if few else 1000)
         files = ChunkColumns(*values)
         assert files.counts == list(map(len, parts))
         assert everything(files) == [told(file) for file in records]
@@ -103,7 +103,7 @@ def kind(bound: Bound) -> object:
 
 
 @given(FILES, st.data())
-def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
+def test_damage_is_told(records: list[FileRecord], data: st.DataObject) -> None:
     """Bytes that somebody else has changed or cut are read as some files, or are a `MetastoreDamagedError`."""
     value = bytearray(encode_columns(RecordedFiles(records)))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -114,7 +114,7 @@ def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
         with contextlib.suppress(MetastoreDamagedError):
             everything(ChunkColumns(damaged))
         with pytest.MonkeyPatch.context() as patch, contextlib.suppress(MetastoreDamagedError):
-            patch.setattr(columns, "_FEW", 1)
+            patch.setattr(columns, "_PATHS_PER_PICKED_PATH", 1)
             files = ChunkColumns(damaged)
             everything(files.take(np.arange(files.count)))
         with contextlib.suppress(MetastoreDamagedError):
@@ -123,7 +123,7 @@ def test_damage_is_told(records: list[DataFile], data: st.DataObject) -> None:
 
 def test_a_chunk_that_is_cut_is_damaged() -> None:
     """Half a chunk is not read as a shorter one."""
-    value = encode_columns(RecordedFiles([DataFile("a", 1), DataFile("b", 2)]))
+    value = encode_columns(RecordedFiles([FileRecord("a", 1), FileRecord("b", 2)]))
     with pytest.raises(MetastoreDamagedError, match=r"CALL system\.fsck"):
         ChunkColumns(value[: len(value) // 2])
 
@@ -131,7 +131,7 @@ def test_a_chunk_that_is_cut_is_damaged() -> None:
 def test_a_column_is_decoded_when_it_is_asked_for() -> None:
     """Damage in one column does not show in another, which is read without it."""
     records = [
-        DataFile("a", 1, 1, None, {"x": ColumnStatistics(min="aaa"), "y": ColumnStatistics(min="bbb")})
+        FileRecord("a", 1, 1, None, {"x": ColumnStatistics(min="aaa"), "y": ColumnStatistics(min="bbb")})
     ]
     value = encode_columns(RecordedFiles(records)).replace(b"bbb", b"b\xffb")
     files = ChunkColumns(value)
@@ -180,8 +180,8 @@ def test_numbers_take_few_bytes(values: list[int], size: int) -> None:
 )
 def test_bounds_of_several(parts: list[list[object]]) -> None:
     """They are held as those of one list of all are, whatever widths and kinds they are packed in."""
-    whole = Bound.of([value for part in parts for value in part])
-    packed, counts = [pack_bound(Bound.of(part)) for part in parts], list(map(len, parts))
+    whole = Bound.from_values([value for part in parts for value in part])
+    packed, counts = [pack_bound(Bound.from_values(part)) for part in parts], list(map(len, parts))
     found = bounds_together(packed, counts)
     assert repr(found.listed()) == repr(whole.listed())
     assert kind(found) == kind(whole)
@@ -198,16 +198,16 @@ def test_several_with_too_few_bytes_are_damaged() -> None:
 
 def test_the_least_number_is_a_bound() -> None:
     """The number that stands for UNKNOWN elsewhere is a bound like any other."""
-    bound = Bound.of([-(1 << 63), None, 5])
+    bound = Bound.from_values([-(1 << 63), None, 5])
     assert unpack_bound(pack_bound(bound), 3).listed() == [-(1 << 63), None, 5]
 
 
 def test_paths_share_what_they_share() -> None:
     """Common beginnings and ends of paths are written once; the end may not overlap the beginning."""
     paths = [f"pq-0123-{n:05}.zstd.parquet" for n in range(100)]
-    value = encode_columns(RecordedFiles([DataFile(path, 1) for path in paths]))
+    value = encode_columns(RecordedFiles([FileRecord(path, 1) for path in paths]))
     assert len(value) < 100 * 4
     assert ChunkColumns(value).paths == paths
     for paths in (["aa", "aaa"], ["a"], ["", "a"], ["a\0b", "c"], []):
-        files = ChunkColumns(encode_columns(RecordedFiles([DataFile(path, 1) for path in paths])))
+        files = ChunkColumns(encode_columns(RecordedFiles([FileRecord(path, 1) for path in paths])))
         assert files.paths == paths

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquetry.data_files.records import Column, ColumnStatistics, DataFile
-from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
+from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec, BucketSpec, SortColumn
 from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
@@ -20,10 +20,10 @@ from parquetry.metastore.manifest.chunks import chunk_files, read_chunks, read_s
 from parquetry.metastore.manifest.columns import MARK
 from parquetry.metastore.manifest.merge_policy import (
     LEVELS,
-    TAIL_BYTES,
-    TAIL_TIMES,
+    MAX_TAIL_BYTES,
+    TAIL_BYTES_PER_ADDED_BYTE,
     Room,
-    in_order,
+    files_in_order,
     sort_column,
     to_rewrite,
 )
@@ -44,7 +44,7 @@ from parquetry.store.base import Fields
 from tests.support.effort import examples
 from tests.support.stores.metastores import Crash, FaultyStore
 
-COLUMNS = tuple(Column(f"c{n}", "long") for n in range(12))
+COLUMNS = tuple(TableColumn(f"c{n}", "long") for n in range(12))
 TYPES = types_of(COLUMNS)
 ROOM = Room(1000, 1 << 22)
 
@@ -64,10 +64,10 @@ class CountingStore(MemoryStore):
         return super().compare_and_set(key, expected, value)
 
 
-def file(place: int) -> DataFile:
+def file(place: int) -> FileRecord:
     """Return a file with statistics of all columns, the values of which begin at a place."""
     columns = {column.name: ColumnStatistics(1 << 20, 0, place, place + 9) for column in COLUMNS}
-    return DataFile(f"pq-0123456789abcdef-{place:08}.zstd.parquet", 1 << 27, 1000, place, columns)
+    return FileRecord(f"pq-0123456789abcdef-{place:08}.zstd.parquet", 1 << 27, 1000, place, columns)
 
 
 def new(store: Store, **properties: str) -> TableSnapshot:
@@ -76,7 +76,7 @@ def new(store: Store, **properties: str) -> TableSnapshot:
     return Metastore(store, "/lake").create_table("default", "t", metadata)
 
 
-def append(table: TableSnapshot, files: Sequence[DataFile]) -> TableSnapshot:
+def append(table: TableSnapshot, files: Sequence[FileRecord]) -> TableSnapshot:
     """Commit files to the one partition."""
     transaction = Transaction(table, "append")
     transaction.append((), files)
@@ -90,7 +90,7 @@ def chunks(table: TableSnapshot) -> tuple[FileChunk, ...]:
     return partition.entry.chunks
 
 
-def files_of(table: TableSnapshot) -> tuple[DataFile, ...]:
+def files_of(table: TableSnapshot) -> tuple[FileRecord, ...]:
     """Return the files of the one partition."""
     partition = table.partition(())
     assert partition is not None
@@ -99,7 +99,7 @@ def files_of(table: TableSnapshot) -> tuple[DataFile, ...]:
 
 def test_appends_of_one_file_write_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """An append to a long list writes 16 KiB on average, the making of larger chunks included; all files stay, in order."""
-    monkeypatch.setattr(entries, "CHUNK_FILES", 200)
+    monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 200)
     store = CountingStore()
     table = append(new(store), [file(place) for place in range(5000)])
     assert [chunk.files for chunk in chunks(table)] == [200] * 25
@@ -156,10 +156,12 @@ def test_each_file_is_written_a_few_times(sizes: list[int], size: int, data: st.
             held.append(FileChunk(1, 1, part := min(files, ROOM.holds(size)), part * size))
             files -= part
             written += part * size
-        bound += (len(LEVELS) + 2) * count * size + min(TAIL_BYTES, TAIL_TIMES * count * size)
+        bound += (len(LEVELS) + 2) * count * size + min(
+            MAX_TAIL_BYTES, TAIL_BYTES_PER_ADDED_BYTE * count * size
+        )
         assert written <= bound
-        short = [chunk for chunk in held if chunk.bytes < TAIL_BYTES / 2 and ROOM.weight(chunk) < 0.75]
-        assert len(short) < 2 or min(sizes) * size * TAIL_TIMES < TAIL_BYTES
+        short = [chunk for chunk in held if chunk.bytes < MAX_TAIL_BYTES / 2 and ROOM.weight(chunk) < 0.75]
+        assert len(short) < 2 or min(sizes) * size * TAIL_BYTES_PER_ADDED_BYTE < MAX_TAIL_BYTES
     light = [chunk for chunk in held if ROOM.weight(chunk) < 0.75]
     assert len(light) <= 11 * len(LEVELS) + 8 * 512 * min(LEVELS) + len(held) / 4
 
@@ -191,7 +193,7 @@ def test_many_files_are_cut_at_once() -> None:
     values = [table.store.get(chunk_key(table.id, chunk.ticket, chunk.number)) for chunk in chunks(table)]
     assert [chunk.bytes for chunk in chunks(table)] == [len(value or b"") for value in values]
     wide = {f"c{n}": ColumnStatistics(n, 0, f"{n:060}", f"{n:061}") for n in range(60)}
-    other = append(new(MemoryStore()), [DataFile(f"f{n}", 1, 1, 1, wide) for n in range(1100)])
+    other = append(new(MemoryStore()), [FileRecord(f"f{n}", 1, 1, 1, wide) for n in range(1100)])
     assert len(chunks(other)) > 1
     assert all(chunk.bytes < 8 << 20 for chunk in chunks(other))
 
@@ -212,23 +214,27 @@ def test_sorted_files_are_in_few_chunks() -> None:
 def test_the_order_of_files() -> None:
     """Decimals are sorted as numbers; files of which it is not known come last; what is not sorted stays."""
     files = [
-        DataFile(name, 1, 1, 1, None if least is None else {"c": ColumnStatistics(min=least)})
+        FileRecord(name, 1, 1, 1, None if least is None else {"c": ColumnStatistics(min=least)})
         for name, least in (("a", None), ("b", "10.0"), ("c", "9.0"), ("d", "bad"), ("e", "-1.0"))
     ]
-    types = types_of([Column("c", "decimal(5,1)")])
-    assert [file.path for file in in_order(files, "c", types)] == ["e", "c", "b", "a", "d"]
-    assert in_order(files, None, types) == files
-    mixed = [DataFile(str(n), 1, 1, 1, {"c": ColumnStatistics(min=n)}) for n in (3, "x", 1.5, math.nan, b"y")]
-    assert len(in_order(mixed, "c", types_of([Column("c", "long")]))) == 5
+    types = types_of([TableColumn("c", "decimal(5,1)")])
+    assert [file.path for file in files_in_order(files, "c", types)] == ["e", "c", "b", "a", "d"]
+    assert files_in_order(files, None, types) == files
+    mixed = [
+        FileRecord(str(n), 1, 1, 1, {"c": ColumnStatistics(min=n)}) for n in (3, "x", 1.5, math.nan, b"y")
+    ]
+    assert len(files_in_order(mixed, "c", types_of([TableColumn("c", "long")]))) == 5
 
 
 def test_which_column_sorts() -> None:
     """The partition's own order comes first, then its buckets', then the table's `sort-by`, by physical names."""
-    renamed = Column("new", "long", metadata={"parquetry.physical": "old"})
+    renamed = TableColumn("new", "long", metadata={"parquetry.physical": "old"})
     metadata = TableMetadata((*COLUMNS, renamed), (), "parquet", "/t", properties={"sort-by": "NEW, c1"})
     assert sort_column(metadata, PLAIN) == "old"
-    assert sort_column(metadata, Arrangement(sort=(SortColumn("c2"),))) == "c2"
-    assert sort_column(metadata, Arrangement(buckets=BucketSpec(("c0",), 4, 2, (SortColumn("c4"),)))) == "c4"
+    assert sort_column(metadata, ArrangementSpec(sort=(SortColumn("c2"),))) == "c2"
+    assert (
+        sort_column(metadata, ArrangementSpec(buckets=BucketSpec(("c0",), 4, 2, (SortColumn("c4"),)))) == "c4"
+    )
     for said in ({}, {"sort-by": "gone"}, {"sort-by": "("}):
         assert sort_column(msgspec.structs.replace(metadata, properties=said), PLAIN) is None
 
@@ -260,7 +266,7 @@ def test_both_forms_are_read() -> None:
 
 def test_a_list_that_is_lost_keeps_nobody_from_appending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that cannot be read are left as they are, and the new files stand behind them."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     for damage in (None, MARK + b"nonsense"):
         store = MemoryStore()
         table = append(append(new(store), [file(1)]), [file(2)])
@@ -276,7 +282,7 @@ def test_a_list_that_is_lost_keeps_nobody_from_appending(monkeypatch: pytest.Mon
 
 def test_the_format_is_raised_before_columns_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whichever write a client dies, no list in columns is in a store that older libraries still open."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 10)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     for stop in range(12):
         store = MemoryStore()
         new(store)

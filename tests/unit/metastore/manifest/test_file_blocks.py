@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
 from parquetry.metastore.versions.snapshot import TableSnapshot
@@ -20,9 +27,9 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
-from tests.support.planning.filters import filter_of
+from tests.support.planning.filters import make_filter
 
-COLUMNS = (Column("id", "long"), Column("name", "string"), Column("p", "integer"))
+COLUMNS = (TableColumn("id", "long"), TableColumn("name", "string"), TableColumn("p", "integer"))
 LONG = 1500
 """Files of a partition that lists them in chunks, of a thousand each."""
 
@@ -39,16 +46,16 @@ class CountingStore(MemoryStore):
         return super().get_many(keys)
 
 
-def file(number: int, spelled: str = "id") -> DataFile:
+def file(number: int, spelled: str = "id") -> FileRecord:
     """Return a file with one id for each of ten rows, spelled in some way."""
     known = {
         spelled: ColumnStatistics(40, 0, number * 10, number * 10 + 9),
         "name": ColumnStatistics(None, 1, f"n{number}", f"n{number}x"),
     }
-    return DataFile(f"f{number}", 100 + number, 10, number or None, known)
+    return FileRecord(f"f{number}", 100 + number, 10, number or None, known)
 
 
-def table(partitions: dict[int, list[DataFile]]) -> TableSnapshot:
+def table(partitions: dict[int, list[FileRecord]]) -> TableSnapshot:
     """Return a table with these partitions."""
     metastore = Metastore(CountingStore(), "/lake")
     metastore.create_database("db")
@@ -63,7 +70,7 @@ def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Seque
     """Return what the blocks say of all files, joined after each was held."""
     partitions = list(snapshot.partitions())
     blocks = file_blocks(snapshot.store, snapshot.id, partitions, names)
-    found = FileBlock.joined([block.hold(None, held) for block in blocks], held)
+    found = FileBlock.joined([block.project(None, held) for block in blocks], held)
     parts = [partitions[part].values for part in found.parts.tolist()]
     return [repr(each) for each in zip(parts, found.files.records(), strict=True)]
 
@@ -72,7 +79,7 @@ def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Seque
 def test_blocks_hold_the_files_that_the_partitions_list(names: list[str] | None) -> None:
     """In order, whether listed inline or in chunks; decoded for some columns or all, with all others on demand."""
     files = {p: [file(p)] for p in range(600)}
-    files |= {600: [file(n) for n in range(LONG)], 601: [], 602: [file(7, "ID"), DataFile("bare", 9)]}
+    files |= {600: [file(n) for n in range(LONG)], 601: [], 602: [file(7, "ID"), FileRecord("bare", 9)]}
     files |= {700: [file(n) for n in range(LONG, LONG + 3)]}
     snapshot = table(files)
     listed = [
@@ -82,8 +89,8 @@ def test_blocks_hold_the_files_that_the_partitions_list(names: list[str] | None)
     assert everything(snapshot, names, None) == listed
 
 
-@pytest.mark.parametrize("odd", [None, file(0, "ID"), DataFile("f0", 100, 10)])
-def test_of_held_files_some_columns_are_there(odd: DataFile | None) -> None:
+@pytest.mark.parametrize("odd", [None, file(0, "ID"), FileRecord("f0", 100, 10)])
+def test_of_held_files_some_columns_are_there(odd: FileRecord | None) -> None:
     """Those that are named, in whatever spelling a file has them, and no others."""
     files = [odd or file(0), *(file(n) for n in range(1, 600))]
     snapshot = table({n: [each] for n, each in enumerate(files)})
@@ -119,14 +126,14 @@ def test_chunks_that_their_summaries_rule_out_are_not_read() -> None:
         Compare("=", "id", 10 * (LONG + 3) + 5, parse_type("bigint")),
         In("p", (0, 1, 2), parse_type("int")),
     ]
-    selection = select_files(snapshot, [Condition.of(filter_of(node)) for node in asked], about=())
+    selection = select_files(snapshot, [Condition.from_filter(make_filter(node)) for node in asked], about=())
     assert [each.file.path for each in selection.files] == [f"f{LONG + 3}"]
     step = selection.report.step("files")
     assert step is not None
     assert (step.kept, step.of, step.by) == (1, 3 * LONG, (str(asked[0]),))
     assert store.asked.count(b"\x0a") == sum(chunks)
     assert store.asked.count(b"\x08") == 1
-    nothing = select_files(snapshot, [filter_of(Compare("<", "id", 0, parse_type("bigint")))])
+    nothing = select_files(snapshot, [make_filter(Compare("<", "id", 0, parse_type("bigint")))])
     assert (nothing.files, store.asked.count(b"\x08")) == ((), 1)
     step = nothing.report.step("files")
     assert step is not None
@@ -140,7 +147,7 @@ def test_taking_files_of_a_block_keeps_their_partitions() -> None:
     taken = block.take(np.array([599, 0, 3], np.intp))
     assert (taken.parts.tolist(), taken.files.paths) == ([299, 0, 1], ["f1299", "f0", "f1001"])
     for names in (None, ["name"]):
-        held = block.hold(np.array([599, 0, 3], np.intp), names)
+        held = block.project(np.array([599, 0, 3], np.intp), names)
         assert [each.path for each in held.files.records()] == ["f1299", "f0", "f1001"]
         (name,) = {tuple(sorted(each.columns or ())) for each in held.files.records()}
         assert name == (("id", "name") if names is None else ("name",))

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore import Metastore, Partition, Transaction
+from parquetry.metastore import Metastore, PartitionSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.manifest.entries import FILES_AT_ONCE
+from parquetry.metastore.manifest.entries import FILES_PER_READ
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import file, new_table
 
-TOTAL = 3 * FILES_AT_ONCE
+TOTAL = 3 * FILES_PER_READ
 KEY = (3, "c")
 
 
@@ -36,12 +36,12 @@ def store() -> Watched:
 
 
 @pytest.fixture
-def partition(store: Watched) -> Partition:
+def partition(store: Watched) -> PartitionSnapshot:
     """A partition of many files, which several commits have brought, some of them in its own row."""
     _, table = new_table(store)
-    for start in range(0, TOTAL, FILES_AT_ONCE // 4):
+    for start in range(0, TOTAL, FILES_PER_READ // 4):
         transaction = Transaction(table, "append")
-        transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES_AT_ONCE // 4)])
+        transaction.append(KEY, [file(f"{n:06d}") for n in range(start, start + FILES_PER_READ // 4)])
         table = commit(transaction)
     transaction = Transaction(table, "append")
     transaction.append(KEY, [file(f"{n:06d}") for n in range(TOTAL, TOTAL + 5)])
@@ -51,7 +51,7 @@ def partition(store: Watched) -> Partition:
     return found
 
 
-def test_all_files_in_order(partition: Partition) -> None:
+def test_all_files_in_order(partition: PartitionSnapshot) -> None:
     """Those that are read in parts are those that are read at once."""
     assert tuple(partition.each_file()) == partition.files
     assert [(each.path, each.bytes, each.rows, each.modified) for each in partition.each_listed()] == [
@@ -59,7 +59,7 @@ def test_all_files_in_order(partition: Partition) -> None:
     ]
 
 
-def test_no_more_is_read_than_is_asked_for(partition: Partition, store: Watched) -> None:
+def test_no_more_is_read_than_is_asked_for(partition: PartitionSnapshot, store: Watched) -> None:
     """Up to a part of the files is read for the first, and what lies before a place is not read at all."""
     chunks = partition.entry.chunks
     store.read = 0
@@ -73,7 +73,7 @@ def test_no_more_is_read_than_is_asked_for(partition: Partition, store: Watched)
     assert store.read == len(chunks)  # for the files that it is compared with, and no more
 
 
-def test_any_place_can_be_gone_on_from(partition: Partition) -> None:
+def test_any_place_can_be_gone_on_from(partition: PartitionSnapshot) -> None:
     """At the borders of chunks, next to them, and behind the end."""
     paths = [each.path for each in partition.files]
     borders = [0]
@@ -84,7 +84,7 @@ def test_any_place_can_be_gone_on_from(partition: Partition) -> None:
             assert [each.path for each in partition.each_listed(start)] == paths[start:]
 
 
-def test_a_table_that_is_dropped_in_the_middle(store: Watched, partition: Partition) -> None:
+def test_a_table_that_is_dropped_in_the_middle(store: Watched, partition: PartitionSnapshot) -> None:
     """An error says so: no file is left out in silence."""
     files = partition.each_file()
     next(files)

@@ -21,8 +21,8 @@ from parquetry.maintenance.check.fsck import fsck
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import (
-    Arrangement,
-    DataFile,
+    ArrangementSpec,
+    FileRecord,
     Metastore,
     SkewMap,
     TableSnapshot,
@@ -50,20 +50,22 @@ def filled(metastore: Metastore, long: int = 1500) -> TableSnapshot:
     table = metastore.create_table(
         "d",
         "t",
-        metadata(location=f"{warehouse}/d/t", comment=f"{warehouse}/comment", arrangement=Arrangement(skew)),
+        metadata(
+            location=f"{warehouse}/d/t", comment=f"{warehouse}/comment", arrangement=ArrangementSpec(skew)
+        ),
     )
     statistics = {"s": ColumnStatistics(1, 0, f"{warehouse}/a", f"{warehouse}/z")}
     inline = [
-        DataFile(f"{warehouse}/ext/inline", 1, 1, None, statistics),
-        DataFile("/far/inline", 1, 1),
-        DataFile("own", 1, 1),
+        FileRecord(f"{warehouse}/ext/inline", 1, 1, None, statistics),
+        FileRecord("/far/inline", 1, 1),
+        FileRecord("own", 1, 1),
     ]
-    listed = [DataFile(f"{warehouse}/ext/{number}", 1, 1, None, statistics) for number in range(long)]
+    listed = [FileRecord(f"{warehouse}/ext/{number}", 1, 1, None, statistics) for number in range(long)]
     transaction = Transaction(table, "append")
     transaction.append((1, "default"), inline)
     transaction.append((2, "near"), inline, f"{warehouse}/ext/p")
     transaction.append((3, "far"), inline, FAR)
-    transaction.append((4, "long"), [*listed, DataFile("own", 1, 1)])
+    transaction.append((4, "long"), [*listed, FileRecord("own", 1, 1)])
     transaction.append((5, f"{warehouse}/value"), inline)
     return commit(transaction)
 
@@ -385,7 +387,7 @@ def test_a_writer_that_began_before_a_table_was_relocated_is_told() -> None:
     metastore = Metastore(rows := MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata(location="file:/far/t"))
     transaction = Transaction(table, "append")
-    transaction.append((1, "a"), [DataFile("f", 1, 1)])
+    transaction.append((1, "a"), [FileRecord("f", 1, 1)])
     Catalog(Metastore(rows, "/lake")).relocate("/far", "/near")
     with pytest.raises(CommitConflictError, match="location"):
         commit(transaction)

@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.errors import NamespaceNotEmptyError, NamespaceNotFoundError, TableNotFoundError
 from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.file_access import Files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
@@ -25,7 +25,7 @@ from tests.support.stores.metastores import Crash, content, file, metadata, new_
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orphans, "RENAMING_S", 0.0)
+    monkeypatch.setattr(orphans, "MIN_RENAMING_S", 0.0)
 
 
 def count(store: Store, prefix: bytes) -> int:
@@ -67,7 +67,7 @@ def test_a_table_that_has_lost_its_name(tmp_path: Path) -> None:
     row = store.get(name_key("default", "lost"))
     store.delete_many([name_key("default", "lost")])
     for _ in range(2):
-        assert remove_orphans(Metastore(store, "/lake").store, Files()).tables == 0
+        assert remove_orphans(Metastore(store, "/lake").store, FileAccess()).tables == 0
     assert path.exists()
     other = metastore.table("default", "t")
     (finding,) = [each for each in fsck(other) if each.kind.startswith("lost")]
@@ -130,12 +130,12 @@ def test_a_creation_cut_short_in_a_database_that_goes(tmp_path: Path, vacuumed: 
         if "x" in metastore.databases():
             continue
         if vacuumed:
-            remove_orphans(Metastore(store, "/lake").store, Files())
+            remove_orphans(Metastore(store, "/lake").store, FileAccess())
             assert count(store, HEADS) == count(store, NAMES) == 1
         metastore.create_database("x")
         assert metastore.tables("x") == []
         metastore.create_table("x", "t", metadata(location=str(tmp_path)))
-        remove_orphans(Metastore(store, "/lake").store, Files())
+        remove_orphans(Metastore(store, "/lake").store, FileAccess())
         assert count(store, HEADS) == count(store, NAMES) == 2
     assert calls > 10
 

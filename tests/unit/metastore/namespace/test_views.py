@@ -7,7 +7,7 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.errors import NamespaceNotEmptyError, OtherKindError, TableExistsError, TableNotFoundError
 from parquetry.maintenance.deletion.claims import claims
-from parquetry.maintenance.deletion.file_access import Files, RealPlaces
+from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
 from parquetry.metastore.namespace.staging import create_staged
@@ -75,9 +75,9 @@ def test_a_database_with_a_view_is_not_empty(both: Metastore) -> None:
 
 def test_a_view_lies_nowhere(both: Metastore) -> None:
     """No place is taken by one, and where the making of one was cut short no file is looked for."""
-    assert [claim.label for claim in claims(both.store, RealPlaces())] == ["table default.t"]
+    assert [claim.label for claim in claims(both.store, RealPaths())] == ["table default.t"]
     create_staged(both.store, full_view(), Owner(b"nonce", 0, "elsewhere", 1, ""))
-    removed = remove_orphans(both.store, Files())
+    removed = remove_orphans(both.store, FileAccess())
     assert (removed.tables, removed.files) == (1, ())
     assert both.views("default") == ["v"]
 

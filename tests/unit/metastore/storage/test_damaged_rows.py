@@ -14,18 +14,18 @@ import pytest
 from parquetry.errors import MetastoreDamagedError, ParquetryError
 from parquetry.maintenance.check.fsck import fsck
 from parquetry.metastore import (
-    Arrangement,
-    Column,
+    ArrangementSpec,
     ColumnStatistics,
-    DataFile,
+    FileRecord,
     Metastore,
     SkewMap,
+    TableColumn,
     TableMetadata,
     TableSnapshot,
     Transaction,
 )
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import taken_out
+from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries
 from parquetry.metastore.storage.checksums import _KINDS, is_damaged, with_checksum, without_checksum
 from parquetry.metastore.storage.keyspace import (
@@ -38,10 +38,10 @@ from parquetry.metastore.storage.keyspace import (
     SUMMARIES,
     prefix_range,
 )
-from parquetry.metastore.storage.model import TakenOut
+from parquetry.metastore.storage.model import RemovedFileRecord
 from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.metastore.versions.indexes import new_index
-from parquetry.metastore.versions.partition import Partition
+from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import Crash, FaultyStore
 
@@ -56,30 +56,35 @@ def made(store: Store) -> Metastore:
     metastore = Metastore(store, "/lake")
     metastore.create_database("d", {"location": "file:/lake/d", "comment": "mine"})
     metadata = TableMetadata(
-        (Column("x", "long"), Column("s", "string"), Column("p", "integer"), Column("q", "string")),
+        (
+            TableColumn("x", "long"),
+            TableColumn("s", "string"),
+            TableColumn("p", "integer"),
+            TableColumn("q", "string"),
+        ),
         ("p", "q"),
         "parquet",
         "file:/lake/d/t",
-        arrangement=Arrangement(SkewMap(("x",), ((1,),), True, ("file:/far/one",))),
+        arrangement=ArrangementSpec(SkewMap(("x",), ((1,),), True, ("file:/far/one",))),
     )
     metadata = msgspec.structs.replace(metadata, indexes=(new_index(metadata, ["q"], ready=True),))
     table = metastore.create_table("d", "t", metadata)
     transaction = Transaction(table, "append")
     for n in range(3):
-        files = [DataFile(f"f{n}-{k}", 100 + k, 10, 7, STATISTICS) for k in range(2)]
+        files = [FileRecord(f"f{n}-{k}", 100 + k, 10, 7, STATISTICS) for k in range(2)]
         transaction.append((n, "abc"[n]), files)
     table = commit(transaction)
     transaction = Transaction(table, "change")
     transaction.drop((1, "b"))
-    transaction.append((2, "c"), [DataFile("more", 5, 5)])
-    transaction.record_taken_out({"theirs": TakenOut(1, 7)})
+    transaction.append((2, "c"), [FileRecord("more", 5, 5)])
+    transaction.record_removed_files({"theirs": RemovedFileRecord(1, 7)})
     commit(transaction)
     long = metastore.create_table(
-        "default", "long", TableMetadata((Column("x", "long"),), (), "parquet", "file:/lake/long")
+        "default", "long", TableMetadata((TableColumn("x", "long"),), (), "parquet", "file:/lake/long")
     )
     transaction = Transaction(long, "append")
     transaction.append(
-        (), [DataFile(f"pq-{n}", n, 1, n, {"x": ColumnStatistics(8, 0, n, n)}) for n in range(900)]
+        (), [FileRecord(f"pq-{n}", n, 1, n, {"x": ColumnStatistics(8, 0, n, n)}) for n in range(900)]
     )
     commit(transaction)
     return metastore
@@ -103,7 +108,7 @@ def answers(metastore: Metastore) -> dict[str, Any]:
 def answers_of(table: TableSnapshot) -> Any:
     """Return what a version answers: by its keys alone, with all that is in rows, by the index, and by a part of the statistics."""
     partitions = list(table.partitions())
-    keys = Partition.all_values(partitions)
+    keys = PartitionSnapshot.all_values(partitions)
     whole = [(each.location, each.arrangement, each.files, each.rows) for each in partitions]
     blocks = [
         (block.files.paths, block.files.rows.tolist(), block.skipped)
@@ -112,10 +117,10 @@ def answers_of(table: TableSnapshot) -> Any:
     found: list[Any] = []
     if table.metadata.indexes:
         (index,) = table.metadata.indexes
-        found = sorted(key for key, _, _ in table.visible.of_index(index.id).scan([(b"", None)]))
+        found = sorted(key for key, _, _ in table.visible.index_entries(index.id).scan([(b"", None)]))
     chunks = [chunk for each in partitions for chunk in each.entry.chunks]
     sums = read_summaries(table.store, table.id, chunks)
-    return table.metadata, table.totals, keys, whole, blocks, sums, found, list(taken_out(table))
+    return table.metadata, table.totals, keys, whole, blocks, sums, found, list(files_removed(table))
 
 
 def flipped(value: bytes, step: int) -> Iterator[bytes]:
@@ -182,7 +187,7 @@ def test_journals() -> None:
     store = FaultyStore(inner)
     store.crash_at = 3
     transaction = Transaction(Metastore(store, "/lake").table("d", "t"), "append")
-    transaction.append((7, "z"), [DataFile("f", 1, 1)])
+    transaction.append((7, "z"), [FileRecord("f", 1, 1)])
     with contextlib.suppress(Crash):
         commit(transaction)
     rows = list(inner.scan(*prefix_range(JOURNAL)))
@@ -234,6 +239,6 @@ def test_a_table_beside_a_damaged_one() -> None:
         again.table("d", "t")
     assert len(answers_of(again.table("default", "long"))[3]) == 1
     transaction = Transaction(again.table("default", "long"), "append")
-    transaction.append((), [DataFile("more", 1, 1)])
+    transaction.append((), [FileRecord("more", 1, 1)])
     assert commit(transaction).version == 2
     assert again.tables("default") == ["long"]

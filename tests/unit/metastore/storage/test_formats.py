@@ -22,14 +22,14 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.definition.schema_changes import changed
 from parquetry.errors import MetastoreVersionError
-from parquetry.maintenance.check.chunk_check import KnownTypes, check_chunks
+from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.results import Finding
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    DataFile,
+    FileRecord,
     Metastore,
     SortColumn,
     TableSnapshot,
@@ -59,11 +59,11 @@ from parquetry.metastore.storage.keyspace import (
     prefix_range,
 )
 from parquetry.metastore.storage.model import (
-    Column,
     ColumnStatistics,
     Constraint,
     PartitionIndex,
     StreamBatch,
+    TableColumn,
 )
 from parquetry.metastore.storage.wire import encode
 from parquetry.store import MemoryStore, SQLiteStore, Store
@@ -73,7 +73,7 @@ from tests.support.tables.arrangements import full_view
 GOLDEN = Path(__file__).parents[3] / "golden" / "format-1"
 GOLDEN_2 = GOLDEN.with_name("format-2")
 CHECK = Constraint("c", "check", "x > 0", enforced=True)
-BUCKETS = Arrangement(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))
+BUCKETS = ArrangementSpec(buckets=BucketSpec(("x",), 4, sort=(SortColumn("x"),)))
 
 
 # -- the records of a library that knew format 1 only
@@ -104,7 +104,7 @@ class Entry1(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class Metadata1(msgspec.Struct, forbid_unknown_fields=True):
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     partition_by: tuple[str, ...]
     format: Literal["parquet", "orc"]
     location: str
@@ -215,10 +215,10 @@ def test_it_is_read(maker: ModuleType, tmp_path: Path) -> None:
     shutil.copy(GOLDEN / "metastore.sqlite", tmp_path)
     with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == golden("/golden")
-        assert all(table.metadata.arrangement == Arrangement() for table in versions(metastore))
+        assert all(table.metadata.arrangement == ArrangementSpec() for table in versions(metastore))
         partitions = [part for table in versions(metastore) for part in table.partitions()]
-        assert {part.arrangement for part in partitions} == {Arrangement()}
-        assert all(table.totals.all_arranged(Arrangement()) for table in versions(metastore))
+        assert {part.arrangement for part in partitions} == {ArrangementSpec()}
+        assert all(table.totals.all_arranged(ArrangementSpec()) for table in versions(metastore))
         assert (format_of(metastore.store), read_as_format_1(metastore.store)) == (1, 37)
     assert (tmp_path / "metastore.sqlite").read_bytes() == (GOLDEN / "metastore.sqlite").read_bytes()
 
@@ -244,7 +244,7 @@ def newest(metastore: Metastore) -> list[TableSnapshot]:
 def chunk_findings(table: TableSnapshot) -> list[Finding]:
     wanted = {chunk: "p" for part in table.partitions() for chunk in part.entry.chunks}
     assert all(chunk.bytes for chunk in wanted)
-    types = KnownTypes.read(table.store, table.id)
+    types = ColumnTypesByTicket.read(table.store, table.id)
     return list(check_chunks(table.store, table.id, wanted, types, repair=False))
 
 
@@ -256,16 +256,18 @@ def change_table(metastore: Metastore, name: str, change: Callable[[Transaction]
 
 def append(metastore: Metastore) -> None:
     change_table(
-        metastore, "default.events", lambda t: t.append((19_000, "us/west"), [DataFile("new", 1, 1)])
+        metastore, "default.events", lambda t: t.append((19_000, "us/west"), [FileRecord("new", 1, 1)])
     )
-    change_table(metastore, "default.many", lambda t: t.append((1,), [DataFile("new", 1, 1)]))
-    change_table(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+    change_table(metastore, "default.many", lambda t: t.append((1,), [FileRecord("new", 1, 1)]))
+    change_table(metastore, "default.many", lambda t: t.append((2,), [FileRecord("new", 1, 1)]))
 
 
 def replace(metastore: Metastore) -> None:
-    change_table(metastore, "default.many", lambda t: t.replace((2,), [DataFile("new", 1, 1)]))
+    change_table(metastore, "default.many", lambda t: t.replace((2,), [FileRecord("new", 1, 1)]))
     change_table(
-        metastore, "sales.replaced", lambda t: (t.replace_where(None), t.append((), [DataFile("new", 1, 1)]))
+        metastore,
+        "sales.replaced",
+        lambda t: (t.replace_where(None), t.append((), [FileRecord("new", 1, 1)])),
     )
 
 
@@ -376,7 +378,7 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
     shutil.copy(GOLDEN_2 / "metastore.sqlite", tmp_path)
     with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == expected
-        change_table(metastore, "default.many", lambda t: t.append((2,), [DataFile("new", 1, 1)]))
+        change_table(metastore, "default.many", lambda t: t.append((2,), [FileRecord("new", 1, 1)]))
         change_table(metastore, "default.arranged", lambda t: t.drop((1, "a")))
         assert format_of(metastore.store) == 2
         after = json.loads(json.dumps(maker.content(metastore)))
@@ -402,8 +404,8 @@ def test_format_4_is_read_and_written(change: str, tmp_path: Path) -> None:
             require_format(metastore.store, format)
             before = dict(metastore.store.rows.scan(b"", None))
             if change == "append":
-                change_table(metastore, "default.t", lambda t: t.append((9, "i"), [DataFile("new", 1, 1)]))
-                change_table(metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("more", 1, 1)]))
+                change_table(metastore, "default.t", lambda t: t.append((9, "i"), [FileRecord("new", 1, 1)]))
+                change_table(metastore, "default.t", lambda t: t.append((1, "a"), [FileRecord("more", 1, 1)]))
             else:
                 metastore.rename_table("default", "t", "default", "u")
                 metastore.rename_table("default", "u", "default", "t")
@@ -457,14 +459,16 @@ def arranged_file(metastore: Metastore) -> None:
     change_table(
         metastore,
         "default.t",
-        lambda t: t.append((9, "z"), [file("a"), DataFile("f", 1, bucket=1)], arrangement=BUCKETS),
+        lambda t: t.append((9, "z"), [file("a"), FileRecord("f", 1, bucket=1)], arrangement=BUCKETS),
     )
 
 
 def plain_changes(metastore: Metastore) -> None:
     metastore.create_table("default", "new", metadata())
     change_table(metastore, "default.t", lambda t: t.set_metadata(metadata(comment="other")))
-    change_table(metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=Arrangement()))
+    change_table(
+        metastore, "default.t", lambda t: t.append((9, "z"), [file("f")], arrangement=ArrangementSpec())
+    )
 
 
 def view(metastore: Metastore) -> None:
@@ -478,7 +482,7 @@ def dropped_column(metastore: Metastore) -> None:
 def stream_batch(metastore: Metastore) -> None:
     def change(transaction: Transaction) -> None:
         transaction.append((9, "z"), [file("f")])
-        transaction.of_stream(StreamBatch("query", 0))
+        transaction.set_stream_batch(StreamBatch("query", 0))
 
     change_table(metastore, "default.t", change)
 
@@ -616,7 +620,7 @@ def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
     table = metastore.create_table("default", "t", metadata())
     statistics = {"x": ColumnStatistics(1, 0, 5, 9)}
     change_table(
-        metastore, "default.t", lambda t: t.append((1, "a"), [DataFile("f", 100, 10, 7, statistics)])
+        metastore, "default.t", lambda t: t.append((1, "a"), [FileRecord("f", 100, 10, 7, statistics)])
     )
     ((_, value),) = table.store.scan(*prefix_range(PARTITIONS))
     then = Entry1(None, 1, 10, 100, {}, (), (File1("f", 100, 10, 7, statistics),))

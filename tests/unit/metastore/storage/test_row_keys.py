@@ -16,7 +16,7 @@ from parquetry.types import parse_type
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "row-keys.txt"
 TABLE, TICKET = bytes.fromhex("0123456789abcdef"), 7
-PARTITION = KeySchema.of([("p", parse_type("int")), ("q", parse_type("string"))]).encode((10, "a"))
+PARTITION = KeySchema.from_columns([("p", parse_type("int")), ("q", parse_type("string"))]).encode((10, "a"))
 KEYS = {
     "format": keyspace.FORMAT,
     "restoring": keyspace.RESTORING,

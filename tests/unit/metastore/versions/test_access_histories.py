@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Examined, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
@@ -22,7 +22,7 @@ from tests.support.stores.metastores import file, metadata
 
 def by(columns: dict[str, str]) -> TableMetadata:
     """Return metadata of a table that is partitioned by columns of these types."""
-    described = (Column("x", "long"), *(Column(name, type) for name, type in columns.items()))
+    described = (TableColumn("x", "long"), *(TableColumn(name, type) for name, type in columns.items()))
     return metadata(columns=described, partition_by=tuple(columns))
 
 

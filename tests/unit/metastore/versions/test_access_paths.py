@@ -10,7 +10,7 @@ import pytest
 
 from parquetry.errors import UnsupportedError
 from parquetry.maintenance.indexes import create_index, drop_index
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.access.key_sample import sample_keys
 from parquetry.metastore.commits.committer import commit
@@ -40,7 +40,7 @@ def table_of(
 ) -> TableSnapshot:
     """Return a table with a partition for each row, and with indexes."""
     described = metadata(
-        columns=(Column("x", "long"), *(Column(name, type) for name, type in columns.items())),
+        columns=(TableColumn("x", "long"), *(TableColumn(name, type) for name, type in columns.items())),
         partition_by=tuple(columns),
         descending=tuple(descending),
     )
@@ -222,7 +222,7 @@ def test_random_filters_find_each_partition_once(
     random = Random(str((indexes, descending)))
     united: set[int] = set()
     for _ in range(examples(150)):
-        filter = Filter.of(random_filter(random, 3), types)
+        filter = Filter.bind(random_filter(random, 3), types)
         expected = [
             row for row in in_order if evaluate(filter.node, dict(zip(types, row, strict=True))) is True
         ]

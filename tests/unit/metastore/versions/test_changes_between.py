@@ -97,8 +97,8 @@ def test_of_a_table_without_partition_columns() -> None:
 
 def test_long_lists_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is brought once, however often the list that names it is written anew and cut otherwise."""
-    monkeypatch.setattr(entries, "INLINE_BYTES", 200)
-    monkeypatch.setattr(entries, "CHUNK_FILES", 7)
+    monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 200)
+    monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 7)
     table = empty()
     rng = random.Random(5)
     wanted = []
@@ -120,7 +120,7 @@ def test_long_lists_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_of_histories_made_at_random(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the lists of files of neighbouring versions have it, from any version on, however many are looked at together."""
-    monkeypatch.setattr(version_changes, "_FEW", 1 + seed % 4)
+    monkeypatch.setattr(version_changes, "_FIRST_VERSIONS", 1 + seed % 4)
     rng = random.Random(seed)
     table = empty()
     keys = [(d, s) for d in (1, 2) for s in "ab"]

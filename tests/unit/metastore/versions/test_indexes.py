@@ -22,7 +22,7 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
 from parquetry.maintenance.rollback import rollback
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.cleanup.index_upkeep import missing_entries
 from parquetry.metastore.commits.committer import commit
@@ -38,10 +38,10 @@ from tests.support.effort import STEP, steps
 from tests.support.stores.metastores import Crash, FaultyStore, file, metadata
 
 COLUMNS = (
-    Column("x", "long"),
-    Column("ds", "integer"),
-    Column("hour", "integer"),
-    Column("region", "string"),
+    TableColumn("x", "long"),
+    TableColumn("ds", "integer"),
+    TableColumn("hour", "integer"),
+    TableColumn("region", "string"),
 )
 Values = tuple[Any, ...]
 

@@ -19,7 +19,7 @@ from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import Head, edit_head, read_head
 from parquetry.metastore.versions import newest_rows
-from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest, whole_of
+from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load, load_commit
 from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
 from parquetry.store import MemoryStore, Store
@@ -35,14 +35,14 @@ def head_of(table: TableSnapshot) -> Head:
     return head
 
 
-def listed(table: TableSnapshot) -> dict[bytes, Newest]:
+def listed(table: TableSnapshot) -> dict[bytes, NewestRow]:
     return dict(decode_newest(head_of(table).newest))
 
 
-def in_store(table: TableSnapshot) -> dict[bytes, Newest]:
+def in_store(table: TableSnapshot) -> dict[bytes, NewestRow]:
     """Find the newest rows without a list."""
     rows = VisibleRows(table.store, table.id, head_of(table).commit).all_newest()
-    return {key: Newest(found.ticket, found.is_tombstone) for key, found in rows}
+    return {key: NewestRow(found.ticket, found.is_tombstone) for key, found in rows}
 
 
 def new_table(store: Store | None = None, **changes: object) -> TableSnapshot:
@@ -90,11 +90,11 @@ def versions(table: TableSnapshot, lists: bytes) -> Iterator[tuple[TableSnapshot
 @given(
     st.dictionaries(
         st.binary(min_size=1, max_size=30),
-        st.builds(Newest, st.integers(1, 1 << 40), st.booleans()),
+        st.builds(NewestRow, st.integers(1, 1 << 40), st.booleans()),
         max_size=40,
     )
 )
-def test_a_list_is_read_as_it_was_written(rows: dict[bytes, Newest]) -> None:
+def test_a_list_is_read_as_it_was_written(rows: dict[bytes, NewestRow]) -> None:
     """A list names the rows that it was made of, in the order of the partitions' keys."""
     assert decode_newest(encode_newest(rows)) == tuple(sorted(rows.items()))
 
@@ -102,19 +102,21 @@ def test_a_list_is_read_as_it_was_written(rows: dict[bytes, Newest]) -> None:
 def test_a_list_is_bounded() -> None:
     """Of too many partitions, or of those with long keys, the ones written last are named; of those dropped, the last 64."""
     random.seed(9)
-    long = {random.randbytes(40): Newest(ticket) for ticket in range(1, 1001)}
+    long = {random.randbytes(40): NewestRow(ticket) for ticket in range(1, 1001)}
     data = encode_newest(long)
-    assert newest_rows.MOST_BYTES // 3 < len(data) <= newest_rows.MOST_BYTES
+    assert newest_rows.MAX_LIST_BYTES // 3 < len(data) <= newest_rows.MAX_LIST_BYTES
     named = dict(decode_newest(data))
     assert named == {key: row for key, row in long.items() if row.ticket > 1000 - len(named)}
-    gone = {b"%03d" % n: Newest(n + 1, True) for n in range(500)}
-    there = {b"%03d-" % n: Newest(1) for n in range(500)}
-    expected = {key: row for key, row in gone.items() if row.ticket > 500 - newest_rows.MOST_GONE} | there
+    gone = {b"%03d" % n: NewestRow(n + 1, True) for n in range(500)}
+    there = {b"%03d-" % n: NewestRow(1) for n in range(500)}
+    expected = {
+        key: row for key, row in gone.items() if row.ticket > 500 - newest_rows.MAX_LISTED_TOMBSTONES
+    } | there
     assert dict(decode_newest(encode_newest({**gone, **there}))) == expected
-    assert decode_newest(encode_newest({random.randbytes(5000): Newest(1)})) == ()
+    assert decode_newest(encode_newest({random.randbytes(5000): NewestRow(1)})) == ()
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00", b"x\x9c", encode_newest({b"k": Newest(7)})[:-3]])
+@pytest.mark.parametrize("data", [b"", b"\x00", b"x\x9c", encode_newest({b"k": NewestRow(7)})[:-3]])
 def test_a_list_that_cannot_be_read(data: bytes) -> None:
     """What is no list names nothing."""
     assert decode_newest(data) == ()
@@ -131,7 +133,7 @@ def test_tables_with_several_rows_of_each_partition_have_a_list() -> None:
     assert len(listed(table)) == 3
     table = append(drop(table, 1), *range(10, 17))
     assert listed(table) == in_store(table)
-    assert [row.gone for row in listed(table).values()].count(True) == 1
+    assert [row.is_tombstone for row in listed(table).values()].count(True) == 1
     table = append(append(table, *range(20, 40)), 1)
     assert head_of(table).newest == b""
 
@@ -144,7 +146,7 @@ def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.Mo
         transaction.append((), [file(f"f{number}")])
         table = commit(transaction)
     assert head_of(table).newest == b""
-    monkeypatch.setattr(newest_rows, "MOST_PARTITIONS", 2)
+    monkeypatch.setattr(newest_rows, "MAX_LISTED_PARTITIONS", 2)
     assert head_of(filled(3)).newest == b""
     assert head_of(filled(2)).newest != b""
 
@@ -186,7 +188,7 @@ def test_every_version_is_read_alike_with_every_list(tmp_path: Path) -> None:
 def test_a_list_of_all_partitions_is_all_that_is_read() -> None:
     """Whoever reads the version whose partitions it names gets their rows and looks for no others; lists cut short do not say so."""
     table = append(drop(filled(5), 3), 9, 0).refresh()
-    assert whole_of(head_of(table).newest) == table.commit.ticket
+    assert complete_ticket(head_of(table).newest) == table.commit.ticket
     examined = Examined()
     days = [partition.values[0] for partition in table.partitions(examined=examined)]
     assert days == [0, 1, 2, 4, 9]
@@ -197,12 +199,12 @@ def test_a_list_of_all_partitions_is_all_that_is_read() -> None:
     examined = Examined()
     assert len(list(earlier.partitions(examined=examined))) == 5
     assert examined.keys > 5
-    rows = {b"%d" % n: Newest(n + 1, n == 2) for n in range(5)}
-    assert whole_of(encode_newest(rows, 7)) == 7
-    many = {random.randbytes(40): Newest(ticket) for ticket in range(1, 1001)}
-    assert whole_of(encode_newest(many, 1000)) is None
-    gone = {b"%03d" % n: Newest(n + 1, True) for n in range(500)}
-    assert whole_of(encode_newest({**rows, **gone}, 8)) == 8
+    rows = {b"%d" % n: NewestRow(n + 1, n == 2) for n in range(5)}
+    assert complete_ticket(encode_newest(rows, 7)) == 7
+    many = {random.randbytes(40): NewestRow(ticket) for ticket in range(1, 1001)}
+    assert complete_ticket(encode_newest(many, 1000)) is None
+    gone = {b"%03d" % n: NewestRow(n + 1, True) for n in range(500)}
+    assert complete_ticket(encode_newest({**rows, **gone}, 8)) == 8
 
 
 def test_a_library_that_knows_of_no_list() -> None:

@@ -12,7 +12,7 @@ import pytest
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.indexes import create_index
-from parquetry.metastore import Column, Examined, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate
@@ -24,11 +24,11 @@ from parquetry.store.groups import Groups
 from tests.support.stores.metastores import file, metadata
 
 COLUMNS = (
-    Column("x", "long"),
-    Column("d", "integer"),
-    Column("h", "integer"),
-    Column("s", "string"),
-    *(Column(f"c{n}", "string") for n in range(8)),
+    TableColumn("x", "long"),
+    TableColumn("d", "integer"),
+    TableColumn("h", "integer"),
+    TableColumn("s", "string"),
+    *(TableColumn(f"c{n}", "string") for n in range(8)),
 )
 VALUES = list(itertools.product(range(6), (None, 1, 2), ("eu", "us", None, "ap")))
 FILTERS = [

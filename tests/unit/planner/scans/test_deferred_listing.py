@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.runtime import MissedValues, RunTimeReport
+from parquetry.prune.report.runtime import RunTimeReport, TimedOutValues
 from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.types import parse_type
 from tests.support.spark.packed_values import membership
@@ -30,12 +37,12 @@ def ask(tmp_path: Path) -> Ask:
     """Ask for the scan of a table of 120 partitions `p` with a file each, of which column k takes 40 of 100 bytes."""
     metastore = open_metastore(str(tmp_path), create=True)
     metastore.create_database("db")
-    columns = (Column("k", "long"), Column("o", "long"), Column("p", "long"))
+    columns = (TableColumn("k", "long"), TableColumn("o", "long"), TableColumn("p", "long"))
     metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t")
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(PARTITIONS):
         statistics = {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9), "o": ColumnStatistics(60, 0, 0, 9)}
-        transaction.append((p,), [DataFile("x", 100, 3, 7, statistics)])
+        transaction.append((p,), [FileRecord("x", 100, 3, 7, statistics)])
     commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))
@@ -126,7 +133,7 @@ def test_the_wait_is_a_setting(ask: Ask) -> None:
 
 def test_values_that_were_missed_are_told() -> None:
     """Each with how long it was waited for, in the text and as a dict that is read back."""
-    missed = (MissedValues("p", 60_000), MissedValues("(k + 1)", 1500))
+    missed = (TimedOutValues("p", 60_000), TimedOutValues("(k + 1)", 1500))
     report = Report((ScanReport("t", (Step("files", 3, 3),), run_time=RunTimeReport(missed=missed)),))
     assert str(report).split("\n")[1] == (
         "  run time: no values of p within 60 s, no values of (k + 1) within 1.5 s: nothing less is read"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from parquetry.data_files.records import PHYSICAL_NAME
-from parquetry.layout.arrangement import PLAIN, Arrangement, BucketSpec, SortColumn
-from parquetry.metastore import Column, DataFile, Metastore, TableMetadata, Transaction, open_metastore
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec, BucketSpec, SortColumn
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -22,10 +22,10 @@ from parquetry.planner.protocol import codec
 
 SORTED = (SortColumn("k"), SortColumn("was", descending=True))
 COLUMNS = (
-    Column("k", "varchar(9)"),
-    Column("v", "long", metadata={PHYSICAL_NAME: "was"}),
-    Column("w", "long"),
-    Column("p", "integer"),
+    TableColumn("k", "varchar(9)"),
+    TableColumn("v", "long", metadata={PHYSICAL_NAME: "was"}),
+    TableColumn("w", "long"),
+    TableColumn("p", "integer"),
 )
 
 
@@ -40,7 +40,7 @@ def metastore(tmp_path: Path) -> Iterator[Metastore]:
 def scan(
     metastore: Metastore,
     folder: Path,
-    partitions: Sequence[tuple[BucketSpec | None, Sequence[DataFile]]],
+    partitions: Sequence[tuple[BucketSpec | None, Sequence[FileRecord]]],
     columns: Sequence[str] = ("k", "v", "p"),
     table: BucketSpec | None = None,
     properties: dict[str, str] | None = None,
@@ -52,13 +52,13 @@ def scan(
         ("p",),
         "parquet",
         f"{folder}/t",
-        arrangement=Arrangement(buckets=table),
+        arrangement=ArrangementSpec(buckets=table),
         properties=properties or {},
     )
     created = metastore.create_table("db", "t", metadata)
     for p, (spec, files) in enumerate(partitions):
         transaction = Transaction(metastore.table("db", "t"), "append")
-        transaction.replace((p,), files, arrangement=PLAIN if spec is None else Arrangement(buckets=spec))
+        transaction.replace((p,), files, arrangement=PLAIN if spec is None else ArrangementSpec(buckets=spec))
         commit(transaction)
     planner = Planner(NoEngine("UTC"))
     snapshot = metastore.table("db", "t")
@@ -69,9 +69,11 @@ def scan(
     return answer["ok"] if "ok" in answer else answer["error"]
 
 
-def files(*buckets: int | None, in_order: bool = False) -> list[DataFile]:
+def files(*buckets: int | None, in_order: bool = False) -> list[FileRecord]:
     """Return a file for each bucket."""
-    return [DataFile(f"f{n}", 100, 10, 7, bucket=bucket, sorted=in_order) for n, bucket in enumerate(buckets)]
+    return [
+        FileRecord(f"f{n}", 100, 10, 7, bucket=bucket, sorted=in_order) for n, bucket in enumerate(buckets)
+    ]
 
 
 def of_files(answer: Any) -> list[int]:

@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from parquetry.hashing.bucket_hash import buckets_of
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.hashing.bucket_hash import bucket_numbers
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -28,16 +35,18 @@ INT, LONG, DAY, TEXT, PRICE = map(parse_type, ("int", "bigint", "date", "string"
 Scan = Callable[..., Any]
 PAIR = {"day": DAY, "y": INT}
 COLUMNS = (
-    Column("a", "integer"),
-    Column("b", "integer"),
-    Column("day", "date"),
-    Column("y", "integer"),
-    Column("s", "string"),
-    Column("price", "decimal(9,2)"),
+    TableColumn("a", "integer"),
+    TableColumn("b", "integer"),
+    TableColumn("day", "date"),
+    TableColumn("y", "integer"),
+    TableColumn("s", "string"),
+    TableColumn("price", "decimal(9,2)"),
 )
 
 
-def planned(folder: Path, metadata: TableMetadata, files: Mapping[tuple[Value, ...], list[DataFile]]) -> Scan:
+def planned(
+    folder: Path, metadata: TableMetadata, files: Mapping[tuple[Value, ...], list[FileRecord]]
+) -> Scan:
     """Return what asks for the scan of a new table with values that have come."""
     metastore = open_metastore(str(folder), create=True)
     metastore.create_database("db")
@@ -68,7 +77,7 @@ def by_pairs(tmp_path: Path) -> Scan:
         tmp_path,
         metadata,
         {
-            (day, y): [DataFile("x", 100, 10, 7, {"a": ColumnStatistics(40, 0, day or 0, day or 0)})]
+            (day, y): [FileRecord("x", 100, 10, 7, {"a": ColumnStatistics(40, 0, day or 0, day or 0)})]
             for day, y in parts
         },
     )
@@ -162,24 +171,26 @@ def test_pairs_of_bucket_columns(
 ) -> None:
     """The hash of both gives the bucket: at most one for each tuple."""
     spec = BucketSpec(("a", "b"), 64)
-    metadata = TableMetadata(COLUMNS, (), "parquet", f"{tmp_path}/t", arrangement=Arrangement(buckets=spec))
+    metadata = TableMetadata(
+        COLUMNS, (), "parquet", f"{tmp_path}/t", arrangement=ArrangementSpec(buckets=spec)
+    )
     scan = planned(
         tmp_path,
         metadata,
-        {(): [DataFile(f"{n:06}_0", 100, 10, 7, {}, bucket=n) for n in range(64)]},
+        {(): [FileRecord(f"{n:06}_0", 100, 10, 7, {}, bucket=n) for n in range(64)]},
     )
     answer = scan(tuples(columns, rows))
     assert (kept(answer, "buckets"), kept(answer, "files")) == ((files, 64), (files, files))
-    assert len(set(buckets_of(2, 64, [INT, INT], [(1, 10), (7, 70), (20, 200)]))) == 3
+    assert len(set(bucket_numbers(2, 64, [INT, INT], [(1, 10), (7, 70), (20, 200)]))) == 3
 
 
 def test_pairs_of_skewed_columns(tmp_path: Path) -> None:
     """Directories of heavy tuples are left out unless one of them came, and the rest unless others came."""
     cells = tuple((a, b) for a in range(1, 4) for b in (10, 20))
-    arranged = Arrangement(skew=SkewMap(("a", "b"), cells, directories=True))
+    arranged = ArrangementSpec(skew=SkewMap(("a", "b"), cells, directories=True))
     metadata = TableMetadata(COLUMNS, (), "parquet", f"{tmp_path}/t", arrangement=arranged)
     scan = planned(
-        tmp_path, metadata, {(): [DataFile(f"x{n}", 100, 10, 7, {}, cell=n) for n in range(-1, len(cells))]}
+        tmp_path, metadata, {(): [FileRecord(f"x{n}", 100, 10, 7, {}, cell=n) for n in range(-1, len(cells))]}
     )
     for rows, directories in (
         ([(1, 10), (2, 20)], 2),
@@ -197,6 +208,6 @@ def test_texts_and_decimals(tmp_path: Path) -> None:
     parts = [(s, price) for s in ("", "a", "é") for price in (None, "1.50", "2.00")]
 
     values = [(s, None if price is None else Decimal(price)) for s, price in parts]
-    scan = planned(tmp_path, metadata, {each: [DataFile("x", 100, 10, 7, {})] for each in values})
+    scan = planned(tmp_path, metadata, {each: [FileRecord("x", 100, 10, 7, {})] for each in values})
     found = tuples({"s": TEXT, "price": PRICE}, [("", Decimal("1.50")), ("é", Decimal("2.00")), ("a", None)])
     assert kept(scan(found)) == (3, 9)

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
@@ -29,16 +36,16 @@ def ask(tmp_path: Path) -> Ask:
     metastore = open_metastore(str(tmp_path), create=True)
     metastore.create_database("db")
     columns = (
-        Column("k", "long"),
-        Column("s", {"type": "struct", "fields": []}),
-        Column("f", "double"),
-        Column("p", "long"),
+        TableColumn("k", "long"),
+        TableColumn("s", {"type": "struct", "fields": []}),
+        TableColumn("f", "double"),
+        TableColumn("p", "long"),
     )
     metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t")
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(10):
         transaction.append(
-            (p,), [DataFile("x", 100, 10, 7, {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9)})]
+            (p,), [FileRecord("x", 100, 10, 7, {"k": ColumnStatistics(40, 0, 10 * p, 10 * p + 9)})]
         )
     commit(transaction)
     metastore.close()
@@ -178,8 +185,8 @@ def test_many_values_are_looked_for_in_ranges_and_looked_up(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Partitions that only the ranges hold are left out by the values themselves."""
-    monkeypatch.setattr("parquetry.scan.coarse.MANY_VALUES", 2)
-    monkeypatch.setattr("parquetry.scan.coarse._RANGES", 2)
+    monkeypatch.setattr("parquetry.scan.coarse.MAX_IN_VALUES", 2)
+    monkeypatch.setattr("parquetry.scan.coarse._RANGES_PER_IN", 2)
     answer = ask(membership("p", LONG, [1, 3, 8, 500]))
     assert [row[-1] for row in answer["partitions"]] == ["1", "3", "8"]
 

@@ -12,17 +12,24 @@ import numpy as np
 import pytest
 
 from parquetry.data_files.file_batch import RecordedFiles
-from parquetry.metastore import Column, ColumnStatistics, DataFile, TableMetadata, Transaction, open_metastore
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+    open_metastore,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
-from parquetry.planner.protocol.answers import Files
+from parquetry.planner.protocol.answers import FileList
 from parquetry.planner.scans.file_list import file_list
 from parquetry.store.sqlite import SQLiteStore
 
 
-def read(files: Files) -> list[tuple[str, int, int, int]]:
+def read(files: FileList) -> list[tuple[str, int, int, int]]:
     """Return path, partition, bytes and time of each file, as the bridge reads them."""
     names = files.names.split("/") if files.bytes else []
     folder, partition = (np.frombuffer(each, "<i4").tolist() for each in (files.folder, files.partition))
@@ -47,7 +54,7 @@ def read(files: Files) -> list[tuple[str, int, int, int]]:
 )
 def test_paths_are_put_together_again(paths: Sequence[str], expected: list[str], folders: int) -> None:
     """Of folders and names, wherever the files lie; sizes and times stand beside them."""
-    records = [DataFile(path, 1 << (n + 33), modified=n or None) for n, path in enumerate(paths)]
+    records = [FileRecord(path, 1 << (n + 33), modified=n or None) for n, path in enumerate(paths)]
     parts = np.arange(len(paths)) % 2
     found = file_list(
         RecordedFiles(records), parts, ["/t/p=0/", "/t/p=1"][: max(1, len(set(parts.tolist())))]
@@ -64,11 +71,11 @@ def ask(tmp_path: Path) -> Any:
     metastore = open_metastore(str(tmp_path), create=True)
     metastore.create_database("db")
     metadata = TableMetadata(
-        (Column("v", "long"), Column("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+        (TableColumn("v", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
     )
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(10):
-        transaction.append((p,), [DataFile("f", 100, 10, 7, {"v": ColumnStatistics(40, 0, p, p)})])
+        transaction.append((p,), [FileRecord("f", 100, 10, 7, {"v": ColumnStatistics(40, 0, p, p)})])
     commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))

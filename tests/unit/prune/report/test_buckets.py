@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from parquetry.metastore import (
-    Arrangement,
+    ArrangementSpec,
     BucketSpec,
-    Column,
-    DataFile,
+    FileRecord,
     Metastore,
+    TableColumn,
     TableMetadata,
     Transaction,
 )
@@ -22,7 +22,12 @@ from parquetry.prune.rules.bucket_reasons import without_buckets
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 
-COLUMNS = (Column("id", "integer"), Column("s", "string"), Column("f", "double"), Column("p", "integer"))
+COLUMNS = (
+    TableColumn("id", "integer"),
+    TableColumn("s", "string"),
+    TableColumn("f", "double"),
+    TableColumn("p", "integer"),
+)
 EIGHT = BucketSpec(("id",), 8)
 
 
@@ -33,12 +38,12 @@ def made(
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(
-        COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=Arrangement(buckets=own)
+        COLUMNS, ("p",), "parquet", "/lake/db.db/t", arrangement=ArrangementSpec(buckets=own)
     )
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p, spec in enumerate(specs):
-        held = [DataFile(f"{p}/{n}", 1, 1, bucket=n if spec else None) for n in files]
-        transaction.replace((p,), held, arrangement=Arrangement(buckets=spec))
+        held = [FileRecord(f"{p}/{n}", 1, 1, bucket=n if spec else None) for n in files]
+        transaction.replace((p,), held, arrangement=ArrangementSpec(buckets=spec))
     return commit(transaction)
 
 

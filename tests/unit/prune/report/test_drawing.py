@@ -6,10 +6,10 @@ import re
 import pytest
 
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import NotBy, ScanReport, Step
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step
 from parquetry.texts import size_text
 
-HASH = NotBy("hash(v) = 3", "function on the column")
+HASH = IneffectiveCondition("hash(v) = 3", "function on the column")
 SCAN = ScanReport(
     "lake.db.t",
     (
@@ -18,7 +18,7 @@ SCAN = ScanReport(
             2,
             1823,
             ("p IN (1, 2)",),
-            (HASH, NotBy("v > 5", "column v is not a partition column")),
+            (HASH, IneffectiveCondition("v > 5", "column v is not a partition column")),
         ),
         Step("files", 3, 4, ("v > 5",), (HASH,)),
         Step("bytes", 1_200_000, 3_400_000, ("a", "b")),
@@ -74,7 +74,7 @@ def parsed(report):
 def test_html_is_escaped_whole_and_needs_nothing_from_elsewhere():
     """A table's name or a condition cannot bring markup in, and colours are those of the page."""
     evil = "<script>alert('&')</script>"
-    scan = ScanReport(evil, (Step("files", 1, 2, (evil,), (NotBy(evil + "x", evil),)),))
+    scan = ScanReport(evil, (Step("files", 1, 2, (evil,), (IneffectiveCondition(evil + "x", evil),)),))
     elements = parsed(Report((scan,)))
     assert "script" not in elements.tags
     assert elements.text.count(evil) == 4

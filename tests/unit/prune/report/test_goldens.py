@@ -9,7 +9,7 @@ from parquetry.predicate.nodes import opaque_parts
 from parquetry.prune.report.report import Report
 from parquetry.prune.select import select_files
 from tests.support.goldens import GOLDENS, check_golden
-from tests.support.planning.report_goldens import Example, read_examples, report_lines, with_answers
+from tests.support.planning.report_goldens import ReportExample, read_examples, report_lines, with_answers
 
 FOLDER = GOLDENS / "reports"
 
@@ -31,7 +31,7 @@ def test_dicts_become_the_text_above_them_and_come_out_the_same() -> None:
     check_golden(path, with_answers(path, answers))
 
 
-def _selected(example: Example) -> list[str]:
+def _selected(example: ReportExample) -> list[str]:
     assert example.table is not None
     conditions = example.conditions()
     selection = select_files(example.table.snapshot(), conditions, example.read())

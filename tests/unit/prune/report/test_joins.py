@@ -13,7 +13,7 @@ from parquetry.prune.report import shuffle_reasons
 from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.shuffle_reasons import Column, JoinFacts, Key, ScanFacts, Side, judge
+from parquetry.prune.report.shuffle_reasons import JoinFacts, Key, KeyColumn, ScanFacts, Side, explain_joins
 
 BY_ID = BucketReport(("id",), ("int",), "2", 8)
 BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)
@@ -29,15 +29,15 @@ SET = {
 
 
 def plain(name: str, type: str = "int", scan: int = 0) -> Key:
-    return Key(name, (Column(scan, name, type),), plain=True, cast=False)
+    return Key(name, (KeyColumn(scan, name, type),), plain=True, cast=False)
 
 
 def cast(name: str, to: str, type: str = "int") -> Key:
-    return Key(f"CAST({name} AS {to})", (Column(0, name, type),), plain=False, cast=True)
+    return Key(f"CAST({name} AS {to})", (KeyColumn(0, name, type),), plain=False, cast=True)
 
 
 def computed(sql: str, name: str, type: str = "int") -> Key:
-    return Key(sql, (Column(0, name, type),), plain=False, cast=False)
+    return Key(sql, (KeyColumn(0, name, type),), plain=False, cast=False)
 
 
 def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> Side:
@@ -46,7 +46,7 @@ def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> S
 
 
 def told(left: Side, right: Side, settings: dict[str, str] | None = None) -> str:
-    (report,) = judge([JoinFacts("INNER", (left, right), None)], SET | (settings or {}))
+    (report,) = explain_joins([JoinFacts("INNER", (left, right), None)], SET | (settings or {}))
     assert report.shuffled == (left.exchanged or right.exchanged)
     return report.reason
 
@@ -193,7 +193,10 @@ def test_joins_that_do_not_shuffle_say_by_which_buckets() -> None:
     broadcast = JoinFacts(
         "LEFT ANTI", (whole("a", BY_ID, plain("id")), side("b", None, plain("id"), exchanged=False)), 1
     )
-    assert str(judge([broadcast], SET)[0]) == "a LEFT ANTI JOIN b ON id = id: no shuffle (b is broadcast)"
+    assert (
+        str(explain_joins([broadcast], SET)[0])
+        == "a LEFT ANTI JOIN b ON id = id: no shuffle (b is broadcast)"
+    )
 
 
 def test_the_side_that_is_shuffled_is_named() -> None:
@@ -206,7 +209,7 @@ def test_the_side_that_is_shuffled_is_named() -> None:
         (other, stays, "left", "a stays in its buckets by id"),
         (joined, other, "right", "rows of a are together already"),
     ):
-        (report,) = judge([JoinFacts("LEFT OUTER", (left, right), None)], SET)
+        (report,) = explain_joins([JoinFacts("LEFT OUTER", (left, right), None)], SET)
         assert (report.shuffled, report.sides) == (True, (name,))
         assert report.outcome == f"one side shuffled, the {name} (b is not in buckets; {why})"
         assert f"one side shuffled, the {name} (" in Report((), (report,))._repr_html_()
@@ -217,7 +220,7 @@ def test_the_side_that_is_shuffled_is_named() -> None:
 def test_only_joins_of_tables_in_buckets_are_told() -> None:
     """Of others there is nothing to be mended."""
     facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
-    assert judge([facts], SET) == ()
+    assert explain_joins([facts], SET) == ()
 
 
 def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
@@ -225,7 +228,7 @@ def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
     twelve, eight = replace(BY_ID, count=12), replace(BY_ID, count=8)
     scans = (ScanFacts("a", twelve.to_dict()), ScanFacts("b", eight.to_dict()))
     joined = Side("leaf", (plain("id", scan=1),), scans, True, through=("INNER JOIN",))
-    (report,) = judge([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
+    (report,) = explain_joins([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
     assert (report.left, report.right) == ("b", "c")
     assert report.reason == "the buckets of b were folded for the join below, which Spark does not do twice"
 
@@ -234,7 +237,7 @@ def test_facts_and_reports_travel_as_json() -> None:
     """What the bridge sends becomes facts, and a report with joins comes out of its dict as it was, in text and HTML."""
     facts = JoinFacts("INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"))), None)
     assert msgspec.json.decode(msgspec.json.encode(facts), type=JoinFacts) == facts
-    report = Report((), judge([facts], SET))
+    report = Report((), explain_joins([facts], SET))
     assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
     assert report.to_dict()["joins"] == [
         {

@@ -9,12 +9,20 @@ import pytest
 
 from parquetry.prune.report.join_values import How, ValuesReport
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import NotBy, ScanReport
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport
 from parquetry.prune.report.scan import Step as Counted
-from parquetry.prune.runtime.candidates import Build, Candidate, Gathered, Known, Part, Step, Verdict
+from parquetry.prune.runtime.candidates import (
+    Build,
+    Candidate,
+    Gathered,
+    Part,
+    PlanNode,
+    PlanTimeValues,
+    Verdict,
+)
 from parquetry.prune.runtime.estimates import KeyFiles, Spread
-from parquetry.prune.runtime.judge import judge
-from parquetry.prune.runtime.outcomes import Told, reports
+from parquetry.prune.runtime.judge import decide
+from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
 
 MB = 1 << 20
 LIMIT = 10 * MB
@@ -49,7 +57,7 @@ def build(**changed: Any) -> Build:
 
 
 def said(one: Candidate, limit: int | None = LIMIT) -> str:
-    (verdict,) = judge([one], [limit])
+    (verdict,) = decide([one], [limit])
     return verdict.reason or verdict.how
 
 
@@ -85,12 +93,12 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
             {"form": "ranges", "shared": True, "build": build(cost=None)},
             "dim is asked for the ends of a range, and its size is not known",
         ),
-        ({"known": Known(3, complete=False, useful=True)}, "known"),
-        ({"known": Known(3, complete=True, useful=False), "placed": "always"}, "known"),
-        ({"known": Known(3, complete=False, useful=False), "placed": "always"}, "spark"),
-        ({"known": Known(3, complete=True, useful=True), "files": 1}, "1 file of fact left"),
+        ({"known": PlanTimeValues(3, complete=False, useful=True)}, "known"),
+        ({"known": PlanTimeValues(3, complete=True, useful=False), "placed": "always"}, "known"),
+        ({"known": PlanTimeValues(3, complete=False, useful=False), "placed": "always"}, "spark"),
+        ({"known": PlanTimeValues(3, complete=True, useful=True), "files": 1}, "1 file of fact left"),
         (
-            {"known": Known(3, complete=True, useful=True), "filterable": False},
+            {"known": PlanTimeValues(3, complete=True, useful=True), "filterable": False},
             "nothing is known of the values of k",
         ),
         (
@@ -163,29 +171,29 @@ def test_it_can_be_turned_off() -> None:
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
-        (Step("Project"), "collected"),
-        (Step("Union"), "collected"),
-        (Step("Aggregate", keyed=True), "collected"),
-        (Step("Aggregate"), "Aggregate does not go by k"),
-        (Step("WindowGroupLimit"), "WindowGroupLimit does not go by k"),
-        (Step("Project", deterministic=False), "Project computes something else each time"),
-        (Step("GlobalLimit"), "below a GlobalLimit"),
-        (Step("Expand"), "below Expand"),
-        (Step("INNER", "right"), "collected"),
-        (Step("LEFT ANTI", "left"), "collected"),
-        (Step("LEFT OUTER", "left"), "collected"),
-        (Step("LEFT OUTER", "right"), "below a LEFT OUTER JOIN"),
-        (Step("RIGHT OUTER", "left"), "below a RIGHT OUTER JOIN"),
-        (Step("FULL OUTER", "left"), "below a FULL OUTER JOIN"),
+        (PlanNode("Project"), "collected"),
+        (PlanNode("Union"), "collected"),
+        (PlanNode("Aggregate", keyed=True), "collected"),
+        (PlanNode("Aggregate"), "Aggregate does not go by k"),
+        (PlanNode("WindowGroupLimit"), "WindowGroupLimit does not go by k"),
+        (PlanNode("Project", deterministic=False), "Project computes something else each time"),
+        (PlanNode("GlobalLimit"), "below a GlobalLimit"),
+        (PlanNode("Expand"), "below Expand"),
+        (PlanNode("INNER", "right"), "collected"),
+        (PlanNode("LEFT ANTI", "left"), "collected"),
+        (PlanNode("LEFT OUTER", "left"), "collected"),
+        (PlanNode("LEFT OUTER", "right"), "below a LEFT OUTER JOIN"),
+        (PlanNode("RIGHT OUTER", "left"), "below a RIGHT OUTER JOIN"),
+        (PlanNode("FULL OUTER", "left"), "below a FULL OUTER JOIN"),
     ],
 )
-def test_nodes_on_the_way(step: Step, expected: str) -> None:
+def test_nodes_on_the_way(step: PlanNode, expected: str) -> None:
     """A condition on the key goes down through what leaves each row as it is, and through nothing unknown."""
-    assert said(candidate(steps=(Step("Filter"), step))) == expected
+    assert said(candidate(steps=(PlanNode("Filter"), step))) == expected
 
 
 def how(candidates: list[Candidate]) -> list[str]:
-    return [verdict.how for verdict in judge(candidates, [LIMIT] * len(candidates))]
+    return [verdict.how for verdict in decide(candidates, [LIMIT] * len(candidates))]
 
 
 def test_one_of_several() -> None:
@@ -246,7 +254,7 @@ def test_what_other_values_leave_of_a_side(
     by_day = msgspec.structs.replace(BY_DAY, **day)
     files = returns.pop("files", 1000)
     facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": SALES, "source": 9, "column": "n"} | returns
-    verdicts = judge([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: Spread(spread, 1000))
+    verdicts = decide([by_day, candidate(files, **facts)], [LIMIT] * 2, lambda _: Spread(spread, 1000))
     used = verdicts[1].how if verdicts[1].how != "shared" else "refused"
     assert used == expected, verdicts
 
@@ -279,7 +287,7 @@ def test_what_files_tell_of_a_side(
     known = msgspec.structs.replace(SALES, ends_of=told, unrepeatable=returns.get("unrepeatable"))
     facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": known, "source": 9, "column": "n"} | returns
     facts.pop("unrepeatable", None)
-    verdicts = judge(
+    verdicts = decide(
         [by_day, candidate(left, **facts)],
         [LIMIT] * 2,
         lambda _: Spread(spread, 1000),
@@ -293,7 +301,7 @@ def test_what_files_tell_is_asked_once() -> None:
     sales = msgspec.structs.replace(SALES, ends_of=1)
     facts: dict[str, Any] = {"scan": 3, "bytes": 2 * MB, "build": sales, "column": "n"}
     both = [candidate(1000, join=5 + place, source=9 + place, **facts) for place in range(2)]
-    verdicts = judge(
+    verdicts = decide(
         [BY_DAY, *both],
         [LIMIT] * 3,
         lambda _: Spread(0.1, 1000),
@@ -329,7 +337,7 @@ def test_two_sides_that_read_the_same_for_a_column(
         )
         for place, (read, asked) in enumerate(sides)
     ]
-    assert [verdict.how for verdict in judge(both, [LIMIT] * 2)] == ["collected", expected]
+    assert [verdict.how for verdict in decide(both, [LIMIT] * 2)] == ["collected", expected]
 
 
 @pytest.mark.parametrize(
@@ -353,7 +361,7 @@ def test_many_values_of_files_that_span_the_whole_range(
     rows: int | None, spread: Spread | None, facts: dict[str, Any], expected: str
 ) -> None:
     """Nothing is run once more for many of the values that there can be where each file holds some from all over; a broadcast's cost less."""
-    (verdict,) = judge([candidate(build=build(rows=rows), **facts)], [LIMIT], lambda _: spread)
+    (verdict,) = decide([candidate(build=build(rows=rows), **facts)], [LIMIT], lambda _: spread)
     assert verdict.how == expected
     assert ("lie all over" in verdict.reason) == (expected == "refused")
 
@@ -374,7 +382,7 @@ def test_all_values_of_a_broadcast(
 ) -> None:
     """A table without conditions that has nearly all values is not asked for them, broadcast or not, nor read once more."""
     one = candidate(build=build(whole=whole), **facts)
-    (verdict,) = judge([one], [LIMIT], lambda _: Spread(0.1, 1e6), lambda _: found)
+    (verdict,) = decide([one], [LIMIT], lambda _: Spread(0.1, 1e6), lambda _: found)
     assert verdict.how == expected
     if expected == "refused":
         assert (
@@ -392,13 +400,15 @@ def test_all_places_or_none() -> None:
 
 def test_what_a_report_says() -> None:
     """Of a join that got values those alone; of one that got none each reason, once; and it travels as a dict."""
-    used = Told(candidate(), Verdict("collected"), Gathered(1234, shared=False))
+    used = CandidateOutcome(candidate(), Verdict("collected"), Gathered(1234, shared=False))
     build = msgspec.structs.replace(candidate().build, where=("(year = 2000)", "((a = 1) OR (b = 2))"))
-    shared = Told(candidate(shared=True, build=build), Verdict("shared"), Gathered(None, shared=True))
-    spark = Told(candidate(), Verdict("spark"), Gathered(None, shared=True))
-    gone = Told(candidate(), Verdict("shared"))
-    other = Told(candidate(side="right"), Verdict("refused", "because"))
-    alone = Told(candidate(join=3), Verdict("refused", "because"))
+    shared = CandidateOutcome(
+        candidate(shared=True, build=build), Verdict("shared"), Gathered(None, shared=True)
+    )
+    spark = CandidateOutcome(candidate(), Verdict("spark"), Gathered(None, shared=True))
+    gone = CandidateOutcome(candidate(), Verdict("shared"))
+    other = CandidateOutcome(candidate(side="right"), Verdict("refused", "because"))
+    alone = CandidateOutcome(candidate(join=3), Verdict("refused", "because"))
     assert [str(each) for each in reports([used, other, alone, alone])] == [
         "fact.k: 1,234 run-time values of dim.k (INNER JOIN, dim is read for them)",
         "fact.k: no run-time values of dim.k (INNER JOIN: because)",
@@ -408,7 +418,7 @@ def test_what_a_report_says() -> None:
         "fact.k: run-time values of dim.k (INNER JOIN, Spark's own filter)",
         "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)",
     ]
-    replaced = Told(candidate(join=3), Verdict("replaced"))
+    replaced = CandidateOutcome(candidate(join=3), Verdict("replaced"))
     assert reports([used, replaced, spark]) == reports([used, spark])
     assert len(reports([spark, replaced])) == 1
     report = Report((), (), reports([used]))
@@ -473,7 +483,7 @@ def test_what_a_report_says() -> None:
 )  # fmt: skip
 def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | None, said: str) -> None:
     """Values that came and left nothing out say why; those that did not come why they did not."""
-    (line,) = reports([Told(candidate(), Verdict(how), gathered)])
+    (line,) = reports([CandidateOutcome(candidate(), Verdict(how), gathered)])
     assert str(line) == f"fact.k: {said}"
     assert ValuesReport.from_dict(line.to_dict()) == line
     assert said.endswith((line.reason, f"{line.reason})"))
@@ -486,7 +496,7 @@ def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | N
     [
         (Counted("partitions", 3, 9, ("k IN (1, 2)",), (), ("known",)), ""),
         (
-            Counted("partitions", 9, 9, (), (NotBy("k IN (1, 2)", "every partition may hold a match", "known"),)),
+            Counted("partitions", 9, 9, (), (IneffectiveCondition("k IN (1, 2)", "every partition may hold a match", "known"),)),
             "every partition may hold a match",
         ),
         (Counted("partitions", 9, 9), "every partition has one of them"),
@@ -496,7 +506,9 @@ def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | N
 def test_why_values_known_in_planning_leave_nothing_out(partitions: Counted, reason: str) -> None:
     """The scan's report has them among the conditions that left something out, or it has a reason, or they were never asked for."""
     scan = ScanReport("fact", (partitions, Counted("files", 9, 9))).to_dict()
-    one = msgspec.structs.replace(candidate(), known=Known(2, complete=True, useful=False), report=scan)
-    (line,) = reports([Told(one, Verdict("known"))])
+    one = msgspec.structs.replace(
+        candidate(), known=PlanTimeValues(2, complete=True, useful=False), report=scan
+    )
+    (line,) = reports([CandidateOutcome(one, Verdict("known"))])
     assert (line.values, line.reason) == (2, reason)
     assert (" leave nothing out: " in str(line)) == bool(reason)

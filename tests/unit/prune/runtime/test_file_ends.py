@@ -7,24 +7,31 @@ from decimal import Decimal
 import pytest
 
 from parquetry.errors import ValueTypeError
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.prune.runtime.estimates import KeyFiles, key_files
-from parquetry.prune.runtime.key_ranges import file_ends
+from parquetry.prune.runtime.key_ranges import partition_key_ranges
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
 
 COLUMNS = (
-    Column("n", "integer"),
-    Column("money", "decimal(5,2)"),
-    Column("text", "string"),
-    Column("p", "integer"),
+    TableColumn("n", "integer"),
+    TableColumn("money", "decimal(5,2)"),
+    TableColumn("text", "string"),
+    TableColumn("p", "integer"),
 )
 
 
-def table(*partitions: list[DataFile]) -> TableSnapshot:
+def table(*partitions: list[FileRecord]) -> TableSnapshot:
     """Return a table with partitions 0, 1 and so on."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
@@ -35,9 +42,9 @@ def table(*partitions: list[DataFile]) -> TableSnapshot:
     return commit(transaction)
 
 
-def file(name: str, least: Value, greatest: Value, nulls: int | None = 0, column: str = "n") -> DataFile:
+def file(name: str, least: Value, greatest: Value, nulls: int | None = 0, column: str = "n") -> FileRecord:
     """Return a file of ten rows."""
-    return DataFile(f"{name}.parquet", 1000, 10, 1, {column: ColumnStatistics(10, nulls, least, greatest)})
+    return FileRecord(f"{name}.parquet", 1000, 10, 1, {column: ColumnStatistics(10, nulls, least, greatest)})
 
 
 def selected(snapshot: TableSnapshot) -> Selection:
@@ -49,10 +56,10 @@ def test_ends_of_partitions(more: int) -> None:
     """Of several files the least and the greatest; NULL has no place among them; what is not known may be anything. Few files or many."""
     found = table(
         [file("a", 3, 7), file("b", 1, 4)],
-        [file("c", 9, 9), DataFile("d.parquet", 1000, 10)],
+        [file("c", 9, 9), FileRecord("d.parquet", 1000, 10)],
         [file("e", None, None, nulls=10)],
         [file("f", None, None, nulls=10), file("g", 5, 6)],
-        [DataFile("h.parquet", 1000, 10)],
+        [FileRecord("h.parquet", 1000, 10)],
         [file("i", -(1 << 31), (1 << 31) - 1, nulls=None)],
         [],
         *([file(f"{n}", n, n)] for n in range(more)),
@@ -61,7 +68,7 @@ def test_ends_of_partitions(more: int) -> None:
     selection = selected(found)
     ends = {
         selection.partitions[part].values[0]: (least, greatest)
-        for part, least, greatest in file_ends(found.metadata, selection, "n")
+        for part, least, greatest in partition_key_ranges(found.metadata, selection, "n")
     }
     assert {place: ends[place] for place in ends if place < 7} == {
         0: (1, 7),
@@ -76,9 +83,9 @@ def test_ends_of_partitions(more: int) -> None:
 def test_ends_of_decimals() -> None:
     """Of what is not known, the least and the greatest with as many digits."""
     found = table(
-        [file("a", Decimal("1.25"), Decimal("2.50"), column="money")], [DataFile("b.parquet", 1000, 10)]
+        [file("a", Decimal("1.25"), Decimal("2.50"), column="money")], [FileRecord("b.parquet", 1000, 10)]
     )
-    assert file_ends(found.metadata, selected(found), "money") == [
+    assert partition_key_ranges(found.metadata, selected(found), "money") == [
         (0, Decimal("1.25"), Decimal("2.50")),
         (1, Decimal("-999.99"), Decimal("999.99")),
     ]
@@ -86,12 +93,12 @@ def test_ends_of_decimals() -> None:
 
 def test_a_column_of_which_no_file_tells() -> None:
     """Every partition may hold anything; and texts have no greatest."""
-    found = table([DataFile("a.parquet", 1000, 10)], [DataFile("b.parquet", 1000, 10)])
-    assert file_ends(found.metadata, selected(found), "n") == [
+    found = table([FileRecord("a.parquet", 1000, 10)], [FileRecord("b.parquet", 1000, 10)])
+    assert partition_key_ranges(found.metadata, selected(found), "n") == [
         (n, -(1 << 31), (1 << 31) - 1) for n in range(2)
     ]
     with pytest.raises(ValueTypeError, match="Type string"):
-        file_ends(found.metadata, selected(found), "text")
+        partition_key_ranges(found.metadata, selected(found), "text")
 
 
 @pytest.mark.parametrize(
@@ -115,5 +122,5 @@ def test_part_of_the_files_and_files_of_which_nothing_is_known() -> None:
     found = table(*([file(f"{n}", n, n)] for n in range(10)))
     some = key_files(found.metadata, selected(found), "n", 40)
     assert some == KeyFiles(0.25, in_order=True)
-    bare = table([DataFile("a.parquet", 1000, 10)], *([file(f"{n}", n, n)] for n in range(10)))
+    bare = table([FileRecord("a.parquet", 1000, 10)], *([file(f"{n}", n, n)] for n in range(10)))
     assert key_files(bare.metadata, selected(bare), "n", 11) is None

@@ -7,34 +7,34 @@ from typing import Any, Literal
 
 import pytest
 
-from parquetry.metastore import ColumnStatistics, DataFile, Metastore, Transaction
+from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.storage.model import Column, TableMetadata
+from parquetry.metastore.storage.model import TableColumn, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.row_group_ranges import (
-    FoundRanges,
-    found_ranges,
+    ColumnRanges,
+    ranges_for_readers,
 )
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 
 INT = parse_type("int")
-COLUMNS = (Column("k", "integer"), Column("p", "integer"))
+COLUMNS = (TableColumn("k", "integer"), TableColumn("p", "integer"))
 
 
-def found(node: Predicate, format: Literal["parquet", "orc"] = "parquet") -> list[FoundRanges]:
+def found(node: Predicate, format: Literal["parquet", "orc"] = "parquet") -> list[ColumnRanges]:
     metadata = TableMetadata(COLUMNS, ("p",), format, "/t")
-    return found_ranges(metadata, [Condition.of(Filter(node), "join")])
+    return ranges_for_readers(metadata, [Condition.from_filter(Filter(node), "join")])
 
 
 def test_values_become_ranges() -> None:
     """One for each value while there are few; of many, the widest gaps between them are left out."""
-    assert found(In("k", (3, 7, 8), INT)) == [FoundRanges("k", INT, ((3, 3), (7, 7), (8, 8)))]
-    assert found(Compare("=", "k", 5, INT)) == [FoundRanges("k", INT, ((5, 5),))]
+    assert found(In("k", (3, 7, 8), INT)) == [ColumnRanges("k", INT, ((3, 3), (7, 7), (8, 8)))]
+    assert found(Compare("=", "k", 5, INT)) == [ColumnRanges("k", INT, ((5, 5),))]
     dense = tuple(base * 1000 + n for base in range(LIMITS.key_ranges) for n in range(9))
     (ranges,) = found(In("k", dense, INT))
     assert ranges.ends == tuple((base * 1000, base * 1000 + 8) for base in range(LIMITS.key_ranges))
@@ -87,8 +87,8 @@ def test_tuples_count_column_by_column() -> None:
     """The readers compare one column at a time; partition columns are none of theirs."""
     rows = ((7, 1, 5), (3, 1, 6), (7, 2, 5))
     assert found(TupleIn(("k", "p", "k2"), rows, (INT, INT, INT))) == [
-        FoundRanges("k", INT, ((3, 3), (7, 7))),
-        FoundRanges("k2", INT, ((5, 5), (6, 6))),
+        ColumnRanges("k", INT, ((3, 3), (7, 7))),
+        ColumnRanges("k2", INT, ((5, 5), (6, 6))),
     ]
 
 
@@ -125,10 +125,10 @@ def test_values_that_every_file_has_are_not_looked_for(
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     known = {"k": ColumnStatistics(10, 0, 0, 9_999)} if given.get("statistics", True) else {}
     size, rows = given.get("size", 50_000), given.get("rows", 1_000)
-    transaction.append((1,), [DataFile(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
+    transaction.append((1,), [FileRecord(f"{n}.parquet", size, rows, 1, known) for n in range(3)])
     selection = select_files(commit(transaction), [], (), about={"k"})
-    condition = Condition.of(Filter(In("k", tuple(values), INT)), "join")
-    found = found_ranges(metadata, [condition], selection)
+    condition = Condition.from_filter(Filter(In("k", tuple(values), INT)), "join")
+    found = ranges_for_readers(metadata, [condition], selection)
     assert bool(found) == told
     if found and values.step == 25:
-        assert found == [FoundRanges("k", INT, ((0, 9_975),), tuple(values))]
+        assert found == [ColumnRanges("k", INT, ((0, 9_975),), tuple(values))]

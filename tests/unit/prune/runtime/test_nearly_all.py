@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.prune.runtime.dense_keys import nearly_all
+from parquetry.prune.runtime.dense_keys import dense_key_count
 from parquetry.store.memory import MemoryStore
 
-COLUMNS = (Column("k", "long"), Column("name", "string"), Column("day", "integer"))
+COLUMNS = (TableColumn("k", "long"), TableColumn("name", "string"), TableColumn("day", "integer"))
 
 
 def table(
@@ -25,7 +32,7 @@ def table(
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for day, files in enumerate(partitions):
         found = [
-            DataFile(f"{n}.parquet", 1000, rows, 1, {"k": ColumnStatistics(8 * rows, 0, least, greatest)})
+            FileRecord(f"{n}.parquet", 1000, rows, 1, {"k": ColumnStatistics(8 * rows, 0, least, greatest)})
             for n, (rows, least, greatest) in enumerate(files)
         ]
         transaction.append((day,), found)
@@ -55,12 +62,12 @@ def test_values_that_every_file_is_likely_to_have(
     small: list[list[tuple[int, Any, Any]]], large: list[list[tuple[int, Any, Any]]], expected: int | None
 ) -> None:
     """Many, dense, and in the range of nearly all files."""
-    assert nearly_all(table(small), "k", table(large), "k") == expected
+    assert dense_key_count(table(small), "k", table(large), "k") == expected
 
 
 def test_what_may_be_left_out_all_the_same() -> None:
     """Partitions by their values, and row groups of tables that say how files are laid out within."""
-    assert nearly_all(table(CUSTOMERS), "k", table(SALES), "day") is None
-    assert nearly_all(table(CUSTOMERS), "day", table(SALES), "k") is None
+    assert dense_key_count(table(CUSTOMERS), "k", table(SALES), "day") is None
+    assert dense_key_count(table(CUSTOMERS), "day", table(SALES), "k") is None
     sorted_ones = table(SALES, {"sort-by": "k"})
-    assert nearly_all(table(CUSTOMERS), "k", sorted_ones, "k") is None
+    assert dense_key_count(table(CUSTOMERS), "k", sorted_ones, "k") is None

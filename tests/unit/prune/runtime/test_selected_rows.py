@@ -7,29 +7,36 @@ from decimal import Decimal
 
 import pytest
 
-from parquetry.metastore import Column, ColumnStatistics, DataFile, Metastore, TableMetadata, Transaction
+from parquetry.metastore import (
+    ColumnStatistics,
+    FileRecord,
+    Metastore,
+    TableColumn,
+    TableMetadata,
+    Transaction,
+)
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
-from parquetry.prune.runtime.estimates import selected_rows, spread
+from parquetry.prune.runtime.estimates import estimate_rows, spread
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 
 INT, STRING, MONEY = parse_type("int"), parse_type("string"), parse_type("decimal(7,2)")
 COLUMNS = (
-    Column("year", "integer"),
-    Column("month", "integer"),
-    Column("price", "decimal(7,2)"),
-    Column("name", "string"),
-    Column("rate", "double"),
-    Column("p", "integer"),
+    TableColumn("year", "integer"),
+    TableColumn("month", "integer"),
+    TableColumn("price", "decimal(7,2)"),
+    TableColumn("name", "string"),
+    TableColumn("rate", "double"),
+    TableColumn("p", "integer"),
 )
 YEARS = (ColumnStatistics(10, 0, 1900, 1999), ColumnStatistics(10, 0, 2000, 2099))
 MONTHS = (ColumnStatistics(10, 0, 1, 12),) * 2
 
 
-def days(*files: DataFile, **properties: str) -> TableSnapshot:
+def days(*files: FileRecord, **properties: str) -> TableSnapshot:
     """Return a table of 24,000 days in two files: 200 years, twelve months; or of these files."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
@@ -39,7 +46,7 @@ def days(*files: DataFile, **properties: str) -> TableSnapshot:
     transaction = Transaction(table, "append")
     prices = ColumnStatistics(10, 0, Decimal(0), Decimal(100))
     default = tuple(
-        DataFile(f"{n}.parquet", 1000, 12_000, 1, {"year": YEARS[n], "month": MONTHS[n], "price": prices})
+        FileRecord(f"{n}.parquet", 1000, 12_000, 1, {"year": YEARS[n], "month": MONTHS[n], "price": prices})
         for n in range(2)
     )
     transaction.append((1,), files or default)
@@ -75,19 +82,19 @@ def year(op: str, value: int) -> Compare:
 def test_rows_that_conditions_leave(asked: list[Predicate], expected: int) -> None:
     """Values lie evenly, columns know nothing of each other, and what is not understood leaves all rows."""
     table = days()
-    assert selected_rows(table.metadata, whole(table), asked) == expected
+    assert estimate_rows(table.metadata, whole(table), asked) == expected
 
 
 def test_what_is_not_known_leaves_all() -> None:
     """A file without statistics makes a condition leave all rows; one of NULLs alone has no part in it."""
-    plain = DataFile("a.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 0, 2000, 2009)})
-    bare = DataFile("b.parquet", 10, 100)
-    empty = DataFile("c.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 100, None, None)})
+    plain = FileRecord("a.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 0, 2000, 2009)})
+    bare = FileRecord("b.parquet", 10, 100)
+    empty = FileRecord("c.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 100, None, None)})
     table = days(plain, bare)
-    assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 200
+    assert estimate_rows(table.metadata, whole(table), [year("=", 2000)]) == 200
     assert spread(table.metadata, whole(table), "year") is None
     table = days(plain, empty)
-    assert selected_rows(table.metadata, whole(table), [year("=", 2000)]) == 20
+    assert estimate_rows(table.metadata, whole(table), [year("=", 2000)]) == 20
 
 
 def test_how_far_values_lie_apart() -> None:
@@ -98,11 +105,11 @@ def test_how_far_values_lie_apart() -> None:
     assert spread(table.metadata, whole(table), "price") == (1, 10_000, False)
     assert spread(table.metadata, whole(table), "p") == (0, 0, False)
     assert spread(table.metadata, whole(table), "name") is None
-    rates = days(DataFile("a.parquet", 10, 100, 1, {"rate": ColumnStatistics(10, 0, 0.0, 0.5)}))
+    rates = days(FileRecord("a.parquet", 10, 100, 1, {"rate": ColumnStatistics(10, 0, 0.0, 0.5)}))
     assert spread(rates.metadata, whole(rates), "rate") == (1, math.inf, False)
     many = days(
         *(
-            DataFile(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
+            FileRecord(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
             for n in range(300)
         )
     )

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from parquetry.layout.arrangement import Arrangement, BucketSpec, SkewMap
-from parquetry.metastore.storage.model import Column, TableMetadata
-from parquetry.prune.runtime.candidates import Candidate, Known, Verdict
-from parquetry.prune.runtime.judge import judge
-from parquetry.prune.runtime.outcomes import Told, reports
-from parquetry.prune.runtime.tuples import Placing, placing
+from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
+from parquetry.metastore.storage.model import TableColumn, TableMetadata
+from parquetry.prune.runtime.candidates import Candidate, PlanTimeValues, Verdict
+from parquetry.prune.runtime.judge import decide
+from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
+from parquetry.prune.runtime.tuples import PlacementColumns, placement_columns
 from tests.unit.prune.runtime.test_candidates import LIMIT, build, candidate
 
-BY_PARTITIONS = Placing(frozenset(("day", "y", "h")))
+BY_PARTITIONS = PlacementColumns(frozenset(("day", "y", "h")))
 
 
 def key(column: str, **changed: Any) -> Candidate:
@@ -31,12 +31,12 @@ def key(column: str, **changed: Any) -> Candidate:
     return candidate(**facts | changed)
 
 
-def groups(candidates: list[Candidate], by: Placing = BY_PARTITIONS) -> list[tuple[str, int | None]]:
-    verdicts = judge(candidates, [LIMIT] * len(candidates), placing=lambda _: by)
+def groups(candidates: list[Candidate], by: PlacementColumns = BY_PARTITIONS) -> list[tuple[str, int | None]]:
+    verdicts = decide(candidates, [LIMIT] * len(candidates), placing=lambda _: by)
     return [(verdict.how, verdict.tuple) for verdict in verdicts]
 
 
-def numbers(candidates: list[Candidate], by: Placing = BY_PARTITIONS) -> list[int | None]:
+def numbers(candidates: list[Candidate], by: PlacementColumns = BY_PARTITIONS) -> list[int | None]:
     return [number for _, number in groups(candidates, by)]
 
 
@@ -62,8 +62,8 @@ def test_keys_of_one_build_side() -> None:
         ({"together": 3}, [None, None]),
         ({"form": "widened"}, [0, 0]),
         ({"form": "partitions"}, [0, 0]),
-        ({"known": Known(3, True, False)}, [0, 0]),  # all of them come at run time as well
-        ({"known": Known(3, False, True)}, [None, None]),
+        ({"known": PlanTimeValues(3, True, False)}, [0, 0]),  # all of them come at run time as well
+        ({"known": PlanTimeValues(3, False, True)}, [None, None]),
         ({"placed": "shared"}, [0, 0]),  # in place of Spark's own
         ({"placed": "shared", "build": build(key="y", size=LIMIT * 20)}, [None, None]),
     ],
@@ -75,7 +75,7 @@ def test_other_forms(changed: dict[str, Any], expected: list[int | None]) -> Non
 
 def test_known_values_alone_wait_for_nothing() -> None:
     """Where all keys' values are known in planning nothing is to run."""
-    known = {"known": Known(3, True, False)}
+    known = {"known": PlanTimeValues(3, True, False)}
     assert groups([key("day", **known), key("y", **known)]) == [("known", None), ("known", None)]
 
 
@@ -91,20 +91,27 @@ def test_null_safe_keys() -> None:
 
 def test_columns_that_place_rows() -> None:
     """All columns of the buckets, skewed columns with directories, partition columns, by logical names."""
-    columns = (Column("A", "long"), Column("b", "long"), Column("p", "long"), Column("v", "long"))
+    columns = (
+        TableColumn("A", "long"),
+        TableColumn("b", "long"),
+        TableColumn("p", "long"),
+        TableColumn("v", "long"),
+    )
     metadata = TableMetadata(columns, ("p",), "parquet", "file:/t")
-    arranged = Arrangement(SkewMap(("b", "v"), ((1, 2),), directories=True), BucketSpec(("A", "b"), 8))
-    found = placing(replace(metadata, arrangement=arranged))
-    assert found == Placing(frozenset("p"), frozenset("ab"), frozenset("bv"))
-    assert found.of_use(frozenset("ap")) == frozenset()
-    assert found.of_use(frozenset("abpx")) == frozenset("abp")
-    plain = Arrangement(SkewMap(("b", "v"), ((1, 2),)))
-    assert placing(replace(metadata, arrangement=plain)) == Placing(frozenset("p"))
+    arranged = ArrangementSpec(SkewMap(("b", "v"), ((1, 2),), directories=True), BucketSpec(("A", "b"), 8))
+    found = placement_columns(replace(metadata, arrangement=arranged))
+    assert found == PlacementColumns(frozenset("p"), frozenset("ab"), frozenset("bv"))
+    assert found.used_together(frozenset("ap")) == frozenset()
+    assert found.used_together(frozenset("abpx")) == frozenset("abp")
+    plain = ArrangementSpec(SkewMap(("b", "v"), ((1, 2),)))
+    assert placement_columns(replace(metadata, arrangement=plain)) == PlacementColumns(frozenset("p"))
 
 
 def test_the_report_says_tuples() -> None:
     """A line for all keys together."""
-    told = Told(key("(day, y)", form="tuple", build=build(key="(day, y)")), Verdict("shared", tuple=0))
+    told = CandidateOutcome(
+        key("(day, y)", form="tuple", build=build(key="(day, y)")), Verdict("shared", tuple=0)
+    )
     (line,) = reports([told])
     assert line.to_dict()["tuples"] is True
     assert "(day, y): no run-time tuples of dim.(day, y)" in str(line)  # the query has not run

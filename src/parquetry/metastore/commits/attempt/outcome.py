@@ -16,7 +16,7 @@ from parquetry.metastore.commits.attempt.rows import Attempt
 from parquetry.metastore.commits.attempt.task import CommitTask, describe
 from parquetry.metastore.commits.attempt.ticket import abort, forget
 from parquetry.metastore.storage.head import Head
-from parquetry.metastore.storage.model import Commit
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.snapshot import load
 
 
@@ -77,7 +77,7 @@ def unknown(task: CommitTask, error: Exception) -> CommitUnknownError:
     )
 
 
-def own_commit(task: CommitTask, head: Head) -> Commit:
+def own_commit(task: CommitTask, head: Head) -> CommitRecord:
     """Return the commit that was made, which others may have built on since.
 
     Raises:

@@ -11,9 +11,15 @@ from parquetry.metastore.commits.attempt.rows import Attempt
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
 from parquetry.metastore.commits.changes import Drop
 from parquetry.metastore.storage.head import Head, edit_head, remove
-from parquetry.metastore.storage.model import Commit, Totals
+from parquetry.metastore.storage.model import CommitRecord, Totals
 from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.versions.newest_rows import Newest, decode_newest, encode_newest, is_listed, whole_of
+from parquetry.metastore.versions.newest_rows import (
+    NewestRow,
+    complete_ticket,
+    decode_newest,
+    encode_newest,
+    is_listed,
+)
 from parquetry.metastore.versions.visible_rows import VisibleRows
 
 
@@ -76,7 +82,7 @@ def publish(task: CommitTask, attempt: Attempt, version: int, head: Head, forget
     return edit_head(task.store, task.table, change, lambda head: head.is_committed(attempt.ticket))
 
 
-def _require_new_batch(task: CommitTask, last: Commit) -> None:
+def _require_new_batch(task: CommitTask, last: CommitRecord) -> None:
     batch = task.transaction.batch
     if batch is not None and batch.is_in(last):
         raise BatchCommittedError(
@@ -85,11 +91,11 @@ def _require_new_batch(task: CommitTask, last: Commit) -> None:
         )
 
 
-def _commit(task: CommitTask, attempt: Attempt, head: Head) -> Commit:
+def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
     """Return the commit that takes the place of a head's, whose tickets are those of the next version already."""
     last, transaction = head.commit, task.transaction
     difference = sum((added for _, added in attempt.built.values()), Totals())
-    return Commit(
+    return CommitRecord(
         version=last.version + 1,
         ticket=attempt.ticket,
         id=task.id,
@@ -104,21 +110,21 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> Commit:
     )
 
 
-def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, Newest], bool]:
+def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, NewestRow], bool]:
     """Return the newest rows of the partitions on which a commit builds, if the next head is to list them, and whether of all."""
     base = task.base
     if task.transaction.successor or not base.partition_types or not is_listed(head.commit, head.newest):
         return {}, False
     if rows := dict(decode_newest(head.newest)):
-        return rows, whole_of(head.newest) == head.commit.ticket
+        return rows, complete_ticket(head.newest) == head.commit.ticket
     visible = VisibleRows(task.store, task.table, head.commit)
     # Tombstones may have keys from before a REPLACE TABLE, which have no place in the order of the others.
     listed = (each for each in visible.all_newest() if base.placement.fits(each[0]))
-    return {key: Newest(found.ticket, found.is_tombstone) for key, found in listed}, True
+    return {key: NewestRow(found.ticket, found.is_tombstone) for key, found in listed}, True
 
 
-def _encoded(task: CommitTask, attempt: Attempt, listed: dict[bytes, Newest], all_listed: bool) -> bytes:
+def _encoded(task: CommitTask, attempt: Attempt, listed: dict[bytes, NewestRow], all_listed: bool) -> bytes:
     """Return the newest rows with those of an attempt, as the head lists them."""
     changes = task.prepared.changes
-    written = {key: Newest(attempt.ticket, isinstance(changes[key], Drop)) for key in attempt.built}
+    written = {key: NewestRow(attempt.ticket, isinstance(changes[key], Drop)) for key in attempt.built}
     return encode_newest({**listed, **written}, attempt.ticket if all_listed else None)

@@ -12,20 +12,20 @@ from parquetry.metastore.manifest.entries import TOMBSTONE
 from parquetry.metastore.storage.format import IN_COLUMNS, require_format
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
-    TAKEN_OUT_PARTS,
+    FIRST_PART_OF_REMOVED_FILES,
     commit_key,
     complement,
     fields_of,
     journal_key,
     metadata_key,
     partition_prefix,
-    taken_out_prefix,
+    removed_files_prefix,
 )
 from parquetry.metastore.storage.model import PartitionIndex, Totals
 from parquetry.metastore.storage.wire import encode
 from parquetry.metastore.versions.indexes import entry_rows
 from parquetry.metastore.versions.snapshot import load_metadata
-from parquetry.metastore.versions.visible_rows import Found
+from parquetry.metastore.versions.visible_rows import PartitionRow
 
 KEYS_PER_JOURNAL_ROW = 1000
 """Keys in one row of the journal."""
@@ -58,7 +58,9 @@ class Attempt:
         self.built: dict[bytes, tuple[int, Totals]] = {}
         self.in_doubt = False
 
-    def is_late(self, latest: Mapping[bytes, Found], removed_rows: Mapping[bytes, Found]) -> bool:
+    def is_late(
+        self, latest: Mapping[bytes, PartitionRow], removed_rows: Mapping[bytes, PartitionRow]
+    ) -> bool:
         """Return whether another ticket is needed: a row has a later one, or would get a second value under this one.
 
         Args:
@@ -69,7 +71,7 @@ class Attempt:
             on != _ticket_of(latest.get(key)) for key, (on, _) in self.built.items()
         )
 
-    def write(self, head: Head, latest: Mapping[bytes, Found]) -> None:
+    def write(self, head: Head, latest: Mapping[bytes, PartitionRow]) -> None:
         """Write what has not been written yet.
 
         Args:
@@ -86,7 +88,7 @@ class Attempt:
             self._write_journal()
             if metadata is not None:
                 rows.append((metadata_key(table, self.ticket), encode(metadata)))
-            files = taken_out_prefix(table)
+            files = removed_files_prefix(table)
             rows += ((files + path + age, value) for path, value in sorted(self._task.removed_rows.items()))
         chunk_rows = self._merge.take_chunk_rows()
         if chunk_rows:
@@ -103,7 +105,7 @@ class Attempt:
         return list(self.built)
 
     def _partition_rows(
-        self, latest: Mapping[bytes, Found], indexed: list[bytes]
+        self, latest: Mapping[bytes, PartitionRow], indexed: list[bytes]
     ) -> list[tuple[bytes, bytes]]:
         """Return the new rows of partitions that have none yet, and entries of indexes for these and for those of other keys.
 
@@ -126,7 +128,7 @@ class Attempt:
 
     def _write_journal(self) -> None:
         parts = [*enumerate(_parts(self._changes) or [[]])]
-        parts += enumerate(_parts(self._task.removed_rows), TAKEN_OUT_PARTS)
+        parts += enumerate(_parts(self._task.removed_rows), FIRST_PART_OF_REMOVED_FILES)
         self._task.store.put_many(
             (journal_key(self._task.table, self.ticket, part), encode(some)) for part, some in parts
         )
@@ -148,5 +150,5 @@ def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
     ]
 
 
-def _ticket_of(found: Found | None) -> int:
-    return 0 if found is None else found.ticket
+def _ticket_of(row: PartitionRow | None) -> int:
+    return 0 if row is None else row.ticket

@@ -97,7 +97,7 @@ def require_open(base: TableSnapshot, head: Head) -> None:
     Raises:
         TableNotFoundError: it was dropped or replaced.
     """
-    if head.is_gone:
+    if head.is_deleted:
         raise TableNotFoundError(f"Table {base.label} was {head.state} meanwhile; nothing was written.")
 
 

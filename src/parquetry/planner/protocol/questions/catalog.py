@@ -47,7 +47,7 @@ class CheckSettings(Question, tag="check_settings", frozen=True):
 
 
 class ListNamespaces(CatalogQuestion, tag="list_namespaces", frozen=True):
-    """Answer: `Names`."""
+    """Answer: `NameList`."""
 
 
 class LoadNamespace(CatalogQuestion, tag="load_namespace", frozen=True):
@@ -71,20 +71,20 @@ class AlterNamespace(CatalogQuestion, tag="alter_namespace", frozen=True):
 
 
 class DropNamespace(CatalogQuestion, tag="drop_namespace", frozen=True):
-    """Answer: `Held`, whether it was there."""
+    """Answer: `Confirmation`, whether it was there."""
 
     namespace: list[str]
     cascade: bool
 
 
 class ListTables(CatalogQuestion, tag="list_tables", frozen=True):
-    """Answer: `Names`."""
+    """Answer: `NameList`."""
 
     namespace: list[str]
 
 
 class LoadTable(CatalogQuestion, tag="load_table", frozen=True):
-    """Answer: `Table`. `as_of` is microseconds since the epoch."""
+    """Answer: `LoadedTable`. `as_of` is microseconds since the epoch."""
 
     namespace: list[str]
     name: str
@@ -96,7 +96,7 @@ class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
     """Answer: `MetadataTable`, what `catalog.db.t.<name>` stands for."""
 
 
-class Cursor(msgspec.Struct, frozen=True):
+class PageCursor(msgspec.Struct, frozen=True):
     """How far a metadata table has been read: all rows before those of a partition, and some of these.
 
     Attributes:
@@ -109,7 +109,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True, kw_only=True):
-    """Answer: `Page`, the rows behind a place that an answer before has named; None: the first.
+    """Answer: `MetadataPage`, the rows behind a place that an answer before has named; None: the first.
 
     All pages are of one version: if its rows are deleted meanwhile, an error says so.
 
@@ -122,7 +122,7 @@ class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True,
 
     table: TableRef
     kind: Literal["partitions", "files", "history"]
-    after: Cursor | None = None
+    after: PageCursor | None = None
     predicates: list[dict[str, Any]] = []
 
 
@@ -144,7 +144,7 @@ class Transform(msgspec.Struct, frozen=True):
 
 
 class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
-    """Answer: `Table`. `schema` is Spark's JSON of a struct.
+    """Answer: `LoadedTable`. `schema` is Spark's JSON of a struct.
 
     Attributes:
         like: of CREATE TABLE LIKE, the properties of the other table, those that Spark reserves among them.
@@ -160,7 +160,7 @@ class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
 
 
 class StageTable(CatalogQuestion, tag="stage_table", frozen=True):
-    """Answer: `Table`, one that nobody sees before `PublishTable`."""
+    """Answer: `LoadedTable`, one that nobody sees before `PublishTable`."""
 
     namespace: list[str]
     name: str
@@ -185,7 +185,7 @@ class DiscardTable(CatalogQuestion, tag="discard_table", frozen=True):
 
 
 class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
-    """Answer: `Table`, as it is then."""
+    """Answer: `LoadedTable`, as it is then."""
 
     namespace: list[str]
     name: str
@@ -193,14 +193,14 @@ class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
 
 
 class CanAlter(CatalogQuestion, tag="can_alter", frozen=True):
-    """Answer: `Held`, whether a column can be changed so, for a statement WITH SCHEMA EVOLUTION."""
+    """Answer: `Confirmation`, whether a column can be changed so, for a statement WITH SCHEMA EVOLUTION."""
 
     table: TableRef
     change: dict[str, Any]
 
 
 class DropTable(CatalogQuestion, tag="drop_table", frozen=True):
-    """Answer: `Held`, whether it was there."""
+    """Answer: `Confirmation`, whether it was there."""
 
     namespace: list[str]
     name: str
@@ -244,7 +244,7 @@ class LoadRelation(LoadTable, tag="load_relation", frozen=True):
 
 
 class ListViews(CatalogQuestion, tag="list_views", frozen=True):
-    """Answer: `Names`."""
+    """Answer: `NameList`."""
 
     namespace: list[str]
 
@@ -266,7 +266,7 @@ class PutView(CatalogQuestion, tag="put_view", frozen=True):
 
 
 class DropView(CatalogQuestion, tag="drop_view", frozen=True):
-    """Answer: `Held`, whether it was there."""
+    """Answer: `Confirmation`, whether it was there."""
 
     namespace: list[str]
     name: str

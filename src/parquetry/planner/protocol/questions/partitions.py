@@ -15,7 +15,7 @@ class Predicates(CatalogQuestion, tag="predicates", frozen=True):
 
 
 class CanDelete(Predicates, tag="can_delete", frozen=True):
-    """Answer: `Held`, whether the predicates select whole partitions."""
+    """Answer: `Confirmation`, whether the predicates select whole partitions."""
 
 
 class Delete(Predicates, tag="delete", frozen=True):
@@ -29,7 +29,7 @@ class Delete(Predicates, tag="delete", frozen=True):
 
 
 class Truncate(Predicates, tag="truncate", frozen=True):
-    """Answer: `Held`."""
+    """Answer: `Confirmation`."""
 
 
 class Partitions(CatalogQuestion, tag="partitions", frozen=True):
@@ -46,17 +46,17 @@ class AddPartitions(Partitions, tag="add_partitions", frozen=True):
 
 
 class DropPartitions(Partitions, tag="drop_partitions", frozen=True):
-    """Answer: `Held`, whether they were there."""
+    """Answer: `Confirmation`, whether they were there."""
 
     purge: bool
 
 
 class TruncatePartitions(Partitions, tag="truncate_partitions", frozen=True):
-    """Answer: `Held`."""
+    """Answer: `Confirmation`."""
 
 
 class RenamePartition(Partitions, tag="rename_partition", frozen=True):
-    """Answer: `Held`. The partitions are the old and the new values."""
+    """Answer: `Confirmation`. The partitions are the old and the new values."""
 
 
 class AlterPartition(Partitions, tag="alter_partition", frozen=True):
@@ -78,7 +78,7 @@ class ListPartitions(CatalogQuestion, tag="list_partitions", frozen=True):
 
 
 class ShowPartitions(ListPartitions, tag="show_partitions", frozen=True):
-    """Answer: `Names`, the same partitions as text, `k=v/…`."""
+    """Answer: `NameList`, the same partitions as text, `k=v/…`."""
 
 
 class RefuseLoad(CatalogQuestion, tag="refuse_load", frozen=True):

@@ -8,11 +8,11 @@ from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 
 
 class ListProcedures(CatalogQuestion, tag="list_procedures", frozen=True):
-    """Answer: `Names`."""
+    """Answer: `NameList`."""
 
 
 class LoadProcedure(CatalogQuestion, tag="load_procedure", frozen=True):
-    """Answer: `Procedure`."""
+    """Answer: `ProcedureSignature`."""
 
     namespace: list[str]
     name: str

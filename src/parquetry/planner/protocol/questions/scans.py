@@ -34,7 +34,7 @@ class PushPredicates(Reading, tag="push_predicates", frozen=True):
 
 
 class PartitionValues(Predicates, tag="partition_values", frozen=True):
-    """Answer: `PartitionValues`, for each condition the rows of values that its columns have in the partitions in question.
+    """Answer: `PartitionValueRows`, for each condition the rows of values that its columns have in the partitions in question.
 
     Those are the partitions that satisfy the predicates and what the conditions imply. A condition is SQL text, its
     columns, and a tree (see `planner.predicates.implied_by`).
@@ -44,7 +44,7 @@ class PartitionValues(Predicates, tag="partition_values", frozen=True):
 
 
 class HeavyValues(Predicates, tag="heavy_values", frozen=True):
-    """Answer: `HeavyValues`, the values of directories, for Spark to evaluate conditions on skewed columns.
+    """Answer: `HeavyValueRows`, the values of directories, for Spark to evaluate conditions on skewed columns.
 
     The predicates choose the partitions. Each partition has its own directories.
 
@@ -63,7 +63,7 @@ class Aggregate(Predicates, tag="aggregate", frozen=True):
 
 
 class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
-    """Answer: `Scan`.
+    """Answer: `PlannedScan`.
 
     Attributes:
         runtime: what a join has found while the query runs (trees, see `scans.runtime_values`).
@@ -85,8 +85,8 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     files: list[str] | None = None
 
 
-class FileEnds(Reading, tag="file_ends", frozen=True, kw_only=True):
-    """Answer: `FileEnds`, what statistics tell of the least and the greatest value of a column in the files of a scan.
+class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
+    """Answer: `KeyRangeRows`, what statistics tell of the least and the greatest value of a column in the files of a scan.
 
     Attributes:
         runtime: see `PlanScan`.
@@ -138,7 +138,7 @@ class AdvanceStream(Streaming, tag="advance_stream", frozen=True, kw_only=True):
 
 
 class PlanBatch(Reading, tag="plan_batch", frozen=True, kw_only=True):
-    """Answer: `Scan`, the files of one batch of a stream, by positions.
+    """Answer: `PlannedScan`, the files of one batch of a stream, by positions.
 
     Attributes:
         start: of the batch.
@@ -151,7 +151,7 @@ class PlanBatch(Reading, tag="plan_batch", frozen=True, kw_only=True):
     columns: list[str]
 
 
-class AskedTable(msgspec.Struct, frozen=True):
+class ConditionedTable(msgspec.Struct, frozen=True):
     """A table, and what a query asks of it.
 
     Attributes:
@@ -180,7 +180,7 @@ class RuntimeCandidate(msgspec.Struct, frozen=True):
     read_options: dict[str, str] = {}
     predicates: list[dict[str, Any]] = []
     columns: list[str] = []
-    values_of: AskedTable | None = None
+    values_of: ConditionedTable | None = None
 
 
 class JudgeRuntimeFilters(CatalogQuestion, tag="judge_runtime_filters", frozen=True):

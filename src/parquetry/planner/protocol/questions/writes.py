@@ -37,7 +37,7 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class Write(Predicates, tag="write", frozen=True):
-    """Answer: `Written`. The rows come beside the question, as a DataFrame.
+    """Answer: `WriteSummary`. The rows come beside the question, as a DataFrame.
 
     Attributes:
         mode: of what they replace.
@@ -58,7 +58,7 @@ class Write(Predicates, tag="write", frozen=True):
 
 
 class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
-    """Answer: `Written`. What a statement made of all rows of some files comes beside the question, as a DataFrame.
+    """Answer: `WriteSummary`. What a statement made of all rows of some files comes beside the question, as a DataFrame.
 
     Attributes:
         table: the version that was read.
