@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry.errors import ConfigurationError, WarehouseError
-from parquetry.locations.uri import take_apart, warehouse_location
+from parquetry.locations import take_apart, warehouse_location
 
 VARIABLE = "PARQUETRY_WAREHOUSE"
 STORE_VARIABLE = "PARQUETRY_STORE"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import parquetry.errors
+from tests.support.product_imports import ROOT, imports, modules
 
-ROOT = Path(parquetry.errors.__file__).parent
 FLOORS = {
     "": (
         {"__init__", "cli"},
@@ -32,7 +28,7 @@ FLOORS = {
         {"predicate"},
         {"locations", "sqltext", "keys"},
         {"config", "store", "types"},
-        {"errors", "identifiers", "intervals", "progress", "temporal", "texts", "_version"},
+        {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "texts", "_version"},
     ),
     "maintenance": (
         {"dump"},
@@ -41,7 +37,6 @@ FLOORS = {
         {"history", "hive_record", "indexes", "partition_condition", "results"},
     ),
     "metastore": (
-        {"__init__"},
         {"metastore"},
         {"access", "namespace", "warehouse_store"},
         {"location_rewrite"},
@@ -90,7 +85,7 @@ FLOORS = {
         {"write", "bridge_jar", "hive"},
     ),
 }
-"""Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself."""
+"""Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself. The door of the folder is above all."""
 SAME_FLOOR = {("", "cli", "__init__")}
 """Imports within a floor that are meant."""
 MOST = 12
@@ -103,47 +98,6 @@ LOOKS = {("cli/doctor.py", "pyspark")}
 """What is imported only to see whether it is there."""
 
 
-@functools.cache
-def modules() -> dict[str, tuple[Path, ast.Module]]:
-    """Return each module of the package by its name: `parquetry.x.y`, or `parquetry.x.__init__`."""
-    return {
-        ".".join(["parquetry", *path.relative_to(ROOT).with_suffix("").parts]): (
-            path,
-            ast.parse(path.read_text()),
-        )
-        for path in sorted(ROOT.rglob("*.py"))
-    }
-
-
-@functools.cache
-def imports() -> tuple[tuple[str, str], ...]:
-    """Return each module with each that it imports, wherever in it, by whatever words; of a package, `__init__`."""
-    return tuple((name, wanted) for name, (_, tree) in modules().items() for wanted in _wanted(tree))
-
-
-def _wanted(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(package), names=names):
-                yield from {_module(f"{package}.{alias.name}", package) for alias in names}
-            case ast.Import(names=names):
-                yield from (_module(alias.name) for alias in names)
-            case ast.Call(
-                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
-                args=[ast.Constant(value=str(name)), *_],
-            ):
-                yield _module(name)
-
-
-def _module(*names: str) -> str:
-    """Return the first of the names that is a module's or a package's of ours; or else the last."""
-    for name in names:
-        for module in (name, f"{name}.__init__"):
-            if module in modules():
-                return module
-    return names[-1]
-
-
 def place_in(folder: str, name: str) -> str | None:
     """Return which room or module of a folder a module is, or is in; None, if it is elsewhere."""
     prefix = ".".join(["parquetry", *folder.split("/"), ""]) if folder else "parquetry."
@@ -153,7 +107,7 @@ def place_in(folder: str, name: str) -> str | None:
 @pytest.mark.parametrize("folder", FLOORS, ids=lambda folder: folder or "parquetry")
 def test_imports_point_down(folder: str) -> None:
     """No arrow between rooms runs back up; of each room, and each module beside rooms, it is known on which floor it is."""
-    floor = {room: number for number, rooms in enumerate(FLOORS[folder]) for room in rooms}
+    floor = {"__init__": -1} | {room: number for number, rooms in enumerate(FLOORS[folder]) for room in rooms}
     up = []
     for name, wanted in imports():
         ours, theirs = place_in(folder, name), place_in(folder, wanted)

@@ -22,14 +22,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.config.registry import BUCKETING_VERSION
-from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.config import BUCKETING_VERSION
+from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import ParquetryError
-from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import BucketSpec, Version
-from parquetry.locations.file_names import bucket_from_name
-from parquetry.locations.uri import join_location
-from parquetry.verification.bucket_check import BucketCheck, check_buckets
+from parquetry.hashing import unsettled
+from parquetry.layout import BucketSpec, Version
+from parquetry.locations import bucket_from_name, join_location
+from parquetry.verification import BucketCheck, check_buckets
 
 MAX_ROWS_READ_WHOLE = 1 << 22
 """Rows up to which a file is read whole in its columns of buckets and order; of a larger one, some of the first and the last."""

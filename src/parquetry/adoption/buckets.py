@@ -13,16 +13,15 @@ import msgspec
 from parquetry.adoption.bucket_names import Bucketed, assign_buckets
 from parquetry.adoption.cells import Adopted
 from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.locations.file_names import bucket_from_name
-from parquetry.locations.uri import join_relative, path_within
-from parquetry.maintenance.results import Difference
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.manifest.entries import row_sum
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.pruning.knowledge import KnownValues
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.layout import BucketSpec
+from parquetry.locations import bucket_from_name, join_relative, path_within
+from parquetry.maintenance import Difference
+from parquetry.metastore.commits import Transaction
+from parquetry.metastore.manifest import row_sum
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.predicate.pruning import KnownValues, Match
+from parquetry.predicate.pruning.match import match
 from parquetry.types import Value
 
 

@@ -14,9 +14,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
-from parquetry.locations.partition_path import unescape_path_name
-from parquetry.locations.uri import join_relative
+from parquetry.layout import DEFAULT_DIRECTORY
+from parquetry.locations import join_relative, unescape_path_name
 
 COPY_SUFFIX = re.compile(r"_copy_\d+$", re.ASCII)
 """What Hive ends the name of a directory with if there is one already."""

@@ -27,15 +27,12 @@ from dataclasses import dataclass
 import msgspec
 
 from parquetry.adoption.cell_directories import COPY_SUFFIX, Level, parse_levels
-from parquetry.data_files.bounds import bounds_reader
-from parquetry.data_files.records import FileRecord, TableColumn
-from parquetry.data_files.tuple_statistics import StatedTuples, lacks
+from parquetry.data_files import FileRecord, StatedTuples, TableColumn, bounds_reader, lacks
 from parquetry.errors import ValueTypeError
-from parquetry.layout.arrangement import MAX_CELLS, REST, ArrangementSpec, SkewMap
-from parquetry.locations.partition_path import DEFAULT_PARTITION, unescape_path_name
-from parquetry.locations.uri import is_absolute
+from parquetry.layout import MAX_CELLS, REST, ArrangementSpec, SkewMap
+from parquetry.locations import DEFAULT_PARTITION, is_absolute, unescape_path_name
 from parquetry.types import Value, order_key, value_from_text
-from parquetry.verification.tuple_check import Lacks
+from parquetry.verification import Lacks
 
 
 @dataclass(frozen=True, slots=True)

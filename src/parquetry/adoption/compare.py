@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquetry.adoption.discover import DiscoveredFile, DiscoveredPartition
-from parquetry.data_files.records import FileRecord, is_same
-from parquetry.locations.uri import is_absolute, join_location, path_within
+from parquetry.adoption.cell_directories import DiscoveredFile
+from parquetry.adoption.discover import DiscoveredPartition
+from parquetry.data_files import FileRecord, is_same
+from parquetry.locations import is_absolute, join_location, path_within
 from parquetry.types import Value, identity
 
 

@@ -15,9 +15,7 @@ import pyarrow.fs as pafs
 
 from parquetry.adoption.cell_directories import DirectoryListing, DiscoveredFile, files_in_cells
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
-from parquetry.locations.file_names import is_hidden
-from parquetry.locations.partition_path import parse_partition_path, stored_value
-from parquetry.locations.uri import join_relative
+from parquetry.locations import is_hidden, join_relative, parse_partition_path, stored_value
 from parquetry.types import ColumnType, Value, identity
 
 __all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition", "Unfit", "discover"]

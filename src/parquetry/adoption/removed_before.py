@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.adoption.discover import DiscoveredFile, DiscoveredPartition
-from parquetry.data_files.records import is_same
-from parquetry.locations.uri import join_location, join_relative
-from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.adoption.cell_directories import DiscoveredFile
+from parquetry.adoption.discover import DiscoveredPartition
+from parquetry.data_files import is_same
+from parquetry.locations import join_location, join_relative
+from parquetry.maintenance import Difference
+from parquetry.maintenance.deletion import FileAccess
 from parquetry.maintenance.history import history
-from parquetry.maintenance.results import Difference
-from parquetry.metastore.commits.removed_files import RemovedFile, files_removed
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.commits import RemovedFile, files_removed
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.types import Value, identity
 
 

@@ -17,22 +17,19 @@ from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
-from parquetry.data_files.footer_reader import FooterReader
-from parquetry.data_files.records import FileRecord
-from parquetry.data_files.spark_readable import twice_named, unfit_columns
+from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns
 from parquetry.errors import CommitConflictError
-from parquetry.locations.uri import join_location, join_relative, path_below, path_within
-from parquetry.maintenance.deletion.file_access import require_files
+from parquetry.locations import join_location, join_relative, path_below, path_within
+from parquetry.maintenance import Difference
+from parquetry.maintenance.deletion import require_files
 from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.maintenance.results import Difference
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.manifest.entries import row_sum
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.filter import Filter
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.manifest import row_sum
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.predicate import Filter
 from parquetry.progress import Progress, silent, track
 from parquetry.types import Value
-from parquetry.verification.tuple_check import lacks_tuples
+from parquetry.verification import lacks_tuples
 
 _MAX_COMMIT_ATTEMPTS = 5
 """How often to look at what others have just changed."""

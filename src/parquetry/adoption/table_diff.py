@@ -19,15 +19,13 @@ import pyarrow.fs as pafs
 from parquetry.adoption.compare import Changes, compare, files_below
 from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
 from parquetry.adoption.removed_before import RemovedFilesFilter
-from parquetry.data_files.footer_reader import FooterReader
-from parquetry.locations.file_names import is_own
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.uri import join_location, path_below
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.pruning.knowledge import KnownValues
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.data_files import FooterReader
+from parquetry.locations import is_own, join_location, open_location, path_below
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.predicate.pruning import KnownValues, Match
+from parquetry.predicate.pruning.match import match
 from parquetry.progress import Progress
 from parquetry.types import Value, identity
 

@@ -1,26 +1,45 @@
-"""A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line."""
+"""A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line.
 
-from parquetry.catalog.arrangements import Arrangement, Buckets, Skew
-from parquetry.catalog.catalog import Catalog
-from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
-from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
+`Catalog` is the entrance; `shapes` and `arrangements` are what it returns. The door is part of the public API: it also hands out the
+results of `parquetry.maintenance`.
+"""
 
-__all__ = [
-    "Arrangement",
-    "Buckets",
-    "Catalog",
-    "Column",
-    "Commit",
-    "Compacted",
-    "DataFile",
-    "Difference",
-    "Finding",
-    "Misplacement",
-    "Partition",
-    "Plan",
-    "Relocated",
-    "Removed",
-    "Skew",
-    "Statistics",
-    "Table",
-]
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.catalog.arrangements import Arrangement as Arrangement
+    from parquetry.catalog.arrangements import Buckets as Buckets
+    from parquetry.catalog.arrangements import Skew as Skew
+    from parquetry.catalog.catalog import Catalog as Catalog
+    from parquetry.catalog.shapes import Column as Column
+    from parquetry.catalog.shapes import Commit as Commit
+    from parquetry.catalog.shapes import DataFile as DataFile
+    from parquetry.catalog.shapes import Partition as Partition
+    from parquetry.catalog.shapes import Plan as Plan
+    from parquetry.catalog.shapes import Statistics as Statistics
+    from parquetry.catalog.shapes import Table as Table
+    from parquetry.catalog.views import full_name as full_name
+    from parquetry.maintenance import Compacted as Compacted
+    from parquetry.maintenance import Difference as Difference
+    from parquetry.maintenance import Finding as Finding
+    from parquetry.maintenance import Misplacement as Misplacement
+    from parquetry.maintenance import Relocated as Relocated
+    from parquetry.maintenance import Removed as Removed
+
+lazy_exports(
+    __name__,
+    {
+        ".arrangements": ["Arrangement", "Buckets", "Skew"],
+        ".catalog": ["Catalog"],
+        ".shapes": ["Column", "Commit", "DataFile", "Partition", "Plan", "Statistics", "Table"],
+        ".views": ["full_name"],
+        "parquetry.maintenance": [
+            "Compacted",
+            "Difference",
+            "Finding",
+            "Misplacement",
+            "Relocated",
+            "Removed",
+        ],
+    },
+)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
+from parquetry.maintenance import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 from parquetry.progress import Progress, silent
 
 
@@ -198,8 +198,8 @@ class Catalog(CatalogReader):
             FileMissingError: the table's location is not there.
             CommitConflictError: others changed these partitions each time; run it again.
         """
-        from parquetry.adoption.sync import SyncOptions, synchronise
-        from parquetry.data_files.footer_reader import ArrowFooters
+        from parquetry.adoption import SyncOptions, synchronise
+        from parquetry.data_files import ArrowFooters
 
         return synchronise(
             self._snapshot(name),
@@ -234,7 +234,7 @@ class Catalog(CatalogReader):
             ListBucketingError: directories do not go together with what the table is.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.definition.skew import set_skew
+        from parquetry.definition import set_skew
 
         heavy = None if isinstance(values, str) and values == "auto" else values
         return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
@@ -268,7 +268,7 @@ class Catalog(CatalogReader):
             ListBucketingError: buckets do not go together with the directories of the table's heavy values.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.definition.bucketing import set_buckets
+        from parquetry.definition import set_buckets
 
         chosen, order = _columns(columns), _columns(sorted_by)
         return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
@@ -298,7 +298,7 @@ class Catalog(CatalogReader):
             ColumnNotFoundError: a column is none of the partition columns.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance.indexes import create_index
+        from parquetry.maintenance import create_index
 
         return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
 
@@ -317,7 +317,7 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance.indexes import drop_index
+        from parquetry.maintenance import drop_index
 
         return table_view(drop_index(self._snapshot(name), index))
 
@@ -339,7 +339,7 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance.indexes import rebuild_index
+        from parquetry.maintenance import rebuild_index
 
         return table_view(rebuild_index(self._snapshot(name), index, progress))
 

@@ -25,10 +25,9 @@ from parquetry.catalog.views import (
     table_view,
 )
 from parquetry.errors import FilterError
-from parquetry.locations.uri import join_location
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Predicate
-from parquetry.scan.plan import ScanPlan
+from parquetry.locations import join_location
+from parquetry.predicate import Filter, Predicate
+from parquetry.scan import ScanPlan
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
 
@@ -186,7 +185,7 @@ class CatalogReader:
     def _files(
         snapshot: ms.TableSnapshot, where: str | Predicate | None
     ) -> Iterator[tuple[tuple[Value, ...], ms.FileRecord, str]]:
-        from parquetry.prune.select import each_file
+        from parquetry.prune import each_file
 
         if where is not None:
             return each_file(snapshot, _filter(where, snapshot.metadata.columns))
@@ -206,7 +205,7 @@ def _check(limit: int | None) -> None:
 
 
 def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter:
-    from parquetry.predicate.reading.parse import parse_filter
+    from parquetry.predicate.reading import parse_filter
 
     if not isinstance(where, str | Predicate):
         raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
@@ -217,7 +216,7 @@ def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter
 def _plan(
     snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
 ) -> ScanPlan:
-    from parquetry.metastore.access.access_paths import cheapest_plan
+    from parquetry.metastore.access import cheapest_plan
 
     metadata = snapshot.metadata
     try:

@@ -14,7 +14,7 @@ from parquetry import texts
 from parquetry.catalog.arrangements import Arrangement, arrangement_facts
 from parquetry.catalog.drawing import facts_html, table_html, text_html
 from parquetry.key_schema import KeySchema
-from parquetry.scan.plan import EVERYTHING, Estimate, KeyScan, ScanPlan
+from parquetry.scan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.scan.plan_text import plan_text
 
 

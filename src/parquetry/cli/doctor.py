@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
-from parquetry.config.setting import SESSION_PREFIX
-from parquetry.config.spark import SPARK_SERIES
+from parquetry.config import CATALOG_OPTIONS, SESSION_PREFIX, SPARK_SERIES, TABLE_SETTINGS
 from parquetry.errors import ParquetryError
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 

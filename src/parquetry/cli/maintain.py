@@ -18,7 +18,8 @@ from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
 
 if TYPE_CHECKING:
-    from parquetry.catalog import Difference, Finding, Misplacement, Removed, Table
+    from parquetry.catalog import Table
+    from parquetry.maintenance import Difference, Finding, Misplacement, Removed
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")]
 ColumnsOption = Annotated[

@@ -49,7 +49,7 @@ def publish(
     with open_catalog(warehouse, store) as catalog:
         name = catalog.table(table).name  # before Spark is started for nothing
     _ = parquetry.configure  # says what to install if Spark is missing
-    from parquetry.spark.publishing import publish_table
+    from parquetry.spark import publish_table
 
     told = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)
     if as_json:

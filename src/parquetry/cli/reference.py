@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from parquetry.cli.main import app
+from parquetry.cli.app import app
 
 INTRODUCTION = """\
 # The command `parquetry`

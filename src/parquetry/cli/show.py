@@ -111,7 +111,7 @@ def partitions(
     """
     import dataclasses
 
-    from parquetry.locations.uri import path_within
+    from parquetry.locations import path_within
 
     with open_catalog(warehouse, store) as catalog:
         found = catalog.partitions(table, where, limit)
@@ -168,7 +168,7 @@ def files(
     With a filter, these are the files that a query would read: values of partitions and statistics of files
     decide.
     """
-    from parquetry.locations.uri import path_within
+    from parquetry.locations import path_within
 
     with open_catalog(warehouse, store) as catalog:
         found = catalog.files(table, where, limit)

@@ -14,7 +14,7 @@ from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
 
 if TYPE_CHECKING:
-    from parquetry.maintenance.dump.format import Manifest
+    from parquetry.maintenance.dump import Manifest
 
 
 @app.command(epilog="Example: parquetry dump /backup/lake-metastore")
@@ -54,7 +54,8 @@ def restore(
     """
     from pathlib import Path
 
-    from parquetry.maintenance.dump.restore import look_into, restore
+    from parquetry.maintenance.dump import look_into
+    from parquetry.maintenance.dump.restore import restore
     from parquetry.metastore import open_metastore
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
@@ -106,7 +107,7 @@ def relocate(
 
 
 def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
-    from parquetry.catalog.views import full_name
+    from parquetry.catalog import full_name
 
     if as_json:
         output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
@@ -160,7 +161,7 @@ def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json
     The exit code is 1 if something does not fit; what to do about it is said beside it.
     """
     from parquetry.cli.doctor import examine, settings_in_effect
-    from parquetry.config.spark import SPARK_SETTINGS
+    from parquetry.config import SPARK_SETTINGS
 
     checks = list(examine(warehouse, store))
     settings = list(settings_in_effect(warehouse, store))

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn
-from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
+from parquetry.predicate.pruning import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 

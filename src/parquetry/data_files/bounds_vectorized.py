@@ -22,11 +22,18 @@ from parquetry.data_files.bounds import (
     has_default,
     padded_bounds,
 )
-from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, StatisticsColumn
+from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn
-from parquetry.predicate.pruning.held_values import Values
-from parquetry.predicate.pruning.knowledge import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds
-from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS
+from parquetry.data_files.statistics_batch import UNKNOWN, Bound, Flags, StatisticsColumn
+from parquetry.predicate.pruning import (
+    MAX_LISTED_CONTAINERS,
+    NO_NULL,
+    NO_ROWS,
+    ONLY_NULL,
+    SOME_NULL,
+    Bounds,
+    Values,
+)
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType
 

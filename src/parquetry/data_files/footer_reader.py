@@ -8,7 +8,7 @@ from typing import Protocol
 from parquetry.data_files.footer_statistics import Look, read_footers
 from parquetry.data_files.records import FileRecord
 from parquetry.errors import UnsupportedError
-from parquetry.locations.filesystem import open_location
+from parquetry.locations import open_location
 
 _MAX_READER_THREADS = 8
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import Indices
+from parquetry.data_files.statistics_batch import Indices
 
 _T = TypeVar("_T")
 _N = TypeVar("_N", bound=np.generic)

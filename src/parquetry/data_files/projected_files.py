@@ -11,16 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from parquetry.data_files.file_batch import (
-    FileColumns,
-    Flags,
-    Indices,
-    Numbers,
-    RecordedFiles,
-    StatisticsColumn,
-    numbers,
-)
+from parquetry.data_files.file_batch import FileColumns, RecordedFiles
 from parquetry.data_files.interleave import Interleaving
+from parquetry.data_files.statistics_batch import Flags, Indices, Numbers, StatisticsColumn, numbers
 
 MAX_FILES_AS_RECORDS = 256
 """Files, up to which their records are as good as anything that could be made of them."""

@@ -23,8 +23,7 @@ import pyarrow.parquet as pq
 
 from parquetry.data_files.parquet_leaves import top_level
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.listing import visible_files
+from parquetry.locations import open_location, visible_files
 from parquetry.types import INTEGER_BITS, type_text
 
 _TIMES = ("timestamp", "timestamp_ntz")

@@ -7,8 +7,7 @@ from parquetry.ddl.partition_spec import filter_text, read_partition
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.ddl.skewed_by import NOT_DIRECTORIES, find_clause
 from parquetry.identifiers import joined_name, part_text
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.edit import Edit, string
+from parquetry.sqltext import Edit, TokenCursor, string
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:

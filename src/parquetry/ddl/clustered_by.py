@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.ddl.partition_spec import read_partition
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.literals import LiteralConstant
+from parquetry.sqltext import LiteralConstant, TokenCursor
 
 NOT_SORTED = "NOT SORTED"
 """What takes the order from the buckets and leaves them, as a statement and as a value of the property."""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from parquetry.ddl import clustered_by, skewed_by
 from parquetry.ddl.session import Session, read_table
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.edit import Edit, blank, string
+from parquetry.sqltext import Edit, TokenCursor, blank, string
 
 _QUERY = ("select", "from", "values", "map", "reduce")
 """Words that begin a query, which `AS` need not stand before."""

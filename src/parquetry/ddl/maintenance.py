@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import joined_name, part_text
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.edit import Edit, string
+from parquetry.sqltext import Edit, TokenCursor, string
 
 WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
 """Every statement that is rewritten holds one of them."""

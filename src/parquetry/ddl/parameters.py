@@ -9,8 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.edit import Edit, edited
+from parquetry.sqltext import Edit, TokenCursor, edited
 
 NONE: Mapping[str, str] = MappingProxyType({})
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from parquetry.identifiers import quoted
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.literals import LiteralConstant, read_constant
+from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 from parquetry.types import STRING, sql_literal
 
 

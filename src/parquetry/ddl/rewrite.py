@@ -13,9 +13,7 @@ from parquetry.ddl import alter_table, create_table, maintenance
 from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.edit import edited
-from parquetry.sqltext.tokens import END_OF_TEXT
+from parquetry.sqltext import END_OF_TEXT, TokenCursor, edited
 
 WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE", *maintenance.WORDS)
 """Every statement that is rewritten holds one of them."""

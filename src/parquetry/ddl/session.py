@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parquetry.identifiers import parse_name
-from parquetry.sqltext.cursor import TokenCursor
+from parquetry.sqltext import TokenCursor
 
 SPARK_CATALOG = "spark_catalog"
 

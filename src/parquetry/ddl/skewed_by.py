@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.literals import LiteralConstant, read_constant
+from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
 """What takes the directories from a table and leaves it skewed, as a statement and as a value of the property."""

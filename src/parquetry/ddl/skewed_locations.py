@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from parquetry.ddl.partition_spec import read_partition
 from parquetry.ddl.skewed_by import read_tuple
 from parquetry.errors import NoSkewedLocationsError, SkewedLocationPairError
-from parquetry.sqltext.cursor import TokenCursor
-from parquetry.sqltext.literals import LiteralConstant, read_constant
+from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from parquetry.config.registry import BUCKET_BEGIN_PARTITION
+from parquetry.config import BUCKET_BEGIN_PARTITION
 from parquetry.errors import FilterError, PropertyError, ValueTypeError
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Compare, columns_of
-from parquetry.predicate.reading.parse import parse_filter
+from parquetry.predicate import Compare, Filter, columns_of
+from parquetry.predicate.reading import parse_filter
 from parquetry.types import ColumnType, value_from_text
 
 _OPERATOR = re.compile(r"[=<>]|\b(?:is|in|like|between)\b", re.IGNORECASE)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from parquetry.data_files.records import TableColumn
-from parquetry.ddl.clustered_by import ClusteredBy
+from parquetry.data_files import TableColumn
+from parquetry.ddl import ClusteredBy
 from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.layout.arrangement import MAX_BUCKETS, BucketSpec, SortColumn, Version
+from parquetry.layout import MAX_BUCKETS, BucketSpec, SortColumn, Version
 from parquetry.types import type_text
 
 _WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
@@ -35,7 +35,7 @@ def bucket_spec(
             buckets, or none.
         NotBucketedError: the clause changes buckets that there are not.
 
-    >>> from parquetry.ddl.clustered_by import parse_clustered_by
+    >>> from parquetry.ddl import parse_clustered_by
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> now = bucket_spec(parse_clustered_by("(x) SORTED BY (S DESC) INTO 4 BUCKETS"), columns, 2)
     >>> now.columns, now.sort[0].column, bucket_spec(parse_clustered_by("INTO 8 BUCKETS"), columns, 2, now).count
@@ -81,7 +81,7 @@ def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> Non
     Raises:
         BucketError: there is none.
     """
-    from parquetry.hashing.hash_types import HashType  # imported here, as it needs PyArrow
+    from parquetry.hashing import HashType  # imported here, as it needs PyArrow
 
     by_physical = {column.physical: column for column in columns}
     for name in buckets.columns:
@@ -141,7 +141,7 @@ def sort_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[str]:
 def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> str:
     """Return the clause behind its words `CLUSTERED BY` that says buckets, columns under their names of today.
 
-    >>> from parquetry.layout.arrangement import SortColumn
+    >>> from parquetry.layout import SortColumn
     >>> columns = [TableColumn("X", "integer"), TableColumn("a b", "string")]
     >>> clustered_by_text(BucketSpec(("a b", "X"), 4, sort=(SortColumn("X", True),)), columns)
     '(`a b`, X) SORTED BY (X DESC) INTO 4 BUCKETS'

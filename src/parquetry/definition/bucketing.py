@@ -13,20 +13,16 @@ from typing import Any
 
 import msgspec
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE
-from parquetry.ddl.clustered_by import ClusteredBy, parse_clustered_by
-from parquetry.ddl.partition_spec import filter_text
+from parquetry.config import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
+from parquetry.ddl import ClusteredBy, filter_text, parse_clustered_by
 from parquetry.definition.bucket_clause import bucket_spec, clustered_by_text, require_hashable
 from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, Version
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import ArrangementSpec, BucketSpec, Version
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.storage import TableMetadata, decode_arrangement
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.types import STRING, sql_literal
 
 

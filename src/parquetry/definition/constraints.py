@@ -20,8 +20,8 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.identifiers import joined_name, part_text
-from parquetry.metastore.storage.model import Constraint, TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.storage import Constraint, TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 
 _NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 

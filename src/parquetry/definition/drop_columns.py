@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parquetry.config.registry import naming
-from parquetry.data_files.records import CURRENT_DEFAULT, TableColumn
+from parquetry.config import naming
+from parquetry.data_files import CURRENT_DEFAULT, TableColumn
 from parquetry.definition.bucketing import all_arrangements
 from parquetry.definition.skew import require_unskewed
 from parquetry.errors import BucketColumnChangeError, PropertyError, SkewedColumnChangeError, UnsupportedError
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.types import type_text
 
 Change = dict[str, Any]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parquetry.config.precedence import Settings
-from parquetry.config.registry import BLOOM_FILTER_COLUMNS, SORT_BY
-from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
+from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, Settings
+from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
 from parquetry.identifiers import joined_name, parse_paths, paths_text
-from parquetry.layout.schema_json import Field, fields_from_columns
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.layout import Field, fields_from_columns
+from parquetry.metastore.storage import TableMetadata
 from parquetry.types import type_text
 
 _WITHOUT_FILTERS = ("boolean", "float", "double")

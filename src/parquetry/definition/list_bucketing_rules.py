@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from parquetry.config.registry import LIST_BUCKETING_RULES
+from parquetry.config import LIST_BUCKETING_RULES
 from parquetry.errors import ListBucketingError, LoadIntoSkewedError
 
 MERGEABLE = ("parquet", "orc")

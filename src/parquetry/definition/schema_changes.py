@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parquetry.data_files.records import CURRENT_DEFAULT, PHYSICAL_NAME, TableColumn
+from parquetry.data_files import CURRENT_DEFAULT, PHYSICAL_NAME, TableColumn
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
-from parquetry.layout.schema_json import (
+from parquetry.layout import (
     Field,
     check_fields,
     columns_from_fields,
@@ -20,7 +20,7 @@ from parquetry.layout.schema_json import (
     struct_type,
     without_collation,
 )
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.storage import TableMetadata
 from parquetry.types import type_from_json, type_text
 
 _INTEGERS = ("byte", "short", "integer", "long")

@@ -13,11 +13,15 @@ from typing import Any
 
 import msgspec
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import LIST_BUCKETING_RULES, SKEWED_BY, SKEWED_LOCATIONS
-from parquetry.ddl.partition_spec import filter_text
-from parquetry.ddl.skewed_by import SkewedBy, is_not_directories, parse_skewed_by
-from parquetry.ddl.skewed_locations import SkewedLocations, parse_skewed_locations
+from parquetry.config import LIST_BUCKETING_RULES, SKEWED_BY, SKEWED_LOCATIONS, settle
+from parquetry.ddl import (
+    SkewedBy,
+    SkewedLocations,
+    filter_text,
+    is_not_directories,
+    parse_skewed_by,
+    parse_skewed_locations,
+)
 from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
 from parquetry.definition.skew_clause import Zone, located, skew_map
 from parquetry.definition.skew_text import skewed_by_text, skewed_locations_text
@@ -27,16 +31,14 @@ from parquetry.errors import (
     SkewedColumnChangeError,
     SkewedLocationError,
 )
-from parquetry.layout.arrangement import AutoSkew, SkewMap
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
-from parquetry.metastore.access.access_paths import cheapest_plan
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.reading.parse import parse_filter
-from parquetry.sqltext.literals import constants
+from parquetry.layout import DEFAULT_DIRECTORY, AutoSkew, SkewMap
+from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.predicate.reading import parse_filter
+from parquetry.sqltext import constants
 from parquetry.types import Value
 
 

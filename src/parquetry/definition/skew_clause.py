@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import TableColumn
-from parquetry.ddl.skewed_by import SkewedBy
+from parquetry.data_files import TableColumn
+from parquetry.ddl import SkewedBy
 from parquetry.definition.skew_text import cell_text
 from parquetry.errors import (
     DuplicateSkewedColumnError,
@@ -27,11 +27,9 @@ from parquetry.errors import (
     SkewedWidthError,
     ValueTypeError,
 )
-from parquetry.layout.arrangement import MAX_CELLS, AutoSkew, SkewMap
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
-from parquetry.locations.partition_path import MAX_NAME_BYTES
-from parquetry.locations.uri import take_apart
-from parquetry.sqltext.literals import LiteralConstant
+from parquetry.layout import DEFAULT_DIRECTORY, MAX_CELLS, AutoSkew, SkewMap, cell_directory
+from parquetry.locations import MAX_NAME_BYTES, take_apart
+from parquetry.sqltext import LiteralConstant
 from parquetry.types import ColumnType, Value, type_text, value_from_text
 
 DEFAULT_KEY = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
@@ -55,7 +53,7 @@ def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, z
     Raises:
         SkewError: one of the checks fails; each has a class of its own.
 
-    >>> from parquetry.ddl.skewed_by import parse_skewed_by
+    >>> from parquetry.ddl import parse_skewed_by
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> clause = parse_skewed_by("(s, x) ON (('UP', '1'), (NULL, 2))")
     >>> skew_map(clause, columns, AutoSkew(0.05, 16), lambda: "UTC").cells

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.data_files.records import TableColumn
+from parquetry.data_files import TableColumn
 from parquetry.identifiers import part_text
-from parquetry.layout.arrangement import SkewMap
-from parquetry.layout.cell_directories import cell_directory
-from parquetry.locations.uri import join_location
+from parquetry.layout import SkewMap, cell_directory
+from parquetry.locations import join_location
 from parquetry.types import ColumnType, Value, sql_literal, text_from_value
 
 

@@ -23,7 +23,7 @@ from parquetry.errors import ArrangementError, ValueTypeError
 from parquetry.hashing import hive_v1, hive_v2, spark
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.murmur3 import Hashes
-from parquetry.layout.arrangement import Version
+from parquetry.layout import Version
 from parquetry.types import ColumnType, Value
 
 ROWS_PER_BATCH = 1 << 14

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from parquetry.layout.arrangement import Version
+from parquetry.layout import Version
 from parquetry.types import ColumnType, type_from_json
 
 _BINARY = "of binary, Hive's version 2 also hashes what its buffer holds behind the value"

@@ -26,9 +26,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord
+from parquetry.data_files import FileRecord
 from parquetry.errors import ArrangementError
-from parquetry.locations.uri import is_absolute
+from parquetry.locations import is_absolute
 from parquetry.types import ColumnType, Value
 
 Version = Literal[1, 2, "spark"]

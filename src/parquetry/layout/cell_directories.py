@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.layout.arrangement import REST, SkewMap
-from parquetry.locations.partition_path import MAX_NAME_BYTES, partition_path
+from parquetry.locations import MAX_NAME_BYTES
+from parquetry.locations.partition_path import partition_path
 from parquetry.types import ColumnType
 
 DEFAULT_DIRECTORY = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"

@@ -23,8 +23,7 @@ from itertools import takewhile
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord
-from parquetry.data_files.tuple_statistics import StatedTuples
+from parquetry.data_files import FileRecord, StatedTuples
 from parquetry.layout.arrangement import REST, ArrangementSpec, SkewMap, cell_key
 from parquetry.types import ColumnType
 

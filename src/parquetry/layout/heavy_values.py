@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap, cell_key
-from parquetry.locations.partition_path import MAX_NAME_BYTES, partition_path
+from parquetry.locations import MAX_NAME_BYTES
+from parquetry.locations.partition_path import partition_path
 from parquetry.types import ColumnType, Value, order_key
 
 Heavy = tuple[Value, ...]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from parquetry.data_files.bounds import MAX_DAY
-from parquetry.data_files.records import TableColumn
+from parquetry.data_files import MAX_DAY, TableColumn
 from parquetry.layout.arrangement import ArrangementSpec, SkewMap
 from parquetry.types import STORED_BITS, ColumnType
 

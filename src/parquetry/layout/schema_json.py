@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
+from parquetry.data_files import PHYSICAL_NAME, TableColumn
 from parquetry.errors import ColumnExistsError, UnsupportedError
 
 Field = dict[str, Any]

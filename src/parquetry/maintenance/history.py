@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquetry.metastore.storage.head import read_head
-from parquetry.metastore.storage.model import CommitRecord
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.storage import CommitRecord, read_head
+from parquetry.metastore.versions import TableSnapshot
 
 
 def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[CommitRecord]:

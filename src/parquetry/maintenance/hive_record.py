@@ -21,13 +21,11 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import UnsupportedError
-from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
-from parquetry.locations.partition_path import DEFAULT_PARTITION
-from parquetry.locations.uri import base_name, join_location
+from parquetry.hashing import unsettled
+from parquetry.layout import DEFAULT_DIRECTORY, REST, ArrangementSpec, BucketSpec, SkewMap
+from parquetry.locations import DEFAULT_PARTITION, base_name, join_location
 from parquetry.types import ColumnType, Value, text_from_value, type_text
 
 _CLASSES = {

@@ -14,12 +14,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.errors import CommitConflictError, IndexNotFoundError
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.keyspace import batches, complement, fields_of
-from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
-from parquetry.metastore.versions.indexes import entry_rows, find_index, index_columns, new_index
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.storage import PartitionIndex, TableMetadata, batches, complement, fields_of
+from parquetry.metastore.versions import TableSnapshot, entry_rows, find_index, index_columns, new_index
 from parquetry.progress import Progress, silent
 
 MAX_COMMIT_ATTEMPTS = 20

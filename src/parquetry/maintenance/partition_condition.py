@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from parquetry.errors import FilterError
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.reading.parse import parse_filter
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.predicate.reading import parse_filter
 
 
 def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:

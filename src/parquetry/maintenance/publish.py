@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from parquetry.data_files import FileRecord
 from parquetry.errors import UnsupportedError
-from parquetry.locations.file_names import is_hidden
-from parquetry.locations.uri import StoragePath, join_location, storage_path
-from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.locations import StoragePath, is_hidden, join_location, storage_path
+from parquetry.maintenance.deletion import FileAccess
 from parquetry.maintenance.hive_record import (
     HivePartition,
     HiveTable,
@@ -23,8 +23,7 @@ from parquetry.maintenance.hive_record import (
     hive_values,
     statistics,
 )
-from parquetry.metastore.storage.model import FileRecord
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.progress import Progress, silent, track
 from parquetry.types import ColumnType
 

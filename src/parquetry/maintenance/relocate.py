@@ -21,22 +21,20 @@ from dataclasses import replace
 import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError, TableNotFoundError, WarehouseError
-from parquetry.locations.uri import absolute_location, is_below, storage_path, take_apart
+from parquetry.locations import absolute_location, is_below, storage_path, take_apart
 from parquetry.maintenance.results import Relocated
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.location_rewrite import rewrite_locations
-from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.storage.head import read_head
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore import Metastore, rewrite_locations
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.storage import (
     CHUNKS,
     DATABASES,
     METADATA,
     PARTITIONS,
     TABLE_ID_BYTES,
     prefix_range,
+    read_head,
 )
-from parquetry.metastore.versions.snapshot import forget_metadata
+from parquetry.metastore.versions import forget_metadata
 from parquetry.progress import Progress, silent
 
 _MAX_PASSES = 10

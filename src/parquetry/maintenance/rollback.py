@@ -5,16 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.errors import FileMissingError
-from parquetry.locations.uri import join_location
-from parquetry.maintenance.deletion.file_access import FileAccess
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import files_removed
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import PartitionIndex, RemovedFileRecord
-from parquetry.metastore.versions.indexes import renewed
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import keyed_by
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.locations import join_location
+from parquetry.maintenance.deletion import FileAccess
+from parquetry.metastore.commits import Transaction, commit, files_removed
+from parquetry.metastore.storage import PartitionIndex, RemovedFileRecord
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot, keyed_by, renewed
 
 
 def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:

@@ -21,20 +21,23 @@ from parquetry.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from parquetry.locations.uri import warehouse_location
-from parquetry.metastore.cleanup.recovery import delete_table
-from parquetry.metastore.commits.replacement import Replacement
-from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
-from parquetry.metastore.namespace.staging import StagedTable
-from parquetry.metastore.storage.format import check_format
-from parquetry.metastore.storage.head import Head, Kind, edit_head
-from parquetry.metastore.storage.model import Database, TableMetadata
-from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
-from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
+from parquetry.locations import warehouse_location
+from parquetry.metastore.cleanup import delete_table
+from parquetry.metastore.commits import Replacement
+from parquetry.metastore.namespace import Databases, NamedTable, StagedTable, TableNames, new_token
+from parquetry.metastore.storage import (
+    DEFAULT_DATABASE,
+    Database,
+    Head,
+    Kind,
+    TableMetadata,
+    check_format,
+    edit_head,
+    normalise_name,
+)
+from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store.base import Store
-from parquetry.store.opening import open_store
+from parquetry.store import Store, open_store
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")

@@ -16,19 +16,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.locations.warehouse_relative import RELATIVE_MARK, BelowWarehouse
+from parquetry.locations import RELATIVE_MARK, BelowWarehouse
 from parquetry.metastore.location_rewrite import rewrite_locations
-from parquetry.metastore.storage.checksums import (
+from parquetry.metastore.storage import (
+    CHECKED,
+    CHUNKS,
+    DATABASES,
+    FORMAT,
+    METADATA,
+    PARTITIONS,
+    RELATIVE,
     TAGS_WITH_CHECKSUMS,
     are_right,
+    require_format,
+    version_in,
     with_checksum,
     without_checksum,
 )
-from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
-from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS
-from parquetry.store.base import Fields, Range, Store
-from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups
+from parquetry.store import Condition, Fields, Groups, Range, Store
 
 _TAGS_WITH_LOCATIONS = (DATABASES, METADATA, PARTITIONS, CHUNKS)
 """The first bytes of the keys of rows that hold locations."""

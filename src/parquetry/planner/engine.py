@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from parquetry.config.precedence import settle
-from parquetry.data_files.footer_reader import ArrowFooters, FooterReader
-from parquetry.data_files.records import TableColumn
+from parquetry.config import settle
+from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
 from parquetry.errors import UnsupportedError
-from parquetry.layout.heavy_values import Counted
-from parquetry.maintenance.compaction.compact import Rewrite
-from parquetry.maintenance.publish import HiveMetastore
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import Counted
+from parquetry.maintenance import HiveMetastore
+from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress
 
 

@@ -9,38 +9,30 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parquetry.config.registry import (
-    CLUSTERED_BY,
-    PARTITION_INDEXES,
-    SKEWED_BY,
-    SORT_BY,
-    check_catalog_options,
+from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
+from parquetry.definition import (
+    bucket_properties,
+    clustering,
+    described_buckets,
+    described_skew,
+    skew_properties,
 )
-from parquetry.definition.bucket_clause import described_buckets
-from parquetry.definition.bucketing import bucket_properties
-from parquetry.definition.file_layout_settings import clustering
-from parquetry.definition.skew import skew_properties
-from parquetry.definition.skew_text import described_skew
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
-from parquetry.layout.arrangement import ArrangementSpec
-from parquetry.layout.schema_json import logical_schema, physical_schema
-from parquetry.locations.uri import warehouse_location
-from parquetry.metastore.commits.replacement import Replacement
-from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.namespace.staging import StagedTable
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.indexes import index_columns
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.touched import TouchedPartitions
+from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
+from parquetry.locations import warehouse_location
+from parquetry.metastore import Metastore
+from parquetry.metastore.commits import Replacement
+from parquetry.metastore.namespace import StagedTable
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot, TouchedPartitions, index_columns
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
-from parquetry.planner.protocol.answers import Bucketing, LoadedTable
+from parquetry.planner.protocol import Bucketing, LoadedTable
 from parquetry.planner.protocol.questions import TableRef
-from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.rules.arrangements import may_have_directories
-from parquetry.store.opening import open_store, others_nearby
-from parquetry.store.sqlite import SQLiteStore
+from parquetry.prune import PartitionCache
+from parquetry.prune.rules import may_have_directories
+from parquetry.store import SQLiteStore, open_store, others_nearby
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256

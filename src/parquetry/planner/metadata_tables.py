@@ -18,22 +18,19 @@ import msgspec
 import numpy as np
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
-from parquetry.layout.schema_json import logical_schema
-from parquetry.locations.uri import join_location
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
+from parquetry.layout import logical_schema
+from parquetry.locations import join_location
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures.history import HISTORY, history_rows
-from parquetry.planner.procedures.procedure import Row, wire_rows
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.protocol.values import to_wire
-from parquetry.planner.tables.tables import load as load_table
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.pruning.knowledge import KnownValues
+from parquetry.planner.procedures import HISTORY, Row, history_rows, wire_rows
+from parquetry.planner.protocol import answers, questions, to_wire
+from parquetry.planner.tables import load as load_table
+from parquetry.predicate import Filter
+from parquetry.predicate.pruning import KnownValues
 from parquetry.predicate.pruning.match import match
-from parquetry.predicate.reading.char_padding import SparkColumns
-from parquetry.predicate.reading.spark_json import filter_from_json
-from parquetry.prune.partition_plans import on_partitions, partition_plan
-from parquetry.scan.plan import EVERYTHING, ScanPlan
+from parquetry.predicate.reading import SparkColumns, filter_from_json
+from parquetry.prune import on_partitions, partition_plan
+from parquetry.scan import EVERYTHING, ScanPlan
 from parquetry.types import Value, parse_type
 
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))

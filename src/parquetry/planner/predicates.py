@@ -6,17 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.planner.protocol.values import from_wire
-from parquetry.predicate.filter import EVERY_ROW, Filter
-from parquetry.predicate.nodes import And, Compare, IsNull, Not, Opaque, Or, Predicate, TupleIn, columns_of
+from parquetry.metastore.commits import Transaction
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.planner.protocol import from_wire
+from parquetry.predicate import (
+    EVERY_ROW,
+    And,
+    Compare,
+    Filter,
+    IsNull,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+    columns_of,
+)
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading.char_padding import SparkColumns
-from parquetry.predicate.reading.spark_json import filter_from_json
-from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.partition_plans import on_partitions, partition_plan
-from parquetry.prune.query_cache import rejects_null
+from parquetry.predicate.reading import SparkColumns, filter_from_json
+from parquetry.prune import Condition, Origin, on_partitions, partition_plan, rejects_null
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import ColumnType, Value
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.config.foreign_options import refuse_foreign
-from parquetry.config.precedence import settle
-from parquetry.config.setting import SESSION_PREFIX
+from parquetry.config import SESSION_PREFIX, refuse_foreign, settle
 from parquetry.planner.protocol import answers, questions
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.ddl import rewrite
-from parquetry.ddl.session import Session
+from parquetry.ddl import Session, rewrite
 from parquetry.planner.protocol import answers, questions
 
 STATEMENT_WORDS: tuple[str, ...] = rewrite.WORDS

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Predicate, columns_of, opaque_parts
+from parquetry.predicate import Filter, Predicate, columns_of, opaque_parts
 
 _MAX_TEXT_CHARACTERS = 300
 

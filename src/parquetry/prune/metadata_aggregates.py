@@ -14,11 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from parquetry.data_files.bounds import FileBounds
-from parquetry.data_files.bounds_vectorized import each_in_files
-from parquetry.data_files.file_batch import UNKNOWN
-from parquetry.metastore.storage.model import TableColumn, TableMetadata
-from parquetry.metastore.versions.file_blocks import FileBlock
+from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, each_in_files
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import FileBlock
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
 

@@ -10,17 +10,26 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from parquetry.metastore.access import access_paths
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, Not, Opaque, Or, Predicate, TupleIn, columns_of
-from parquetry.predicate.normalise import conjoin, disjoin, tuple_membership
-from parquetry.predicate.pruning.knowledge import Knowledge, KnownValues
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import (
+    And,
+    Filter,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    TupleIn,
+    columns_of,
+    conjoin,
+    disjoin,
+    tuple_membership,
+)
+from parquetry.predicate.pruning import Knowledge, KnownValues
 from parquetry.predicate.pruning.match import match
 from parquetry.prune.query_cache import PartitionCache
+from parquetry.scan import ScanPlan, plan_scan
 from parquetry.scan.coarse import coarse
-from parquetry.scan.generate import plan_scan
-from parquetry.scan.plan import ScanPlan
 from parquetry.types import Value
 
 
@@ -31,7 +40,7 @@ def on_partitions(filter: Filter, names: frozenset[str]) -> Filter | None:
         filter: on any columns.
         names: the partition columns.
 
-    >>> from parquetry.predicate.nodes import Compare
+    >>> from parquetry.predicate import Compare
     >>> from parquetry.types import parse_type
     >>> p, v = (Compare("=", name, 1, parse_type("int")) for name in "pv")
     >>> print(on_partitions(Filter(And((p, v))), frozenset("p")))

@@ -18,11 +18,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import TRUE, And, IsNull, Not, Predicate
-from parquetry.predicate.pruning.knowledge import KnownValues
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import TRUE, And, Filter, IsNull, Not, Predicate
+from parquetry.predicate.pruning import KnownValues, Match
+from parquetry.predicate.pruning.match import match
 from parquetry.prune.query_cache_files import FileCache
 
 _MAX_CACHED_SELECTIONS = 16

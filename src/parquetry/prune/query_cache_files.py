@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.nodes import Predicate
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Predicate
 from parquetry.prune.condition import Condition
-from parquetry.prune.report.scan import Step
+from parquetry.prune.report import Step
 
 MIN_CACHED_FILES = 1000
 """Files, from which on what was found is kept."""

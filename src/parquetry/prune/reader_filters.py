@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.data_files.records import TableColumn
+from parquetry.data_files import TableColumn
 from parquetry.temporal import MICROS_PER_DAY
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "STARTS_WITH", "ENDS_WITH", "CONTAINS")

@@ -13,12 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from parquetry.metastore.versions.file_blocks import Chooses, FileBlock, file_blocks
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import Chooses, FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.report.scan import Step
+from parquetry.prune.report import Step
 
 
 @dataclass(frozen=True, slots=True)

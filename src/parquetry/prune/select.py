@@ -11,19 +11,17 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
-from parquetry.locations.uri import join_location
-from parquetry.metastore.storage.model import FileRecord, TableMetadata
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
+from parquetry.data_files import FileRecord
+from parquetry.locations import join_location
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.report.scan import ScanReport, Step
+from parquetry.prune.report import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
-from parquetry.prune.rules.directories import decided_by_directories
-from parquetry.prune.rules.file_knowledge import spelled
-from parquetry.prune.rules.partitions import PartitionRule
+from parquetry.prune.rules import PartitionRule, decided_by_directories, spelled
 from parquetry.types import Value
 
 _FILES_PER_BATCH = 4096

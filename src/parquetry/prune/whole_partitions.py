@@ -12,14 +12,14 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.metastore.storage.keyspace import batches
+from parquetry.metastore.storage import batches
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.metastore.versions.file_blocks import file_blocks
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, columns_of, opaque_parts
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.predicate import And, Filter, columns_of, opaque_parts
+from parquetry.predicate.pruning import Match
+from parquetry.predicate.pruning.match import match
 from parquetry.prune.partition_plans import partition_knowledge, partition_plan
-from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.prune.rules import FileKnowledge, spelled
 
 _PARTITIONS_PER_BATCH = 100
 """Partitions that are judged in one go: the first that is undecided ends the search."""

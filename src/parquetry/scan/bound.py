@@ -15,8 +15,7 @@ from typing import TypeAlias
 from parquetry.errors import ValueTypeError
 from parquetry.key_schema import KeyField
 from parquetry.keys import VALUE_MARKER, fixed_width, unescape
-from parquetry.predicate.like import starts_with
-from parquetry.predicate.nodes import Compare, IsNull, Not, Predicate, all_of, any_of
+from parquetry.predicate import Compare, IsNull, Not, Predicate, all_of, any_of, starts_with
 from parquetry.types import Value, text_from_value
 
 

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, Compare, In, Or, Predicate
-from parquetry.predicate.normalise import conjoin, disjoin
+from parquetry.predicate import And, Compare, Filter, In, Or, Predicate, conjoin, disjoin
 from parquetry.types import Value
 
 MAX_IN_VALUES = 5_000

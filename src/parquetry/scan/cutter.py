@@ -19,7 +19,7 @@ import copy
 from collections import Counter
 
 from parquetry.key_schema import KeySchema
-from parquetry.predicate.nodes import (
+from parquetry.predicate import (
     FALSE,
     NULL,
     TRUE,
@@ -30,8 +30,9 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     columns_of,
+    conjoin,
+    disjoin,
 )
-from parquetry.predicate.normalise import conjoin, disjoin
 from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union
 

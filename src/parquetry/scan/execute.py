@@ -12,13 +12,11 @@ from typing import TypeAlias
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import TRAILER_WIDTH, unescape
-from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.like import matcher
-from parquetry.predicate.nodes import (
+from parquetry.predicate import (
     And,
     BooleanConstant,
     Compare,
+    Filter,
     In,
     IsNull,
     Like,
@@ -28,8 +26,10 @@ from parquetry.predicate.nodes import (
     Predicate,
     TupleIn,
     columns_of,
+    equalities_as_in,
+    matcher,
 )
-from parquetry.predicate.normalise import equalities_as_in
+from parquetry.predicate.evaluate import evaluate
 from parquetry.types import Value
 
 Test: TypeAlias = Callable[[bytes], bool]

@@ -39,21 +39,23 @@ from typing import NamedTuple
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor, trailer
-from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import (
+from parquetry.predicate import (
     FALSE,
     NULL,
     TRUE,
     And,
     Compare,
+    Filter,
     Not,
     Or,
     Predicate,
     TupleIn,
     columns_of,
+    conjoin,
+    conjuncts,
+    disjoin,
 )
-from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
+from parquetry.predicate.evaluate import evaluate
 from parquetry.scan.cutter import Cutter, not_understood
 from parquetry.scan.marker import END
 from parquetry.scan.overlay import Piece, contiguous
@@ -95,7 +97,7 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
 
-    >>> from parquetry.predicate.nodes import equal
+    >>> from parquetry.predicate import equal
     >>> from parquetry.scan.plan_text import plan_text
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')

@@ -24,18 +24,7 @@ from typing import TypeAlias
 
 from parquetry.key_schema import KeyField
 from parquetry.keys import fixed_width, successor
-from parquetry.predicate.like import Rest, head
-from parquetry.predicate.nodes import (
-    TRUE,
-    Compare,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Predicate,
-    TupleIn,
-    equal,
-)
+from parquetry.predicate import TRUE, Compare, In, IsNull, Like, Not, Predicate, Rest, TupleIn, equal, head
 from parquetry.types import STORED_BITS, ColumnType, Value
 
 END = b"\xff\xff"

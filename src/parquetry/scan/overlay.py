@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from parquetry.predicate.nodes import TRUE, And, Or, Predicate
+from parquetry.predicate import TRUE, And, Or, Predicate
 
 Piece: TypeAlias = tuple[bytes, bytes, Predicate]
 """From, to (not included), and what is still to be tested there; `TRUE` is nothing."""

@@ -10,8 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import opaque_parts
+from parquetry.predicate import Filter, opaque_parts
 
 ScanKind: TypeAlias = Literal["get", "range", "index"]
 

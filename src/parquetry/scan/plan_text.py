@@ -18,8 +18,18 @@ from collections.abc import Sequence
 
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.keys import successor
-from parquetry.predicate.like import starts_with
-from parquetry.predicate.nodes import And, Compare, IsNull, Or, Predicate, all_of, any_of, equal, name_text
+from parquetry.predicate import (
+    And,
+    Compare,
+    IsNull,
+    Or,
+    Predicate,
+    all_of,
+    any_of,
+    equal,
+    name_text,
+    starts_with,
+)
 from parquetry.scan.bound import between, text_prefix, whole_field
 from parquetry.scan.marker import END, FieldSpace
 from parquetry.scan.plan import KeyScan, ScanPlan

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.key_schema import KeySchema
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import (
+from parquetry.predicate import (
     And,
     BooleanConstant,
     Compare,
+    Filter,
     In,
     IsNull,
     Like,
@@ -24,11 +24,12 @@ from parquetry.predicate.nodes import (
     Or,
     Predicate,
     TupleIn,
+    disjoin,
+    equalities_as_in,
 )
-from parquetry.predicate.normalise import disjoin, equalities_as_in
 from parquetry.scan.plan import KeyScan
 from parquetry.scan.text_field import TextField
-from parquetry.store.condition import (
+from parquetry.store import (
     FALSE,
     TRUE,
     AllOf,

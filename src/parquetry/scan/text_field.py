@@ -11,9 +11,8 @@ from itertools import groupby
 
 from parquetry.key_schema import KeyField
 from parquetry.keys import VALUE_MARKER, escape, successor
-from parquetry.predicate.like import Rest, head, parts_of
-from parquetry.predicate.nodes import Like
-from parquetry.store.condition import FALSE, Condition, FieldCompare, FieldMatches, all_of, any_of
+from parquetry.predicate import Like, Rest, head, parts_of
+from parquetry.store import FALSE, Condition, FieldCompare, FieldMatches, all_of, any_of
 
 MAX_RUNS, MAX_WILDCARDS = 7, 50
 """Texts and wildcards in a pattern that is looked for; more are left to the client, as not worth the bytes."""

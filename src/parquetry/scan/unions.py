@@ -24,9 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from parquetry.key_schema import KeySchema
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import TRUE, And, Or, Predicate
-from parquetry.predicate.normalise import conjoin, conjuncts, disjoin
+from parquetry.predicate import TRUE, And, Filter, Or, Predicate, conjoin, conjuncts, disjoin
 from parquetry.scan.cutter import Cutter
 from parquetry.scan.generate import SplitCondition, plan_scan
 from parquetry.scan.marker import END

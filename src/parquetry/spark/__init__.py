@@ -1,1 +1,11 @@
-"""Parquetry on Spark: the only package that imports pyspark."""
+"""Parquetry on Spark: the only package that imports pyspark.
+
+`session` joins a session, `gateway` is what the JVM calls, `write` writes rows, and `report` says what queries read.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.spark.publishing import publish_table as publish_table
+
+lazy_exports(__name__, {".publishing": ["publish_table"]})

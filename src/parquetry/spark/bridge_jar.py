@@ -18,7 +18,7 @@ from pathlib import Path
 import pyspark
 
 from parquetry._version import __version__
-from parquetry.config.spark import SPARK_SERIES
+from parquetry.config import SPARK_SERIES
 from parquetry.errors import BridgeError
 
 _HERE = Path(__file__).resolve().parent

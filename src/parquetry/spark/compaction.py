@@ -11,20 +11,17 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from parquetry.config.precedence import settle
-from parquetry.data_files.footer_reader import FooterReader
+from parquetry.config import settle
+from parquetry.data_files import FooterReader
 from parquetry.errors import FileCorruptError
-from parquetry.locations.filesystem import require_writable
-from parquetry.locations.uri import join_location
-from parquetry.maintenance.compaction.compact import Rewrite
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION, chosen_files
-from parquetry.planner.writes.destinations import own_destinations
+from parquetry.locations import join_location, require_writable
+from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.commits import commit
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
+from parquetry.planner.writes import own_destinations
 from parquetry.progress import Progress
-from parquetry.spark.write.committed_files import Uncommitted, collect
-from parquetry.spark.write.distribution import RowArrangement
-from parquetry.spark.write.insert import file_options, write_files
+from parquetry.spark.write import RowArrangement, Uncommitted, collect, file_options, write_files
 
 _FILE_SIZE_MARGIN = 1.3
 

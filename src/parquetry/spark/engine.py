@@ -14,25 +14,28 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from parquetry.config.precedence import settle
-from parquetry.config.setting import SESSION_PREFIX
-from parquetry.data_files.footer_reader import ArrowFooters
-from parquetry.data_files.footer_statistics import Look, from_bridge
-from parquetry.data_files.records import FileRecord, TableColumn
-from parquetry.data_files.spark_readable import mixed_columns, unknown_columns
+from parquetry.config import SESSION_PREFIX, settle
+from parquetry.data_files import (
+    ArrowFooters,
+    FileRecord,
+    Look,
+    TableColumn,
+    from_bridge,
+    mixed_columns,
+    unknown_columns,
+)
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
-from parquetry.layout.heavy_values import Counted
-from parquetry.layout.schema_json import columns_from_fields
-from parquetry.locations.uri import join_location
-from parquetry.maintenance.compaction.compact import Rewrite
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.engine import Failure
-from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION, chosen_files
+from parquetry.layout import Counted, columns_from_fields
+from parquetry.locations import join_location
+from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.planner import Failure
+from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
 from parquetry.spark.compaction import compact
 from parquetry.spark.hive import SparkHive
-from parquetry.spark.write.heavy_hitters import counted
+from parquetry.spark.write import counted
 
 _LOG = logging.getLogger("parquetry")
 _FOOTER_THREADS = 8

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from parquetry.planner.lake import Lake
-from parquetry.planner.planner import Planner
+from parquetry.planner import Lake, Planner
 from parquetry.planner.protocol import answers, questions
 from parquetry.spark.engine import SparkEngine
 from parquetry.spark.write import insert, rewrite_rows

@@ -12,8 +12,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from parquetry.errors import HiveError, TableExistsError
-from parquetry.maintenance.hive_record import HivePartition, HiveTable
-from parquetry.maintenance.publish import OWNED_BY
+from parquetry.maintenance import OWNED_BY, HivePartition, HiveTable
 from parquetry.progress import Progress
 
 _PARTITIONS_PER_CALL = 500

@@ -9,10 +9,15 @@ from typing import Any
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import IneffectiveCondition, ScanReport
-from parquetry.prune.report.shuffle_reasons import SETTINGS, JoinFacts, explain_joins
-from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
+from parquetry.prune.report import (
+    SETTINGS,
+    IneffectiveCondition,
+    JoinFacts,
+    Report,
+    ScanReport,
+    explain_joins,
+)
+from parquetry.prune.runtime import CandidateOutcome, reports
 from parquetry.spark.session import attach
 
 _UNTRANSLATED_REASON = "Spark does not hand this condition to a data source"

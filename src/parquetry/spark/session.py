@@ -14,12 +14,9 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
-from parquetry.config.precedence import settle
-from parquetry.config.registry import TABLE_SETTINGS
-from parquetry.config.setting import SESSION_PREFIX
-from parquetry.config.spark import SPARK_SETTINGS
+from parquetry.config import SESSION_PREFIX, SPARK_SETTINGS, TABLE_SETTINGS, settle
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.locations.uri import take_apart
+from parquetry.locations import take_apart
 from parquetry.spark import bridge_jar
 from parquetry.spark.callbacks import install
 

@@ -7,9 +7,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from parquetry.store.base import Fields, Range
+from parquetry.store.base import Fields
 from parquetry.store.condition import Condition, holds
-from parquetry.store.groups import Groups, PageReader, RowPage, first_row, first_rows, one_by_one
+from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows, one_by_one
 
 ROWS_PER_BATCH = 1000
 

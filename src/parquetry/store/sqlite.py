@@ -22,9 +22,9 @@ from typing import TypeVar
 from parquetry._version import __version__
 from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
 from parquetry.store import sqlite_layout
-from parquetry.store.base import Fields, Range
+from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, PageReader, RowPage, first_row, first_rows
+from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows
 from parquetry.store.sqlite_layout import Layout
 from parquetry.store.sqlite_pages import (
     MAX_BATCH_BYTES,

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files.records import TableColumn
+from parquetry.data_files import TableColumn
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
-from parquetry.hashing.bucket_hash import bucket_ids
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.locations.filesystem import open_location
+from parquetry.hashing import bucket_ids
+from parquetry.layout import BucketSpec
+from parquetry.locations import open_location
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.verification.column_reader import ColumnBatches
 from parquetry.verification.row_order import first_out_of_order, has_known_order, sortable

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from parquetry.data_files.records import TableColumn
-from parquetry.hashing.hash_types import HashType
+from parquetry.data_files import TableColumn
+from parquetry.hashing import HashType
 from parquetry.types import INTEGER_BITS
 
 ROWS_PER_BATCH = 1 << 16

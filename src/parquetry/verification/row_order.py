@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parquetry.hashing.hash_types import HashType
+from parquetry.hashing import HashType
 from parquetry.types import ColumnType
 
 _ORDERED = ("boolean", "string", "varchar", "binary", "date", "decimal", "timestamp", "timestamp_ntz")

@@ -13,9 +13,8 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquetry.data_files.records import FileRecord, TableColumn
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.uri import join_location
+from parquetry.data_files import FileRecord, TableColumn
+from parquetry.locations import join_location, open_location
 from parquetry.types import ColumnType, Value, to_python
 from parquetry.verification.column_reader import ColumnBatches
 

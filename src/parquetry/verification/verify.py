@@ -12,19 +12,19 @@ from itertools import islice
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.data_files import FileRecord, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
-from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.locations.uri import join_location
+from parquetry.hashing import unsettled
+from parquetry.layout import BucketSpec
+from parquetry.locations import join_location
+from parquetry.maintenance import Misplacement
 from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.maintenance.results import Misplacement
-from parquetry.metastore.manifest.entries import row_sum
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.pruning.knowledge import KnownValues
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.metastore.manifest import row_sum
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Filter
+from parquetry.predicate.pruning import KnownValues, Match
+from parquetry.predicate.pruning.match import match
 from parquetry.progress import Progress, silent, track
 from parquetry.verification.bucket_check import check_buckets
 

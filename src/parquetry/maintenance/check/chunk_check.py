@@ -5,24 +5,30 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Mapping
 
-from parquetry.data_files.file_batch import FileColumns
-from parquetry.data_files.records import ColumnStatistics, FileRecord
+from parquetry.data_files import ColumnStatistics, FileColumns, FileRecord
 from parquetry.errors import MetastoreDamagedError
-from parquetry.locations.uri import is_absolute
+from parquetry.locations import is_absolute
 from parquetry.maintenance.results import Finding
-from parquetry.metastore.manifest.chunks import chunk_files, encode_summary, read_summaries
-from parquetry.metastore.manifest.summary import Types, summarise, types_of
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.manifest import (
+    Types,
+    chunk_files,
+    encode_summary,
+    read_summaries,
+    summarise,
+    types_of,
+)
+from parquetry.metastore.storage import (
     METADATA,
     TICKET_BYTES,
+    FileChunk,
+    TableMetadata,
     batches,
     chunk_key,
+    decoder,
     prefix_range,
     summary_key,
 )
-from parquetry.metastore.storage.model import FileChunk, TableMetadata
-from parquetry.metastore.storage.wire import decoder
-from parquetry.store.base import Store
+from parquetry.store import Store
 from parquetry.types import ColumnType
 
 _CHUNKS_PER_BATCH = 32

@@ -12,37 +12,39 @@ from dataclasses import replace
 
 import msgspec
 
+from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
-from parquetry.locations.uri import join_location
+from parquetry.locations import join_location
 from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.maintenance.check.index_check import check_indexes
 from parquetry.maintenance.check.lost_tables import orphan_findings
 from parquetry.maintenance.check.newest_check import check_newest
 from parquetry.maintenance.check.type_check import unfit_files
-from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.maintenance.deletion import FileAccess
 from parquetry.maintenance.results import Finding
-from parquetry.metastore import Transaction
-from parquetry.metastore.cleanup import recovery
-from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import decode_removed
-from parquetry.metastore.manifest.chunks import chunk_position
-from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, edit_head, live_head
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.cleanup import Need, recovery, retire, stored_rows, unneeded_chunks
+from parquetry.metastore.commits import Transaction, commit, decode_removed
+from parquetry.metastore.manifest import TOMBSTONE, chunk_position, decode_entry, inline_files, row_sum
+from parquetry.metastore.storage import (
     JOURNAL,
+    CommitRecord,
+    FileChunk,
+    Head,
+    TableMetadata,
+    Totals,
+    decode_arrangement,
+    decoder,
     delete_in_batches,
+    edit_head,
+    is_tombstone,
     journal_ticket,
+    live_head,
     metadata_key,
+    now_ms,
     prefix_range,
     removed_files_prefix,
 )
-from parquetry.metastore.storage.model import CommitRecord, FileChunk, FileRecord, TableMetadata, Totals
-from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.storage.wire import decode_arrangement, decoder
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot, load, load_commit
 
 _CHUNKS_AT_ONCE = 1000
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquetry.maintenance.results import Finding
-from parquetry.metastore.cleanup.index_upkeep import leftover_entries, missing_entries, unneeded_entries
-from parquetry.metastore.cleanup.retention import oldest_commit
-from parquetry.metastore.storage.head import Head, live_head
-from parquetry.metastore.storage.keyspace import complement, delete_in_batches, fields_of
-from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
-from parquetry.metastore.versions.indexes import entry_rows, index_columns
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.cleanup import leftover_entries, missing_entries, oldest_commit, unneeded_entries
+from parquetry.metastore.storage import (
+    Head,
+    PartitionIndex,
+    TableMetadata,
+    complement,
+    delete_in_batches,
+    fields_of,
+    live_head,
+)
+from parquetry.metastore.versions import TableSnapshot, entry_rows, index_columns, load
 
 
 def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:

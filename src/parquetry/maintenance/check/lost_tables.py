@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from parquetry.errors import NamespaceNotFoundError, TableExistsError
 from parquetry.maintenance.results import Finding
-from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.namespace.names import TableNames
-from parquetry.store.base import Store
+from parquetry.metastore.namespace import Databases, TableNames
+from parquetry.store import Store
 
 
 def orphan_findings(store: Store, repair: bool) -> Iterator[Finding]:

@@ -12,10 +12,8 @@ import msgspec
 
 from parquetry.errors import ParquetryError
 from parquetry.maintenance.results import Finding
-from parquetry.metastore.storage.head import Head, edit_head, live_head
-from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import VisibleRows
+from parquetry.metastore.storage import Head, edit_head, live_head
+from parquetry.metastore.versions import NewestRow, TableSnapshot, VisibleRows, complete_ticket, decode_newest
 
 
 def check_newest(table: TableSnapshot, repair: bool) -> Iterator[Finding]:

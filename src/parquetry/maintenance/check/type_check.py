@@ -11,16 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from parquetry.data_files.footer_statistics import read_parquet_footer
-from parquetry.data_files.records import TableColumn
-from parquetry.data_files.spark_readable import twice_named, unfit_columns
+from parquetry.data_files import TableColumn, read_parquet_footer, twice_named, unfit_columns
 from parquetry.errors import FileCorruptError, FileMissingError
-from parquetry.locations.file_names import is_own
-from parquetry.locations.uri import StoragePath, join_location
-from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.locations import StoragePath, is_own, join_location
+from parquetry.maintenance.deletion import FileAccess
 from parquetry.maintenance.results import Finding
-from parquetry.metastore.storage.keyspace import batches
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.storage import batches
+from parquetry.metastore.versions import TableSnapshot
 
 _FILES_PER_BATCH = 1000
 _MAX_READER_THREADS = 8

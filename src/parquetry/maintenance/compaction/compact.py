@@ -20,16 +20,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord
+from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionNotFoundError
-from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
-from parquetry.layout.cell_directories import cell_location
-from parquetry.locations.uri import is_absolute, join_location, storage_path
+from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
+from parquetry.locations import is_absolute, join_location, storage_path
 from parquetry.maintenance.compaction.recut import Look, Recutting, unplaced
 from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.metastore.access.access_paths import cheapest_plan
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.predicate.evaluate import evaluate
 from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
@@ -153,7 +151,7 @@ def worth_rewriting(
         location: of the partition, which paths are relative to.
         target: bytes that a file should have.
 
-    >>> from parquetry.layout.arrangement import PLAIN
+    >>> from parquetry.layout import PLAIN
     >>> files = [FileRecord("a", 60), FileRecord("b", 40), FileRecord("c", 120), FileRecord("d", 99)]
     >>> worth_rewriting(files, PLAIN, [], "/t", 128)
     [0, 1]

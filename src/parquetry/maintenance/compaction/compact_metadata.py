@@ -8,11 +8,9 @@ query sees changes; chunks that are as they should be are shared by the old vers
 from __future__ import annotations
 
 from parquetry.maintenance.results import Compacted
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.manifest.entries import EntryWriter
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import entry_of
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.manifest import EntryWriter
+from parquetry.metastore.versions import TableSnapshot, entry_of
 from parquetry.progress import Progress, silent
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord
+from parquetry.data_files import FileRecord
 from parquetry.errors import ArrangementError
-from parquetry.layout.arrangement import BucketSpec
+from parquetry.layout import BucketSpec
 from parquetry.maintenance.compaction.compact import Rewrite, in_bucket, selected_partitions
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress, silent
 
 

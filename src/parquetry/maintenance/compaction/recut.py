@@ -24,15 +24,22 @@ from typing import TypeAlias
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord, TableColumn
-from parquetry.data_files.tuple_statistics import Row, StatedTuples
-from parquetry.layout.arrangement import REST, AutoSkew, SkewMap, cell_key
-from parquetry.layout.grown_maps import earlier_rest
-from parquetry.layout.heavy_values import Counted, choose, least_count
-from parquetry.layout.measured_maps import is_measured_by, skewed_columns
-from parquetry.metastore.manifest.entries import row_sum
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.partition import PartitionSnapshot
+from parquetry.data_files import FileRecord, Row, StatedTuples, TableColumn
+from parquetry.layout import (
+    REST,
+    AutoSkew,
+    Counted,
+    SkewMap,
+    cell_key,
+    choose,
+    earlier_rest,
+    is_measured_by,
+    least_count,
+    skewed_columns,
+)
+from parquetry.metastore.manifest import row_sum
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot
 from parquetry.types import ColumnType
 
 WEIGHT_OF_KEPT_VALUES = 2

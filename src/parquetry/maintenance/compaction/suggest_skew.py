@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parquetry.layout.arrangement import AutoSkew
-from parquetry.layout.heavy_values import Counted, Heavy, choose
+from parquetry.layout import AutoSkew, Counted, Heavy, choose
 from parquetry.types import ColumnType
 
 

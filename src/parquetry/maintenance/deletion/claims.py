@@ -18,12 +18,10 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import LocationTakenError, MetastoreDamagedError
-from parquetry.locations.uri import StoragePath, is_below, storage_path
+from parquetry.locations import StoragePath, is_below, storage_path
 from parquetry.maintenance.deletion.file_access import RealPaths
-from parquetry.metastore.storage.head import Head, decode_head
-from parquetry.metastore.storage.keyspace import HEADS, batches, metadata_key, prefix_range
-from parquetry.metastore.storage.wire import decoder
-from parquetry.store.base import Store
+from parquetry.metastore.storage import HEADS, Head, batches, decode_head, decoder, metadata_key, prefix_range
+from parquetry.store import Store
 
 _LOG = logging.getLogger("parquetry")
 _TABLES_PER_BATCH = 1000

@@ -9,16 +9,21 @@ import contextlib
 from collections.abc import Iterator
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.arrangement import ArrangementSpec
-from parquetry.locations.uri import StoragePath, path_below, storage_path
+from parquetry.layout import ArrangementSpec
+from parquetry.locations import StoragePath, path_below, storage_path
 from parquetry.maintenance.deletion.claims import overlap
 from parquetry.maintenance.deletion.file_access import RealPaths
-from parquetry.metastore.manifest.entries import decode_entry
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.keyspace import METADATA, partition_prefix, prefix_range
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.storage.wire import decode_arrangement, decoder
-from parquetry.store.base import Store
+from parquetry.metastore.manifest import decode_entry
+from parquetry.metastore.storage import (
+    METADATA,
+    TableMetadata,
+    decode_arrangement,
+    decoder,
+    is_tombstone,
+    partition_prefix,
+    prefix_range,
+)
+from parquetry.store import Store
 
 
 def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:

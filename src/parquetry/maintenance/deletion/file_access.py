@@ -15,10 +15,8 @@ from typing import NamedTuple
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, WarehouseError
-from parquetry.locations import file_names
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.uri import StoragePath, base_name, parent_folder, storage_path
-from parquetry.metastore.storage.keyspace import batches
+from parquetry.locations import StoragePath, base_name, file_names, open_location, parent_folder, storage_path
+from parquetry.metastore.storage import batches
 
 _FILES_PER_BATCH = 1000
 _MAX_CACHED_FOLDERS = 1 << 16

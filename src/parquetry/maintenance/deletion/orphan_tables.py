@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.owned_files import OwnedFiles
-from parquetry.metastore.namespace.orphans import Orphan, Orphans
-from parquetry.metastore.versions.snapshot import load_metadata
-from parquetry.store.base import Store
+from parquetry.metastore.namespace import Orphan, Orphans
+from parquetry.metastore.versions import load_metadata
+from parquetry.store import Store
 
 
 @dataclass(frozen=True, slots=True)

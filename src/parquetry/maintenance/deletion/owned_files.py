@@ -26,8 +26,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
-from parquetry.locations.file_names import is_own
-from parquetry.locations.uri import StoragePath, base_name, is_below, join_location, parent_folder
+from parquetry.locations import StoragePath, base_name, is_below, is_own, join_location, parent_folder
 from parquetry.maintenance.deletion.claims import Claim, claims, overlap
 from parquetry.maintenance.deletion.external_folders import former_folders, outer_folders
 from parquetry.maintenance.deletion.file_access import (
@@ -37,16 +36,20 @@ from parquetry.maintenance.deletion.file_access import (
     checksum_file,
     checksummed_file,
 )
-from parquetry.metastore.cleanup.retention import commit_rows
-from parquetry.metastore.manifest.entries import decode_entry, read_files
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement, keyed_by
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
-from parquetry.store.base import Store
+from parquetry.metastore.cleanup import commit_rows
+from parquetry.metastore.manifest import decode_entry, read_files
+from parquetry.metastore.storage import (
+    TICKET_BYTES,
+    Head,
+    TableMetadata,
+    is_tombstone,
+    partition_prefix,
+    prefix_range,
+    read_head,
+    ticket_of,
+)
+from parquetry.metastore.versions import PartitionSnapshot, TablePlacement, TableSnapshot, keyed_by, load
+from parquetry.store import Store
 
 _LOG = logging.getLogger("parquetry")
 

@@ -21,44 +21,47 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
+from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.locations.uri import StoragePath, base_name, is_below, join_location, parent_folder
+from parquetry.locations import StoragePath, base_name, is_below, join_location, parent_folder
 from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.maintenance.deletion.owned_files import OwnedFiles
 from parquetry.maintenance.results import Removed
-from parquetry.metastore.cleanup import recovery
-from parquetry.metastore.cleanup.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
-from parquetry.metastore.cleanup.retention import (
+from parquetry.metastore.cleanup import (
     Need,
     StoredRow,
+    cleaner,
     commit_rows,
     delete_stored_rows,
+    entries_of_dropped,
+    entries_of_rows,
     kept_since,
     oldest_commit,
+    recovery,
     retire,
     stored_rows,
     unneeded_chunks,
     unneeded_commits,
+    unneeded_entries,
     unneeded_metadata,
 )
-from parquetry.metastore.cleanup.vacuum_lock import cleaner
-from parquetry.metastore.manifest.chunks import chunk_position
-from parquetry.metastore.manifest.entries import decode_entry, read_files
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, live_head
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.manifest import chunk_position, decode_entry, read_files
+from parquetry.metastore.storage import (
     JOURNAL,
+    CommitRecord,
+    Head,
+    PartitionEntry,
     delete_in_batches,
+    is_tombstone,
     journal_ticket,
+    live_head,
+    now_ms,
     prefix_range,
     removed_files_prefix,
 )
-from parquetry.metastore.storage.model import CommitRecord, FileRecord, PartitionEntry
-from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.versions.placement import TablePlacement, keyed_by
-from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions import TablePlacement, TableSnapshot, keyed_by, load
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEPT_MS = 7 * DAY_MS

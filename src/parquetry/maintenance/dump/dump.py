@@ -33,25 +33,26 @@ from parquetry.maintenance.dump.format import (
     metadata_to_json,
     write_manifest,
 )
-from parquetry.metastore.cleanup.retention import Need, commit_rows, oldest_commit, stored_rows
-from parquetry.metastore.commits.removed_files import decode_removed
-from parquetry.metastore.manifest.chunks import chunk_files, chunk_position
-from parquetry.metastore.manifest.entries import decode_entry
-from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore import Metastore, WarehouseStore
+from parquetry.metastore.cleanup import Need, commit_rows, oldest_commit, stored_rows
+from parquetry.metastore.commits import decode_removed
+from parquetry.metastore.manifest import chunk_files, chunk_position, decode_entry
+from parquetry.metastore.storage import (
     CHUNKS,
     METADATA,
     PARTITIONS,
+    CommitRecord,
+    Database,
+    Head,
+    TableMetadata,
+    decoder,
+    is_tombstone,
     metadata_key,
     number,
+    read_head,
     removed_files_prefix,
 )
-from parquetry.metastore.storage.model import CommitRecord, Database, TableMetadata
-from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.warehouse_store import WarehouseStore
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress, silent
 
 MAX_READ_ATTEMPTS = 5

@@ -37,17 +37,17 @@ from typing import Any
 
 import msgspec
 
+from parquetry.data_files import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreVersionError, WarehouseError
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec
-from parquetry.metastore.manifest.entries import encode_files, inline_files
-from parquetry.metastore.storage.model import (
-    ColumnStatistics,
+from parquetry.layout import PLAIN, ArrangementSpec
+from parquetry.metastore.manifest import encode_files, inline_files
+from parquetry.metastore.storage import (
     FileChunk,
-    FileRecord,
     PartitionEntry,
     TableMetadata,
+    decode_arrangement,
+    encode_arrangement,
 )
-from parquetry.metastore.storage.wire import decode_arrangement, encode_arrangement
 
 FORMAT = "parquetry dump"
 FIRST = 1

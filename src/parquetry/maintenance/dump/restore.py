@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import StoreError, WarehouseError
-from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket
+from parquetry.maintenance.check import ColumnTypesByTicket
 from parquetry.maintenance.dump.format import (
     MANIFEST,
     DumpedTable,
@@ -25,19 +25,25 @@ from parquetry.maintenance.dump.format import (
     metadata_from_json,
     read_manifest,
 )
-from parquetry.metastore.commits.removed_files import encode_removed
-from parquetry.metastore.manifest.chunks import chunk_rows
-from parquetry.metastore.manifest.entries import TOMBSTONE, encode_entry
-from parquetry.metastore.metastore import Metastore
-from parquetry.metastore.storage.format import FORMAT_VERSION, require_format
-from parquetry.metastore.storage.head import Head, Kind, swap
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore import Metastore
+from parquetry.metastore.commits import encode_removed
+from parquetry.metastore.manifest import TOMBSTONE, chunk_rows, encode_entry
+from parquetry.metastore.storage import (
     DATABASES,
+    DEFAULT_DATABASE,
+    FORMAT_VERSION,
     NAMES,
     RESTORING,
+    CommitRecord,
+    FileChunk,
+    Head,
+    Kind,
+    PartitionIndex,
+    RemovedFileRecord,
     batches,
     commit_key,
     complement,
+    encode,
     fields_of,
     head_key,
     metadata_key,
@@ -45,13 +51,12 @@ from parquetry.metastore.storage.keyspace import (
     partition_prefix,
     prefix_range,
     removed_files_prefix,
+    require_format,
+    swap,
 )
-from parquetry.metastore.storage.model import CommitRecord, FileChunk, PartitionIndex, RemovedFileRecord
-from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE
-from parquetry.metastore.storage.wire import encode
-from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions import entry_rows
 from parquetry.progress import Progress, silent
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 _ROWS_PER_BATCH = 5000
 Rows = Iterator[tuple[bytes, bytes]]

@@ -29,14 +29,10 @@ from parquetry.metastore.access.ways import (
     only_gets,
     scaled,
 )
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import Examined
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import columns_of
-from parquetry.scan.execute import Test, compile_residual
-from parquetry.scan.generate import plan_scan
-from parquetry.scan.plan import IndexOrder, ScanPlan
-from parquetry.scan.unions import plan_by_index, unions
+from parquetry.metastore.versions import Examined, TableSnapshot
+from parquetry.predicate import Filter, columns_of
+from parquetry.scan import IndexOrder, ScanPlan, Test, compile_residual, plan_by_index, plan_scan
+from parquetry.scan.unions import unions
 
 FIRST_COUNTED_KEYS, COUNT_GROWTH_FACTOR = 16, 4
 """Keys of each way that are counted first, and the factor by which this grows."""

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from parquetry.keys import split_fields, successor
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.metastore.versions.visible_rows import Examined
-from parquetry.store.base import Range
+from parquetry.metastore.versions import Examined, TableSnapshot
+from parquetry.store import Range
 
 PARTITIONS_PER_SAMPLED_KEY = 400
 """The sample is one key in so many of the table, but at least `MIN_SAMPLED_KEYS` keys."""

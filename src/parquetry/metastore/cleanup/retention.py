@@ -16,29 +16,31 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore.manifest.chunks import chunk_position
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.head import Head, edit_head, merge
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.manifest import chunk_position
+from parquetry.metastore.storage import (
     CHUNKS,
     COMMITS,
     METADATA,
     ROWS_PER_DELETE,
     SUMMARIES,
     TICKET_BYTES,
+    CommitRecord,
+    Head,
     batches,
     commit_key,
+    decoder,
     delete_in_batches,
+    edit_head,
+    is_tombstone,
+    merge,
+    now_ms,
     number,
     partition_prefix,
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.storage.model import CommitRecord
-from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.storage.wire import decoder
-from parquetry.metastore.versions.snapshot import commit_as_of, load_commit
-from parquetry.store.base import Store
+from parquetry.metastore.versions import commit_as_of, load_commit
+from parquetry.store import Store
 
 
 class Need(IntEnum):

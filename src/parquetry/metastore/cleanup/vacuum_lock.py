@@ -13,9 +13,8 @@ from collections.abc import Iterator
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
-from parquetry.metastore.storage.head import Head, edit_head
-from parquetry.metastore.storage.owner import Owner, active_owner, now_ms
-from parquetry.store.base import Store
+from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, now_ms
+from parquetry.store import Store
 
 _PAUSE_S = 0.05
 

@@ -7,19 +7,16 @@ from functools import partial
 
 import msgspec
 
-from parquetry.data_files.tuple_statistics import StatedTuples
+from parquetry.data_files import FileRecord, StatedTuples
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout.arrangement import MAX_CELLS, ArrangementSpec
-from parquetry.layout.grown_maps import grown
-from parquetry.layout.measured_maps import skewed_columns
-from parquetry.locations.uri import is_absolute
+from parquetry.layout import MAX_CELLS, ArrangementSpec, grown, skewed_columns
+from parquetry.locations import is_absolute
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
 from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
-from parquetry.metastore.storage.model import FileRecord, PartitionEntry, Totals
-from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
+from parquetry.metastore.manifest import TOMBSTONE, EntryWriter, encode_entry, read_files
+from parquetry.metastore.storage import PartitionEntry, Totals, decode_arrangement
+from parquetry.metastore.versions import PartitionRow, entry_of
 
 
 class Merge:

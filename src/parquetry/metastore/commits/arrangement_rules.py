@@ -11,13 +11,11 @@ arrangement, and can be appended to any partition.
 from __future__ import annotations
 
 from parquetry.errors import ArrangementError
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec
-from parquetry.layout.grown_maps import can_grow
+from parquetry.layout import PLAIN, ArrangementSpec, can_grow
 from parquetry.metastore.commits.changes import Append, Change, FileChange, Grow, Restore
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
-from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
+from parquetry.metastore.storage import PartitionEntry, TableMetadata, decode_arrangement
+from parquetry.metastore.versions import PartitionRow, entry_of
 
 
 def arrangement_for(

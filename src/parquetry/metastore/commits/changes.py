@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parquetry.layout.arrangement import ArrangementSpec
-from parquetry.metastore.storage.model import FileRecord, PartitionEntry
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.scan.plan import ScanPlan
+from parquetry.data_files import FileRecord
+from parquetry.layout import ArrangementSpec
+from parquetry.metastore.storage import PartitionEntry
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.scan import ScanPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import msgspec
 
+from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionExistsError, UnsupportedError
-from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout import ArrangementSpec
 from parquetry.metastore.commits.changes import (
     Add,
     Append,
@@ -28,11 +29,9 @@ from parquetry.metastore.commits.changes import (
     Restore,
     Scope,
 )
-from parquetry.metastore.storage.model import FileRecord, RemovedFileRecord, StreamBatch, TableMetadata
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import TablePlacement
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.scan.plan import ScanPlan
+from parquetry.metastore.storage import RemovedFileRecord, StreamBatch, TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot, TablePlacement, TableSnapshot
+from parquetry.scan import ScanPlan
 from parquetry.types import Value
 
 

@@ -6,7 +6,7 @@ from parquetry.errors import PartitionExistsError, PartitionNotFoundError, Unsup
 from parquetry.metastore.commits.arrangement_rules import require_fitting
 from parquetry.metastore.commits.changes import Add, Drop, FileChange, Move
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.versions.placement import keyed_by
+from parquetry.metastore.versions import keyed_by
 
 
 def require_possible(prepared: PreparedCommit) -> bool:

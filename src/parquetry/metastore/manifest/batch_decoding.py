@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Indices, Numbers
+from parquetry.data_files import UNKNOWN, Bound, Flags, Indices, Numbers
 from parquetry.metastore.manifest.encoding import (
     FLOATS,
     WIDTHS,

@@ -23,7 +23,8 @@ from typing import ParamSpec, TypeVar
 import msgspec
 import numpy as np
 
-from parquetry.data_files.file_batch import (
+from parquetry.data_files import (
+    NO_CELL,
     UNKNOWN,
     FileColumns,
     Flags,
@@ -32,7 +33,6 @@ from parquetry.data_files.file_batch import (
     StatisticsColumn,
     without_earlier_rest,
 )
-from parquetry.data_files.records import NO_CELL
 from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.manifest.batch_decoding import bounds_together, flags_together, numbers_together
 from parquetry.metastore.manifest.encoding import (
@@ -43,7 +43,7 @@ from parquetry.metastore.manifest.encoding import (
     pack_flags,
     pack_numbers,
 )
-from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.storage import encode
 
 MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from parquetry.data_files.file_batch import UNKNOWN, Bound, Flags, Indices, Numbers
+from parquetry.data_files import UNKNOWN, Bound, Flags, Indices, Numbers
 
 DAMAGE = (ValueError, TypeError, OverflowError, LookupError, msgspec.MsgspecError)
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from parquetry.data_files.file_batch import FileColumns, RecordedFiles, optional
+from parquetry.data_files import FileColumns, FileRecord, RecordedFiles, optional
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout import ArrangementSpec
 from parquetry.metastore.manifest.chunks import chunk_rows, read_chunks, read_together
 from parquetry.metastore.manifest.columns import encode_columns
 from parquetry.metastore.manifest.inline import entries_decoder
@@ -28,9 +28,12 @@ from parquetry.metastore.manifest.merge_policy import (
     to_rewrite,
 )
 from parquetry.metastore.manifest.summary import Types, types_of
-from parquetry.metastore.storage.keyspace import batches
-from parquetry.metastore.storage.model import FileChunk, FileRecord, ListedFile, PartitionEntry, TableMetadata
-from parquetry.metastore.storage.wire import (
+from parquetry.metastore.storage import (
+    FileChunk,
+    ListedFile,
+    PartitionEntry,
+    TableMetadata,
+    batches,
     decode_arrangement,
     decoder,
     encode,
@@ -38,7 +41,7 @@ from parquetry.metastore.storage.wire import (
     encode_file,
     joined,
 )
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 MAX_INLINE_BYTES = 16 << 10
 MIN_INLINE_FILES = 8

@@ -18,9 +18,12 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from parquetry.data_files.file_batch import (
+from parquetry.data_files import (
+    MAX_FILES_AS_RECORDS,
     UNKNOWN,
+    ColumnStatistics,
     FileColumns,
+    FileRecord,
     Flags,
     Indices,
     Numbers,
@@ -29,11 +32,8 @@ from parquetry.data_files.file_batch import (
     StatisticsColumn,
     numbers,
 )
-from parquetry.data_files.projected_files import MAX_FILES_AS_RECORDS
-from parquetry.data_files.records import ColumnStatistics, FileRecord
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage.model import PartitionEntry
-from parquetry.metastore.storage.wire import RecordDecoder, decoder, joined, look_at_types
+from parquetry.metastore.storage import PartitionEntry, RecordDecoder, decoder, joined, look_at_types
 
 _CACHED_DECODERS = 64
 """Decoders that are kept, each for the statistics of some columns."""

@@ -24,9 +24,18 @@ from typing import Any
 
 import numpy as np
 
-from parquetry.data_files.bounds import MAX_DAY
-from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, Flags, Numbers, StatisticsColumn
-from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
+from parquetry.data_files import (
+    MAX_DAY,
+    UNKNOWN,
+    Bound,
+    ColumnStatistics,
+    FileColumns,
+    FileRecord,
+    Flags,
+    Numbers,
+    StatisticsColumn,
+    TableColumn,
+)
 from parquetry.types import INTEGER_BITS, ColumnType
 
 Types = Mapping[str, ColumnType]

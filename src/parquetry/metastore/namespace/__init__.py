@@ -1,1 +1,25 @@
-"""Names of databases and tables, tables that are staged under none, and those that no name leads to any more."""
+"""Databases and the names of tables: who has a name, how it changes, and what no name leads to.
+
+`databases` and `names` keep the rows, `staging` fills a table before it gets its name, and `orphans` finds tables without one.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.metastore.namespace.databases import Databases as Databases
+    from parquetry.metastore.namespace.names import NamedTable as NamedTable
+    from parquetry.metastore.namespace.names import TableNames as TableNames
+    from parquetry.metastore.namespace.names import new_token as new_token
+    from parquetry.metastore.namespace.orphans import Orphan as Orphan
+    from parquetry.metastore.namespace.orphans import Orphans as Orphans
+    from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+
+lazy_exports(
+    __name__,
+    {
+        ".databases": ["Databases"],
+        ".names": ["NamedTable", "TableNames", "new_token"],
+        ".orphans": ["Orphan", "Orphans"],
+        ".staging": ["StagedTable"],
+    },
+)

@@ -26,17 +26,22 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.storage import (
     HEADS,
     TABLE_ID_BYTES,
+    Head,
+    Kind,
     batches,
+    decode_head,
+    edit_head,
     head_key,
     name_key,
     names_prefix,
     prefix_range,
+    read_head,
+    swap,
 )
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 _HEADS_PER_BATCH = 1000
 MAX_NAME_SCANS = 4

@@ -19,11 +19,10 @@ import msgspec
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
-from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.cleanup import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
-from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.storage import (
     CHUNKS,
     COMMITS,
     HEADS,
@@ -36,11 +35,15 @@ from parquetry.metastore.storage.keyspace import (
     RESTORING,
     SUMMARIES,
     TABLE_ID_BYTES,
+    Head,
+    decode_head,
+    edit_head,
     head_key,
+    now_ms,
     prefix_range,
+    swap,
 )
-from parquetry.metastore.storage.owner import now_ms
-from parquetry.store.base import Range, Store
+from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
 """How long a table may be in the making before it is given up, if its author cannot be asked."""

@@ -28,12 +28,12 @@ import msgspec
 
 from parquetry._version import __version__
 from parquetry.errors import MetastoreDamagedError, MetastoreVersionError, WarehouseError
-from parquetry.layout.arrangement import PLAIN
+from parquetry.layout import PLAIN
 from parquetry.metastore.storage.head import swap
 from parquetry.metastore.storage.keyspace import FORMAT
 from parquetry.metastore.storage.model import TableMetadata
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 MAGIC = "parquetry metastore"
 FIRST = 1

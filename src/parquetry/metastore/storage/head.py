@@ -22,7 +22,7 @@ from parquetry.metastore.storage.keyspace import head_key
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.storage.owner import Owner
 from parquetry.metastore.storage.wire import decoder, encode
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 MAX_FAILURES = 5
 """How often a failing store is asked again."""

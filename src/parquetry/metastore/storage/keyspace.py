@@ -29,7 +29,7 @@ from itertools import islice
 from typing import TypeVar
 
 from parquetry.keys import field_count, split_fields, successor
-from parquetry.store.base import Range, Store
+from parquetry.store import Range, Store
 
 _T = TypeVar("_T")
 

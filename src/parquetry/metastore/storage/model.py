@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
+from parquetry.data_files import ColumnStatistics, FileRecord, TableColumn
 from parquetry.errors import ArrangementError, ColumnNotFoundError
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.wire import encode_arrangement, fingerprint
 from parquetry.types import ColumnType
 

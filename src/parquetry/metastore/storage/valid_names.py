@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parquetry.errors import UnsupportedError
-from parquetry.locations.partition_path import MAX_NAME_BYTES
+from parquetry.locations import MAX_NAME_BYTES
 
 DEFAULT_DATABASE = "default"
 _FORBIDDEN = frozenset("/\\")

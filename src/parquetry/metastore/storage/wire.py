@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import FileRecord
+from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout import PLAIN, ArrangementSpec
 from parquetry.metastore.storage.checksums import refuse
 
 encode = msgspec.msgpack.Encoder().encode

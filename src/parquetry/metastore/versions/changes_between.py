@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from parquetry.data_files.records import is_same
+from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
-from parquetry.locations.uri import join_location
-from parquetry.metastore.storage.head import Head
-from parquetry.metastore.storage.keyspace import complement
-from parquetry.metastore.storage.model import CommitRecord, FileRecord
+from parquetry.locations import join_location
+from parquetry.metastore.storage import CommitRecord, Head, complement
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.versions.touched import TouchedPartitions

@@ -20,14 +20,27 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import FileColumns, Flags, Indices, RecordedFiles
-from parquetry.data_files.interleave import Interleaving
-from parquetry.data_files.projected_files import MAX_FILES_AS_RECORDS, joined, project_files
-from parquetry.metastore.manifest.chunks import read_summaries, read_together
-from parquetry.metastore.manifest.inline import InlineFiles, can_narrow, files_in_lists
-from parquetry.metastore.storage.model import FileRecord, PartitionEntry
+from parquetry.data_files import (
+    MAX_FILES_AS_RECORDS,
+    FileColumns,
+    FileRecord,
+    Flags,
+    Indices,
+    Interleaving,
+    RecordedFiles,
+    joined,
+    project_files,
+)
+from parquetry.metastore.manifest import (
+    InlineFiles,
+    can_narrow,
+    files_in_lists,
+    read_summaries,
+    read_together,
+)
+from parquetry.metastore.storage import PartitionEntry
 from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 _PARTITIONS_PER_BLOCK = 4096
 """Of which the records are decoded at once, and the files that these list inline make a block."""

@@ -16,19 +16,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
-from parquetry.metastore.manifest.entries import TOMBSTONE
-from parquetry.metastore.storage.checksums import is_tombstone
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.manifest import TOMBSTONE
+from parquetry.metastore.storage import (
     INDEX_ID_BYTES,
     INDEXES,
     TABLE_ID_BYTES,
+    PartitionIndex,
+    TableMetadata,
     index_prefix,
+    is_tombstone,
+    normalise_name,
     prefix_range,
 )
-from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
-from parquetry.metastore.storage.valid_names import normalise_name
 from parquetry.metastore.versions.visible_rows import Row
-from parquetry.store.base import Store
+from parquetry.store import Store
 
 ENTRY = b"\x01"
 """The value of an entry of a partition that is there; `TOMBSTONE` is that of one that is gone."""

@@ -22,8 +22,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage.model import CommitRecord
-from parquetry.metastore.storage.wire import decoder, encode
+from parquetry.metastore.storage import CommitRecord, decoder, encode
 
 MIN_ROWS_PER_PARTITION = 4
 """Of a partition on average, for which the newest are listed; half as many if they are listed already."""

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from parquetry.layout.arrangement import ArrangementSpec
-from parquetry.metastore.manifest.entries import (
+from parquetry.data_files import FileRecord
+from parquetry.layout import ArrangementSpec
+from parquetry.metastore.manifest import (
     decode_entries,
     decode_entry,
     decode_with_files,
@@ -20,11 +21,9 @@ from parquetry.metastore.manifest.entries import (
     read_files,
     read_listed,
 )
-from parquetry.metastore.storage.keyspace import ticket_of
-from parquetry.metastore.storage.model import FileRecord, ListedFile, PartitionEntry
-from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.storage import ListedFile, PartitionEntry, decode_arrangement, ticket_of
 from parquetry.metastore.versions.placement import TablePlacement
-from parquetry.store.base import Store
+from parquetry.store import Store
 from parquetry.types import Value
 
 

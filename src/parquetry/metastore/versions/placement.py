@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from parquetry.errors import ValueTypeError
 from parquetry.key_schema import KeySchema
-from parquetry.locations.partition_path import partition_path, partition_paths
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.locations import partition_paths
+from parquetry.locations.partition_path import partition_path
+from parquetry.metastore.storage import TableMetadata
 from parquetry.types import ColumnType, Value
 
 

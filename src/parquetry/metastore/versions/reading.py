@@ -7,13 +7,11 @@ from heapq import merge
 from operator import itemgetter
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore.storage.keyspace import TICKET_BYTES
+from parquetry.metastore.storage import TICKET_BYTES
 from parquetry.metastore.versions.indexes import partition_key
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
-from parquetry.predicate.filter import Filter
-from parquetry.scan.execute import Test, compile_residual
-from parquetry.scan.plan import KeyScan, ScanPlan
-from parquetry.scan.pushdown import scans_condition
+from parquetry.predicate import Filter
+from parquetry.scan import KeyScan, ScanPlan, Test, compile_residual, scans_condition
 
 _ROWS_PER_BATCH = 1000
 

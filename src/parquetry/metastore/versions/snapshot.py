@@ -15,23 +15,27 @@ from itertools import islice
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
-from parquetry.metastore.storage.head import Head, live_head, read_head
-from parquetry.metastore.storage.keyspace import (
+from parquetry.metastore.storage import (
     COMMITS,
+    CommitRecord,
+    Head,
+    TableMetadata,
+    Totals,
     commit_key,
     complement,
+    decoder,
+    live_head,
     metadata_key,
     number,
     partition_prefix,
+    read_head,
 )
-from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
-from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
-from parquetry.scan.plan import ScanPlan
-from parquetry.store.base import Store
+from parquetry.scan import ScanPlan
+from parquetry.store import Store
 from parquetry.types import ColumnType, Value
 
 __all__ = [

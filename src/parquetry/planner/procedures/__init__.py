@@ -1,4 +1,7 @@
-"""`CALL catalog.system.name(…)`: the procedures, one to a file."""
+"""`CALL catalog.system.name(…)`: the procedures, one to a file.
+
+`PROCEDURES` is the registry. `procedure` says what a procedure is, and `calls` answers the bridge's questions about them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from parquetry.planner.procedures.compact_metadata import COMPACT_METADATA
 from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
 from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_INDEX
 from parquetry.planner.procedures.fsck import FSCK
-from parquetry.planner.procedures.history import HISTORY
-from parquetry.planner.procedures.procedure import Procedure
+from parquetry.planner.procedures.history import HISTORY, history_rows
+from parquetry.planner.procedures.procedure import Procedure, Row, wire_rows
 from parquetry.planner.procedures.publish import PUBLISH
 from parquetry.planner.procedures.rebucket import REBUCKET
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
@@ -19,6 +22,8 @@ from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
 from parquetry.planner.procedures.sync import SYNC
 from parquetry.planner.procedures.vacuum import VACUUM
 from parquetry.planner.procedures.verify import VERIFY
+
+__all__ = ["HISTORY", "PROCEDURES", "Row", "history_rows", "wire_rows"]
 
 PROCEDURES: dict[str, Procedure[Any]] = {
     procedure.name: procedure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.adoption.sync import SyncOptions, synchronise
+from parquetry.adoption import SyncOptions, synchronise
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import PROCEDURES
 from parquetry.planner.procedures import sync as sync_procedure

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-from parquetry.data_files.records import FileRecord
-from parquetry.definition.skew import require_concatenable
-from parquetry.layout.heavy_values import Counted
-from parquetry.layout.measured_maps import skewed_columns
-from parquetry.locations.uri import join_location
-from parquetry.maintenance.compaction.compact import Rewrite, require_selected, rewrites
-from parquetry.maintenance.compaction.recut import WEIGHT_OF_KEPT_VALUES
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.data_files import FileRecord
+from parquetry.definition import require_concatenable
+from parquetry.layout import Counted, skewed_columns
+from parquetry.locations import join_location
+from parquetry.maintenance.compaction import WEIGHT_OF_KEPT_VALUES, Rewrite, require_selected, rewrites
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import Progress, progress_bar

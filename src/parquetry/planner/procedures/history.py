@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from parquetry.maintenance.history import history
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance.compaction.compact import require_selected
-from parquetry.maintenance.compaction.rebucket import rebucketing
+from parquetry.maintenance.compaction import rebucketing, require_selected
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.compact import COLUMNS, rewritten
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row

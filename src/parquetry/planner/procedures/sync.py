@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from parquetry.adoption.sync import SyncOptions, synchronise
-from parquetry.maintenance.results import Difference
+from parquetry.adoption import SyncOptions, synchronise
+from parquetry.maintenance import Difference
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.metastore.storage.model import Constraint
+from parquetry.metastore.storage import Constraint
 from parquetry.planner.protocol.questions import PageCursor, TableRef, View
-from parquetry.prune.reader_filters import Usable
-from parquetry.prune.runtime.candidates import Verdict
+from parquetry.prune import Usable
+from parquetry.prune.runtime import Verdict
 
 Values: TypeAlias = list[str | None]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.prune.runtime.cost_model import LIMITS, Limits
-from parquetry.prune.runtime.judge import TRANSPARENT_JOINS
+from parquetry.prune.runtime import LIMITS, TRANSPARENT_JOINS, Limits
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -6,15 +6,13 @@ again without `late`, once.
 
 from __future__ import annotations
 
-from parquetry.config.precedence import Settings
-from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.scan_answer import decided, description, metrics, report_of, statistics
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.filterable import filterable, has_parts
-from parquetry.prune.runtime.totals import estimate_from_totals
+from parquetry.prune.runtime import LIMITS, estimate_from_totals, has_parts
+from parquetry.prune.runtime.filterable import filterable
 
 _NO_FILES = answers.FileList([], "", b"", b"", b"", b"")
 

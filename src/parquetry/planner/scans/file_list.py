@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import UNKNOWN, FileColumns
-from parquetry.locations.uri import join_location
-from parquetry.planner.protocol.answers import FileList
+from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.locations import join_location
+from parquetry.planner.protocol import FileList
 
 
 def file_list(

@@ -14,10 +14,9 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from parquetry.locations.uri import join_location
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.prune.select import Selection
+from parquetry.locations import join_location
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot
+from parquetry.prune import Selection
 
 CHOSEN_FILES_OPTION = "parquetry.chosen-files"
 """The option of a read, whose value is a token."""

@@ -12,17 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import BUCKET_JOIN
-from parquetry.data_files.file_batch import FileColumns
-from parquetry.data_files.records import TableColumn
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.layout.common_buckets import common
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.config import BUCKET_JOIN, settle
+from parquetry.data_files import FileColumns, TableColumn
+from parquetry.layout import BucketSpec, common
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol import answers, questions
-from parquetry.prune.report.buckets import BucketReport
-from parquetry.prune.rules.arrangements import bucket_specs
+from parquetry.prune.report import BucketReport
+from parquetry.prune.rules import bucket_specs
 from parquetry.texts import size_text
 from parquetry.types import type_text
 

@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, types_of, without_implied
 from parquetry.planner.protocol import questions
 from parquetry.planner.scans.runtime_values import RuntimeCondition, runtime_conditions
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.reading.char_padding import SparkColumns
-from parquetry.prune.condition import Condition
-from parquetry.prune.select import Selection, select_files
+from parquetry.predicate import Filter
+from parquetry.predicate.reading import SparkColumns
+from parquetry.prune import Condition, Selection, select_files
 
 
 @dataclass(frozen=True)

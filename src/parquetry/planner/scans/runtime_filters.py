@@ -8,19 +8,24 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE, settle
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune.runtime.candidates import Candidate
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.dense_keys import dense_key_count
-from parquetry.prune.runtime.estimates import KeyFiles, Spread, estimate_rows, key_files, spread
-from parquetry.prune.runtime.judge import decide
-from parquetry.prune.runtime.totals import is_not_null
-from parquetry.prune.runtime.tuples import placement_columns
+from parquetry.prune.runtime import (
+    LIMITS,
+    Candidate,
+    KeyFiles,
+    Spread,
+    decide,
+    dense_key_count,
+    estimate_rows,
+    is_not_null,
+    key_files,
+    placement_columns,
+    spread,
+)
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from parquetry.predicate.reading.packed_values import raw_values
-from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.predicate.reading import raw_values
+from parquetry.prune.runtime import LIMITS
 
 TUPLES = "TUPLES"
 

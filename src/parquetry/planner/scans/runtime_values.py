@@ -11,23 +11,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.config.precedence import Settings
-from parquetry.config.registry import RUNTIME_PRUNING
-from parquetry.config.setting import SESSION_PREFIX
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.config import RUNTIME_PRUNING, SESSION_PREFIX, Settings
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.planner.scans.runtime_tuples import TUPLES, split_tuples
-from parquetry.predicate.nodes import Compare, In, Predicate, name_text
-from parquetry.prune.condition import Condition, Origin
-from parquetry.prune.report.runtime import (
+from parquetry.predicate import Compare, In, Predicate, name_text
+from parquetry.prune import Condition, Origin
+from parquetry.prune.report import (
     RunTimeReport,
     RuntimeValues,
+    ScanReport,
     StepReduction,
     found_values,
     reductions,
 )
-from parquetry.prune.report.scan import ScanReport
-from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune.runtime import LIMITS
 from parquetry.types import sql_literal
 
 _WITHIN_FUNCTION = "WITHIN"

@@ -7,14 +7,11 @@ from typing import Any
 
 import msgspec
 
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.protocol import answers
-from parquetry.predicate.nodes import IsNull, Not
-from parquetry.prune import steps
-from parquetry.prune.condition import Condition
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import ScanReport
-from parquetry.prune.report.text import condition_text
+from parquetry.predicate import IsNull, Not
+from parquetry.prune import Condition, steps
+from parquetry.prune.report import Report, ScanReport, condition_text
 
 _MIN_ROW_BYTES = 8
 _MAX_PUSHED_CHARACTERS = 1000

@@ -10,15 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT
-from parquetry.data_files.file_batch import UNKNOWN, FileColumns
-from parquetry.layout.schema_json import logical_schema
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, settle
+from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.layout import logical_schema
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.protocol import answers, questions, to_wire
 from parquetry.planner.scans.deferred_listing import late_scan
 from parquetry.planner.scans.file_list import file_list
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
@@ -33,22 +31,26 @@ from parquetry.planner.scans.scan_answer import (
     statistics,
     without_added,
 )
-from parquetry.predicate.nodes import columns_of, opaque_parts
-from parquetry.predicate.reading.spark_json import filter_from_json
-from parquetry.prune import steps
-from parquetry.prune.condition import Condition
-from parquetry.prune.metadata_aggregates import AggregateCall, answer_aggregate
-from parquetry.prune.partition_plans import candidates
-from parquetry.prune.reader_filters import usable
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import ScanReport
-from parquetry.prune.rules.bucket_reasons import without_buckets
-from parquetry.prune.rules.directory_values import DirectoryValues, directory_values
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.filterable import filterable, has_parts
-from parquetry.prune.runtime.row_group_ranges import ColumnRanges, have_one_row_group, ranges_for_readers
-from parquetry.prune.select import Selection, decided_conditions, exact_conditions, select_files
-from parquetry.prune.whole_table_aggregates import answer_whole_table
+from parquetry.predicate import columns_of, opaque_parts
+from parquetry.predicate.reading import filter_from_json
+from parquetry.prune import (
+    AggregateCall,
+    Condition,
+    Selection,
+    answer_aggregate,
+    answer_whole_table,
+    candidates,
+    decided_conditions,
+    exact_conditions,
+    select_files,
+    steps,
+    usable,
+)
+from parquetry.prune.report import Report, ScanReport
+from parquetry.prune.rules import DirectoryValues, without_buckets
+from parquetry.prune.rules.directory_values import directory_values
+from parquetry.prune.runtime import LIMITS, ColumnRanges, has_parts, have_one_row_group, ranges_for_readers
+from parquetry.prune.runtime.filterable import filterable
 from parquetry.types import Value, type_from_json
 
 _COUNT_TYPE = type_from_json("long")

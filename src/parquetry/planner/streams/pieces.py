@@ -13,19 +13,25 @@ from typing import Protocol
 
 import numpy as np
 
-from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.data_files import RecordedFiles
 from parquetry.errors import StreamError, TableNotFoundError
-from parquetry.metastore.storage.head import Head, read_head
-from parquetry.metastore.versions.changes_between import VersionChanges, changes_between
-from parquetry.metastore.versions.file_blocks import FileBlock, file_blocks
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.placement import keyed_by
-from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+from parquetry.metastore.storage import Head, read_head
+from parquetry.metastore.versions import (
+    FileBlock,
+    PartitionSnapshot,
+    TableSnapshot,
+    VersionChanges,
+    keyed_by,
+    load,
+    load_commit,
+)
+from parquetry.metastore.versions.changes_between import changes_between
+from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.planner.streams.schema import require_same_columns
-from parquetry.predicate.filter import Filter
-from parquetry.prune.partition_plans import candidates
+from parquetry.predicate import Filter
+from parquetry.prune import candidates
 
 SKIP_CHANGES_OPTION = "skipChangeCommits"
 """The option of a read that has it pass over versions which took rows away."""

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import msgspec
 
-from parquetry.config.parse import count_up_to, parse_boolean, parse_size
+from parquetry.config import count_up_to, parse_boolean, parse_size
 from parquetry.errors import PropertyError, StreamError
-from parquetry.metastore.storage.owner import now_ms
-from parquetry.metastore.versions.snapshot import commit_as_of
+from parquetry.metastore.storage import now_ms
+from parquetry.metastore.versions import commit_as_of
 from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, StreamedTable
 
 STARTING_VERSION = "startingVersion"

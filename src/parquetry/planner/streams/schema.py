@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from parquetry.data_files.records import PHYSICAL_NAME
+from parquetry.data_files import PHYSICAL_NAME
 from parquetry.errors import StreamError
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
 
 
 def require_same_columns(name: str, begun: TableSnapshot, now: TableSnapshot) -> None:

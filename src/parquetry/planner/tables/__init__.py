@@ -1,1 +1,13 @@
-"""Questions about databases, tables, partitions and views: to load, create, change and drop them."""
+"""What CREATE, ALTER, DROP and SHOW do to namespaces, tables, partitions and views.
+
+`namespaces`, `tables`, `partitions` and `views` answer the bridge's questions. The other modules decide what a new table is, and where.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.planner.tables.partitions import agreeing as agreeing
+    from parquetry.planner.tables.partitions import values_of as values_of
+    from parquetry.planner.tables.tables import load as load
+
+lazy_exports(__name__, {".partitions": ["agreeing", "values_of"], ".tables": ["load"]})

@@ -9,8 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.config.precedence import Settings, settle
-from parquetry.config.registry import (
+from parquetry.config import (
     BUCKETING_VERSION,
     CLUSTERED_BY,
     HIVE_COMPATIBLE,
@@ -18,20 +17,26 @@ from parquetry.config.registry import (
     SKEWED_BY,
     SKEWED_LOCATIONS,
     SORT_BY,
+    Settings,
     check_properties,
     our_names,
+    settle,
 )
-from parquetry.data_files.records import TableColumn
-from parquetry.ddl.skewed_by import is_not_directories, parse_skewed_by
+from parquetry.data_files import TableColumn
+from parquetry.ddl import is_not_directories, parse_skewed_by
+from parquetry.definition import (
+    Subject,
+    clustered_by,
+    is_relaxed,
+    require_allowed,
+    require_columns,
+    with_constraints,
+)
 from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.definition.constraints import with_constraints
-from parquetry.definition.file_layout_settings import clustered_by, require_columns
-from parquetry.definition.list_bucketing_rules import Subject, require_allowed
-from parquetry.definition.skew import is_relaxed
 from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
-from parquetry.layout.schema_json import Field, declared
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.indexes import new_index
+from parquetry.layout import Field, declared
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import new_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.tables.create_layout import (

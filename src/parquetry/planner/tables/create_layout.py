@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.config.precedence import Settings
-from parquetry.config.registry import CLUSTERED_BY, SKEWED_LOCATIONS
-from parquetry.ddl.clustered_by import ClusteredBy
-from parquetry.definition import bucketing
-from parquetry.definition.skew import recorded
+from parquetry.config import CLUSTERED_BY, SKEWED_LOCATIONS, Settings
+from parquetry.ddl import ClusteredBy
+from parquetry.definition import bucketing, recorded
 from parquetry.errors import BucketError, PropertyError
 from parquetry.identifiers import joined_name
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.storage import TableMetadata
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.tables.locations import require_free_cells

@@ -15,18 +15,22 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
-from parquetry.layout.arrangement import SkewMap
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.listing import visible_files
-from parquetry.locations.uri import absolute_location
-from parquetry.maintenance.deletion.claims import Claim, claims, require_free, require_outside
-from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths
-from parquetry.maintenance.deletion.owned_files import DroppedTableFiles, OwnedFiles
-from parquetry.metastore.commits.replacement import Replacement
-from parquetry.metastore.namespace.staging import StagedTable
-from parquetry.metastore.storage.head import Kind
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import SkewMap
+from parquetry.locations import absolute_location, open_location, visible_files
+from parquetry.maintenance.deletion import (
+    Claim,
+    DroppedTableFiles,
+    FileAccess,
+    OwnedFiles,
+    RealPaths,
+    require_free,
+    require_outside,
+)
+from parquetry.maintenance.deletion.claims import claims
+from parquetry.metastore.commits import Replacement
+from parquetry.metastore.namespace import StagedTable
+from parquetry.metastore.storage import Kind, TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 
 _MAX_COUNTED_FILES = 1_000

@@ -9,34 +9,26 @@ from typing import Any, NoReturn
 import msgspec
 import pyarrow.fs as pafs
 
-from parquetry.adoption.buckets import assign_partition_buckets, unbucketed
-from parquetry.adoption.cells import adopt
+from parquetry.adoption import adopt, assign_partition_buckets, unbucketed
 from parquetry.adoption.discover import discover
-from parquetry.config.precedence import settle
-from parquetry.definition.skew import refuse_values
+from parquetry.config import settle
+from parquetry.definition import refuse_values
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
-from parquetry.locations.file_names import is_own
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.partition_path import stored_value
-from parquetry.locations.uri import join_location
-from parquetry.maintenance.deletion.file_access import require_files
-from parquetry.maintenance.deletion.owned_files import purge
-from parquetry.metastore.access.access_paths import cheapest_plan
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import PartitionSnapshot, TableSnapshot
+from parquetry.locations import is_own, join_location, open_location, stored_value
+from parquetry.maintenance.deletion import purge, require_files
+from parquetry.metastore.access import cheapest_plan
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.predicates import conjuncts, replace_where
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.protocol.values import from_wire, to_wire
+from parquetry.planner.protocol import answers, from_wire, questions, to_wire
 from parquetry.planner.tables.locations import partition_location
-from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, Compare, IsNull, Predicate
-from parquetry.prune.partition_plans import partition_plan
+from parquetry.planner.writes import REWRITING_OPERATIONS, is_serializable
+from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
+from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import Value
-from parquetry.verification.tuple_check import lacks_tuples
+from parquetry.verification import lacks_tuples
 
 _LOG = logging.getLogger("parquetry")
 

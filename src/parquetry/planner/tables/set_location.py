@@ -7,13 +7,9 @@ import logging
 from msgspec.structs import replace
 
 from parquetry.errors import PropertyError, WarehouseError
-from parquetry.locations.file_names import is_own
-from parquetry.locations.filesystem import open_location
-from parquetry.locations.listing import visible_files
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.removed_files import files_removed, live_files
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.locations import is_own, open_location, visible_files
+from parquetry.metastore.commits import Transaction, commit, files_removed, live_files
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.tables.locations import describe_files, external_location
 

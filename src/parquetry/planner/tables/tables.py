@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from parquetry.config.precedence import settle
-from parquetry.config.registry import (
+from parquetry.config import (
     BUCKETING_VERSION,
     CLUSTERED_BY,
     HIVE_COMPATIBLE,
@@ -21,13 +20,26 @@ from parquetry.config.registry import (
     is_fixed,
     our_name,
     rename_column,
+    settle,
 )
-from parquetry.definition import bucketing, constraints
+from parquetry.definition import (
+    bucketing,
+    changed,
+    clustered_by,
+    constraints,
+    elementary,
+    in_order,
+    physical_path,
+    recorded,
+    relocate,
+    require_columns,
+    require_droppable,
+    require_rules,
+    require_unskewed,
+    subject,
+    without,
+)
 from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.definition.drop_columns import elementary, in_order, require_droppable
-from parquetry.definition.file_layout_settings import clustered_by, require_columns
-from parquetry.definition.schema_changes import changed, physical_path
-from parquetry.definition.skew import recorded, relocate, require_rules, require_unskewed, subject, without
 from parquetry.errors import (
     BucketError,
     CommitConflictError,
@@ -38,12 +50,10 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.maintenance.deletion.owned_files import purge_replaced
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.replacement import Replacement
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.maintenance.deletion import purge_replaced
+from parquetry.metastore.commits import Replacement, Transaction, commit
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, new_metadata

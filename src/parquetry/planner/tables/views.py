@@ -16,11 +16,10 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.layout.schema_json import columns_from_fields, logical_schema
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import TableMetadata, ViewDefinition
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import columns_from_fields, logical_schema
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.storage import TableMetadata, ViewDefinition
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import new_database

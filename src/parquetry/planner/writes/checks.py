@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.definition.list_bucketing_rules import Occasion
-from parquetry.definition.skew import refuse_values, require_rules
+from parquetry.definition import Occasion, refuse_values, require_rules
 from parquetry.identifiers import joined_name
-from parquetry.metastore.commits.successor import Successor
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.commits import Successor
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Compare
+from parquetry.predicate import Compare, Filter
 
 
 def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: Sequence[Filter]) -> None:

@@ -14,15 +14,21 @@ from itertools import islice
 
 import msgspec
 
-from parquetry.data_files.tuple_statistics import StatedTuples
+from parquetry.data_files import StatedTuples
 from parquetry.keys import successor
-from parquetry.layout.arrangement import REST, ArrangementSpec, SkewMap
-from parquetry.layout.heavy_values import Counted, choose, extended_map
-from parquetry.layout.heavy_values import measured_map as map_of
-from parquetry.layout.measured_maps import is_measured_by, skewed_columns
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.layout import (
+    REST,
+    ArrangementSpec,
+    Counted,
+    SkewMap,
+    choose,
+    extended_map,
+    is_measured_by,
+    skewed_columns,
+)
+from parquetry.layout import measured_map as map_of
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.scan import KeyScan, ScanPlan
 
 MAX_OWN_ARRANGEMENTS = 50_000
 """Partitions arranged otherwise than their table that a write tells apart. With more of them, files say nothing of cells."""

@@ -6,10 +6,10 @@ folder that another table has, or that the table's own lies in, nothing is writt
 
 from __future__ import annotations
 
-from parquetry.locations.uri import path_below, storage_path
-from parquetry.maintenance.deletion.claims import claims, overlap
-from parquetry.maintenance.deletion.file_access import RealPaths
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.locations import path_below, storage_path
+from parquetry.maintenance.deletion import RealPaths, overlap
+from parquetry.maintenance.deletion.claims import claims
+from parquetry.metastore.versions import TableSnapshot
 
 MAX_SEARCHED_PARTITIONS = 10_000
 """Of a table with more, no statement looks at every partition for these: their rows go to the folders named for their values, and are listed by full paths."""

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from parquetry.config.precedence import Settings
-from parquetry.config.registry import ISOLATION
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.config import ISOLATION, Settings
+from parquetry.metastore.commits import Transaction
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import EVALUATED, any_row, conditions, implied_by, types_of
 from parquetry.planner.protocol import questions
-from parquetry.predicate.filter import Filter
-from parquetry.prune.partition_plans import partition_plan
+from parquetry.predicate import Filter
+from parquetry.prune import partition_plan
 from parquetry.types import Value
 
 REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})

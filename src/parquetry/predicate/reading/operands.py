@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from parquetry.errors import ColumnNotFoundError, FilterError, ValueTypeError
 from parquetry.predicate import bind
-from parquetry.sqltext.tokens import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
+from parquetry.sqltext import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, parse_type, value_from_text
 
 _ARITHMETIC_TOKENS = frozenset(

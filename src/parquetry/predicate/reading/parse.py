@@ -47,7 +47,7 @@ from parquetry.predicate.nodes import (
 from parquetry.predicate.normalise import normalise
 from parquetry.predicate.reading.operands import Columns, Literal, Name, Operands
 from parquetry.predicate.two_valued import is_true
-from parquetry.sqltext.tokens import BARE, END_OF_TEXT
+from parquetry.sqltext import BARE, END_OF_TEXT
 from parquetry.types import STRING, ColumnType, value_from_text
 
 _OPERATORS = {

@@ -12,17 +12,15 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config.registry import BUCKET_BEGIN_PARTITION
-from parquetry.data_files.file_batch import Numbers
+from parquetry.config import BUCKET_BEGIN_PARTITION
+from parquetry.data_files import Numbers
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import PropertyError
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.storage.wire import decode_arrangement
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.pruning.knowledge import KnownValues
-from parquetry.predicate.pruning.match import Match, match
+from parquetry.layout import ArrangementSpec, BucketSpec, SkewMap
+from parquetry.metastore.storage import TableMetadata, decode_arrangement
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate.pruning import KnownValues, Match
+from parquetry.predicate.pruning.match import match
 
 T = TypeVar("T", SkewMap, BucketSpec)
 

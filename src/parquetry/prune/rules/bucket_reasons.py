@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import UNKNOWN
-from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.prune.report.buckets import BucketReport
+from parquetry.data_files import UNKNOWN
+from parquetry.hashing import unsettled
+from parquetry.layout import BucketSpec
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.prune.report import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
 from parquetry.types import type_text
 

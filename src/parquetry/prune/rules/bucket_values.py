@@ -9,8 +9,8 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.pruning.guarantees import Row, allowed_values
+from parquetry.predicate import Filter
+from parquetry.predicate.pruning import Row, allowed_values
 from parquetry.prune.condition import Condition
 from parquetry.types import order_key
 

@@ -17,17 +17,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from parquetry.data_files.file_batch import UNKNOWN, Numbers
+from parquetry.data_files import UNKNOWN, Numbers, TableColumn
 from parquetry.errors import UnsupportedError, ValueTypeError
-from parquetry.hashing.bucket_hash import bucket_numbers, normalised
-from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.metastore.storage.model import TableColumn, TableMetadata
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.predicate.pruning.guarantees import Row
+from parquetry.hashing import bucket_numbers, normalised, unsettled
+from parquetry.layout import BucketSpec
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot
+from parquetry.predicate.pruning import Row
 from parquetry.prune.condition import Condition
-from parquetry.prune.report.scan import Step
+from parquetry.prune.report import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
 from parquetry.prune.rules.bucket_values import BucketValues

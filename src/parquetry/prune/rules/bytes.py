@@ -11,10 +11,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from parquetry.data_files.file_batch import UNKNOWN, FileColumns
-from parquetry.data_files.projected_files import in_all_spellings
-from parquetry.metastore.storage.model import TableColumn
-from parquetry.prune.report.scan import BYTES_UNIT, Step
+from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, in_all_spellings
+from parquetry.prune.report import BYTES_UNIT, Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 
 

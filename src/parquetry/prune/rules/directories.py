@@ -12,14 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from parquetry.data_files.file_batch import UNKNOWN, Flags, Numbers
-from parquetry.data_files.records import NO_CELL
-from parquetry.layout.arrangement import REST, SkewMap
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.predicate.pruning.match import Match
+from parquetry.data_files import NO_CELL, UNKNOWN, Flags, Numbers
+from parquetry.layout import REST, SkewMap
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot
+from parquetry.predicate.pruning import Match
 from parquetry.prune.condition import Condition
-from parquetry.prune.report.scan import Step
+from parquetry.prune.report import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.arrangements import ArrangementRecords, skew_maps
 from parquetry.prune.rules.directory_answers import DirectoryAnswers

@@ -11,13 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.file_batch import Flags, Numbers
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, Like, Not, Opaque, Or, Predicate
-from parquetry.predicate.pruning.guarantees import allowed_values
-from parquetry.predicate.pruning.knowledge import Knowledge
-from parquetry.predicate.pruning.match import MAX_ALLOWED_TUPLES, Match, match
+from parquetry.data_files import Flags, Numbers
+from parquetry.metastore.versions import PartitionSnapshot
+from parquetry.predicate import And, Filter, Like, Not, Opaque, Or, Predicate
+from parquetry.predicate.pruning import MAX_ALLOWED_TUPLES, Knowledge, Match, allowed_values
+from parquetry.predicate.pruning.match import match
 from parquetry.prune.condition import Condition
 from parquetry.prune.rule import Scan
 from parquetry.prune.rules.directory_knowledge import (

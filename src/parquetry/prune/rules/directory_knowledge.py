@@ -25,14 +25,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.data_files.bounds import EXACT_INTEGERS, MAX_DAY
-from parquetry.data_files.file_batch import Numbers
+from parquetry.data_files import EXACT_INTEGERS, MAX_DAY, Numbers, TableColumn
 from parquetry.errors import ValueTypeError
-from parquetry.layout.arrangement import SkewMap
-from parquetry.metastore.storage.model import TableColumn, TableMetadata
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.predicate.pruning.guarantees import Row
-from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.layout import SkewMap
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import PartitionSnapshot
+from parquetry.predicate.pruning import Bounds, Knowledge, Row
 from parquetry.types import STORED_BITS, ColumnType, Value, order_key, value_from_text
 
 NO_CELL_COUNT = 1 << 62

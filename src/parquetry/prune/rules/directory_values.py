@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.pruning.guarantees import Row
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.predicate.pruning import Row
 from parquetry.prune.rules.arrangements import skew_maps
 from parquetry.prune.rules.directory_knowledge import HeavyTuples, heavy_tuples
 from parquetry.types import order_key

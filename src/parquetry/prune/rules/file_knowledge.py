@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parquetry.data_files.bounds_vectorized import BoundsInFiles, bounds_in_files
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.file_blocks import FileBlock
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
+from parquetry.data_files import BoundsInFiles, bounds_in_files
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import FileBlock, PartitionSnapshot
+from parquetry.predicate.pruning import Bounds, Knowledge
 
 
 class FileKnowledge(Knowledge):

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.prune.report.join_values import How
-from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.report import How, ScanReport
 
 
 class PlanNode(msgspec.Struct, frozen=True):

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquetry.config.registry import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
+from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
 from parquetry.identifiers import parse_paths
-from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.storage import TableMetadata
 from parquetry.prune.runtime.cost_model import LIMITS
 
 _LAYOUT_SETTINGS = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
@@ -28,7 +28,7 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
         metadata: of the table.
         read: names of the columns that the scan reads, in any letter case.
 
-    >>> from parquetry.metastore.storage.model import TableColumn
+    >>> from parquetry.data_files import TableColumn
     >>> columns = (TableColumn("id", "long"), TableColumn("s", {"type": "struct", "fields": []}), TableColumn("p", "date"))
     >>> filterable(TableMetadata(columns, ("p",), "parquet", "file:/t"), ["ID", "s", "p"])
     ['id', 'p']

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from parquetry.prune.report.join_values import How, ValuesReport
-from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.report import How, ScanReport, ValuesReport
 from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
 

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
+from parquetry.metastore.storage import TableMetadata
+from parquetry.predicate import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.reader_filters import before_gregorian
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.estimates import likely_matches
 from parquetry.prune.runtime.filterable import laid_out_within
 from parquetry.prune.select import Selection
-from parquetry.scan.coarse import ranges
+from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
 
 

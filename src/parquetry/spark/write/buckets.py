@@ -14,9 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from parquetry.identifiers import quoted
-from parquetry.layout.arrangement import BucketSpec
-from parquetry.layout.schema_json import physical_schema
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import BucketSpec, physical_schema
+from parquetry.metastore.versions import TableSnapshot
 
 NO_BUCKETS = -1
 """The number of no way of spreading rows."""

@@ -10,15 +10,21 @@ from typing import Any, NamedTuple
 import msgspec
 from pyspark.sql import SparkSession
 
-from parquetry.data_files.footer_reader import FooterReader
+from parquetry.data_files import FileRecord, FooterReader
 from parquetry.keys import successor
-from parquetry.layout.arrangement import ArrangementSpec
-from parquetry.locations.partition_path import parse_partition_path, stored_value
-from parquetry.locations.uri import base_name, is_absolute, join_location, join_relative, path_within
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.model import FileRecord
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.scan.plan import KeyScan, ScanPlan
+from parquetry.layout import ArrangementSpec
+from parquetry.locations import (
+    base_name,
+    is_absolute,
+    join_location,
+    join_relative,
+    parse_partition_path,
+    path_within,
+    stored_value,
+)
+from parquetry.metastore.commits import Transaction
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.scan import KeyScan, ScanPlan
 from parquetry.spark.write.slots import RowSlots
 from parquetry.types import Value
 

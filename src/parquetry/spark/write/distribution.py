@@ -17,12 +17,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, StructType
 
-from parquetry.config.precedence import Settings
-from parquetry.definition.file_layout_settings import sort_paths
+from parquetry.config import Settings
+from parquetry.definition import sort_paths
 from parquetry.identifiers import quoted
-from parquetry.layout.schema_json import physical_schema
-from parquetry.metastore.storage.model import TableMetadata
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import physical_schema
+from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.spark.write.slots import RowSlots
 
 _SHUFFLED_BYTES_PER_WRITTEN = 2

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from parquetry.data_files.records import FileRecord
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.data_files import FileRecord
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.spark.write.committed_files import values_in
 from parquetry.spark.write.slots import RowSlots
 

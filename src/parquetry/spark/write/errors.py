@@ -9,9 +9,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
-from parquetry.locations.partition_path import MAX_NAME_BYTES
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.predicate.filter import Filter
+from parquetry.locations import MAX_NAME_BYTES
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.predicate import Filter
 from parquetry.spark.write.distribution import unnameable
 from parquetry.spark.write.replace_where_check import outside
 

@@ -16,9 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from parquetry.identifiers import quoted
-from parquetry.layout.arrangement import SkewMap
-from parquetry.layout.heavy_values import Counted
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.layout import Counted, SkewMap
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.spark.write.values import comparable, key_column, text_column, value_of
 from parquetry.types import ColumnType
 

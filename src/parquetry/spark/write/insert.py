@@ -20,30 +20,28 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config.foreign_options import refuse_foreign
-from parquetry.config.precedence import Settings, settle
-from parquetry.config.registry import PURGE_ON_OVERWRITE, WRITERS
-from parquetry.data_files.records import FileRecord
-from parquetry.definition.file_layout_settings import bloom_filter_options
+from parquetry.config import PURGE_ON_OVERWRITE, WRITERS, Settings, refuse_foreign, settle
+from parquetry.data_files import FileRecord
+from parquetry.definition import bloom_filter_options
 from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
-from parquetry.locations.file_names import new_prefix
-from parquetry.locations.filesystem import require_writable
-from parquetry.locations.partition_path import stored_value
-from parquetry.maintenance.deletion.owned_files import purge_replaced
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.lake import Lake
-from parquetry.planner.predicates import conjuncts, replace_where, whole
+from parquetry.locations import new_prefix, require_writable, stored_value
+from parquetry.maintenance.deletion import purge_replaced
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.planner import Lake, conjuncts, replace_where, whole
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.partitions import agreeing
-from parquetry.planner.writes.checks import require_writable_so
-from parquetry.planner.writes.destinations import Destinations, partitions_of, plan_destinations
-from parquetry.planner.writes.partition_locations import own_locations
-from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import Compare, IsNull
+from parquetry.planner.tables import agreeing
+from parquetry.planner.writes import (
+    Destinations,
+    is_serializable,
+    own_locations,
+    partitions_of,
+    plan_destinations,
+    rely_on_reads,
+    rely_on_search,
+    require_writable_so,
+)
+from parquetry.predicate import Compare, Filter, IsNull
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from parquetry.definition.skew import refuse_values
+from parquetry.definition import refuse_values
 from parquetry.errors import OutsideConditionError, UnsupportedError
 from parquetry.identifiers import quoted
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.predicate import And, Compare, Filter, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.predicate.evaluate import evaluate
-from parquetry.predicate.filter import Filter
-from parquetry.predicate.nodes import And, Compare, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.types import Value
 
 CHECKED_OPTION = "parquetry.rows-checked"

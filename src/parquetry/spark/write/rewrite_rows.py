@@ -14,20 +14,22 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from parquetry.config.precedence import settle
-from parquetry.data_files.records import FileRecord
-from parquetry.locations.filesystem import require_writable
-from parquetry.locations.uri import join_location
-from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.versions.partition import PartitionSnapshot
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.lake import Lake
+from parquetry.config import settle
+from parquetry.data_files import FileRecord
+from parquetry.locations import join_location, require_writable
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.planner import Lake
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.partitions import values_of
-from parquetry.planner.writes.checks import require_writable_so
-from parquetry.planner.writes.destinations import partitions_of, plan_destinations
-from parquetry.planner.writes.statement_reads import is_serializable, rely_on_reads, rely_on_search
+from parquetry.planner.tables import values_of
+from parquetry.planner.writes import (
+    is_serializable,
+    partitions_of,
+    plan_destinations,
+    rely_on_reads,
+    rely_on_search,
+    require_writable_so,
+)
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, take_in, write_files, write_summary

@@ -22,10 +22,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from parquetry.identifiers import quoted
-from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap
-from parquetry.layout.cell_directories import cell_location
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.writes.destinations import Destinations
+from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.planner.writes import Destinations
 from parquetry.spark.write.buckets import RowBuckets
 from parquetry.spark.write.values import comparable, key_column, text_of, value_column
 from parquetry.types import ColumnType

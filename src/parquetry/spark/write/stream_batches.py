@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 
 from parquetry.errors import StreamError, UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.metastore.storage.model import StreamBatch
-from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.planner.lake import Lake
+from parquetry.metastore.storage import StreamBatch
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.planner import Lake
 from parquetry.planner.protocol import questions
 
 

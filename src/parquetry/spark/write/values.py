@@ -9,8 +9,8 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from parquetry.locations.partition_path import DEFAULT_PARTITION
-from parquetry.planner.protocol.values import from_wire, to_wire
+from parquetry.locations import DEFAULT_PARTITION
+from parquetry.planner.protocol import from_wire, to_wire
 from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 
 

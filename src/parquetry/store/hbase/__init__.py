@@ -5,6 +5,9 @@ brings a request there and an answer back, whatever happens on the way; `filters
 filter language cannot say. Nothing has to be deployed on the servers.
 """
 
-from parquetry.store.hbase.store import HBaseStore
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
-__all__ = ["HBaseStore"]
+if FOR_TYPE_CHECKERS:
+    from parquetry.store.hbase.store import HBaseStore as HBaseStore
+
+lazy_exports(__name__, {".store": ["HBaseStore"]})

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Sequence
 from typing import assert_never
 
-from parquetry.store.base import Range
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, Operator
+from parquetry.store.groups import Range
 from parquetry.store.hbase.cells import FAMILY, VALUE, field_column
 
 _PACKAGE = b"org.apache.hadoop.hbase.filter."

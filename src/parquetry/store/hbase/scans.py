@@ -14,12 +14,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from parquetry.store.base import Range
 from parquetry.store.condition import Condition
 from parquetry.store.groups import (
     MIN_PAGE_ROWS,
     Groups,
     PageReader,
+    Range,
     ReadPage,
     RowPage,
     crowded,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
-from parquetry.store.base import Fields, Range
+from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups
+from parquetry.store.groups import Groups, Range
 from parquetry.store.hbase.cells import Row, put_cell, swapped_cell, value_of
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, RequestError

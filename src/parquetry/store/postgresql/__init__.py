@@ -5,6 +5,9 @@ SQL; `connections` brings a statement there and an answer back, whatever happens
 Nothing has to be installed on the server, and one table is all that it holds.
 """
 
-from parquetry.store.postgresql.store import PostgreSQLStore
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
-__all__ = ["PostgreSQLStore"]
+if FOR_TYPE_CHECKERS:
+    from parquetry.store.postgresql.store import PostgreSQLStore as PostgreSQLStore
+
+lazy_exports(__name__, {".store": ["PostgreSQLStore"]})

@@ -10,9 +10,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from parquetry.store.base import Range
 from parquetry.store.condition import Condition
-from parquetry.store.groups import MIN_PAGE_ROWS, Groups, PageReader, Row, RowPage, first_row, first_rows
+from parquetry.store.groups import (
+    MIN_PAGE_ROWS,
+    Groups,
+    PageReader,
+    Range,
+    Row,
+    RowPage,
+    first_row,
+    first_rows,
+)
 from parquetry.store.postgresql.connections import Connections
 from parquetry.store.postgresql.statements import Statements
 from parquetry.store.sqlite_pages import largest_page

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 
 from parquetry.errors import StoreError, WarehouseError
-from parquetry.store.base import Fields, Range
+from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
-from parquetry.store.groups import Groups, Row
+from parquetry.store.groups import Groups, Range, Row
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import Connections, StatementError
 from parquetry.store.postgresql.pages import FIRST_BATCH, Pages

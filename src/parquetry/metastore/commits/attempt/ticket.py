@@ -8,9 +8,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
-from parquetry.metastore.storage.format import require_format
-from parquetry.metastore.storage.head import Head, edit_head, merge, remove
-from parquetry.metastore.storage.owner import Owner, now_ms
+from parquetry.metastore.storage import Head, Owner, edit_head, merge, now_ms, remove, require_format
 
 
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:

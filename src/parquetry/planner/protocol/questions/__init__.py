@@ -43,7 +43,6 @@ from parquetry.planner.protocol.questions.partitions import (
     DropPartitions,
     ListPartitions,
     LoadPartition,
-    Partitions,
     Predicates,
     RefuseLoad,
     RenamePartition,
@@ -73,7 +72,6 @@ from parquetry.planner.protocol.questions.scans import (
     PushPredicates,
     Reading,
     RuntimeCandidate,
-    Streaming,
 )
 from parquetry.planner.protocol.questions.writes import Batch, Read, RewriteRows, Write
 
@@ -118,7 +116,6 @@ __all__ = [
     "LoadTable",
     "PageCursor",
     "PartitionValues",
-    "Partitions",
     "PlanBatch",
     "PlanScan",
     "Predicates",
@@ -140,7 +137,6 @@ __all__ = [
     "RuntimeCandidate",
     "ShowPartitions",
     "StageTable",
-    "Streaming",
     "TableRef",
     "Transform",
     "Truncate",

@@ -1,0 +1,208 @@
+"""Each room has a door: its `__init__` says what the room is for, and hands out the names that other rooms use, and no others."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.product_imports import ROOT, defining, handed_on, modules
+
+NAMESPACES = {
+    "ddl/rewrite",
+    "definition/bucketing",
+    "definition/constraints",
+    "locations/file_names",
+    "metastore/access/access_paths",
+    "metastore/cleanup/recovery",
+    "metastore/storage/owner",
+    "planner/procedures/analyze",
+    "planner/procedures/calls",
+    "planner/protocol/answers",
+    "planner/protocol/codec",
+    "planner/scans/key_ranges",
+    "planner/scans/runtime_filters",
+    "planner/scans/scans",
+    "planner/statements",
+    "planner/streams/streams",
+    "planner/tables/namespaces",
+    "planner/tables/partitions",
+    "planner/tables/tables",
+    "planner/tables/views",
+    "prune/steps",
+    "spark/bridge_jar",
+    "spark/write/insert",
+    "spark/write/rewrite_rows",
+}
+"""Modules that other rooms use by the module's name, as in `answers.Plan`."""
+FRONTS = {
+    "parquetry.catalog": "the public API, with the results of `maintenance`",
+    "parquetry.metastore": "what tests and benchmarks make tables of",
+}
+"""Doors that also hand on names of other rooms, each with a reason."""
+REGISTRIES = {
+    "parquetry.planner.procedures": "the list of procedures",
+    "parquetry.planner.protocol.questions": "the list of questions",
+}
+"""Doors with code of their own, which loads all modules of the room."""
+CLIENTS = ("tests", "benchmarks", "demo")
+"""Folders beside the product; what they take from a door is used."""
+
+
+def rooms() -> list[str]:
+    """Return the packages below the root, by name."""
+    packages = {name.removesuffix(".__init__") for name in modules() if name.endswith(".__init__")}
+    return sorted(packages - {"parquetry"})
+
+
+def is_within(module: str, room: str) -> bool:
+    """Return whether a module is in a room, or in one of its sub-rooms."""
+    return f"{module}.".startswith(f"{room}.")
+
+
+@functools.cache
+def taken(tree: ast.Module) -> tuple[tuple[str, str], ...]:
+    """Return what a module takes from others of ours: where from, and the name; through a room's name, too, as in `ms.Column`."""
+    return tuple(_taken(tree))
+
+
+def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    room_names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "parquetry":
+            for alias in node.names:
+                yield str(node.module), alias.name
+                if f"{node.module}.{alias.name}.__init__" in modules():
+                    room_names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and not node.attr.startswith("__")
+            and isinstance(node.value, ast.Name)
+            and node.value.id in room_names
+        ):
+            yield room_names[node.value.id], node.attr
+
+
+def exports(room: str) -> set[str]:
+    """Return the names that a door hands out."""
+    if room not in REGISTRIES:
+        return {name for name, (module, _) in handed_on(room).items() if module != "parquetry.lazy_exports"}
+    _, tree = modules()[f"{room}.__init__"]
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    raise AssertionError(f"{room} has no __all__")
+
+
+def test_rooms_take_names_from_doors() -> None:
+    """Modules outside a room take names from its door, not from the module within, unless a module has the same name."""
+    past = [
+        f"{name}: from {module} import {wanted}"
+        for name, (_, tree) in modules().items()
+        if not name.endswith(".__init__")
+        for module, wanted in taken(tree)
+        if module in modules()
+        for room in [module.rpartition(".")[0]]
+        if room != "parquetry" and not is_within(name, room)
+        if f"{room}.{wanted}" not in modules() and f"{room}.{wanted}.__init__" not in modules()
+    ]
+    assert past == []
+
+
+def test_modules_used_as_namespaces_are_known() -> None:
+    """Other rooms use these modules by the module's name, and no others."""
+    used = {
+        f"{module}.{wanted}"
+        for name, (_, tree) in modules().items()
+        for module, wanted in taken(tree)
+        if f"{module}.{wanted}" in modules() and module != "parquetry" and not is_within(name, module)
+    }
+    assert {name.removeprefix("parquetry.").replace(".", "/") for name in used} == NAMESPACES
+
+
+def test_doors_hand_out_what_others_use() -> None:
+    """A door hands out each name that others take from it, and none besides; that of the public API may."""
+    used = defaultdict(set)
+    for name, (_, tree) in modules().items():
+        for module, wanted in taken(tree):
+            if not is_within(name, module):
+                used[module].add(wanted)
+    for folder in CLIENTS:
+        for path in (Path(__file__).parents[2] / folder).rglob("*.py"):
+            for module, wanted in taken(ast.parse(path.read_text())):
+                used[module].add(wanted)
+    for room in rooms():
+        inside = {
+            name.removeprefix(f"{room}.").partition(".")[0] for name in modules() if is_within(name, room)
+        }
+        assert used[room] - inside <= exports(room), f"{room} does not hand these out"
+        if room != "parquetry.catalog":
+            assert exports(room) <= used[room], f"{room} hands out what nobody takes"
+        assert exports(room).isdisjoint(inside), f"{room} has modules of these names"
+
+
+def test_only_fronts_hand_on_names_of_other_rooms() -> None:
+    """A door hands out what modules of the room define; a front may hand on more."""
+    for room in rooms():
+        foreign = {name for name in exports(room) if not is_within(defining(room, name), room)}
+        below = {
+            name
+            for name in exports(room)
+            if room not in REGISTRIES and defining(room, name).rpartition(".")[0] != room
+        }
+        assert not foreign | below or room in FRONTS, f"{room}: {foreign | below}"
+
+
+def test_doors_say_what_rooms_are_for() -> None:
+    """The docstring of a door has a few lines."""
+    short = [
+        room
+        for room in rooms()
+        if len((ast.get_docstring(modules()[f"{room}.__init__"][1]) or "").splitlines()) < 2
+    ]
+    assert short == []
+
+
+def test_type_checkers_see_what_python_finds() -> None:
+    """What a door imports for type checkers is what `lazy_exports` is given, module by module."""
+    for room in rooms():
+        _, tree = modules()[f"{room}.__init__"]
+        seen = defaultdict(set)
+        for name, (module, _) in handed_on(room).items():
+            if module != "parquetry.lazy_exports":
+                seen[module].add(name)
+        found = {
+            f"{room}{module}" if module.startswith(".") else module: set(names)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy_exports"
+            for module, names in ast.literal_eval(node.args[1]).items()
+        }
+        assert room in REGISTRIES or found == seen, room
+
+
+def test_doors_load_no_module() -> None:
+    """Whoever imports all rooms has loaded their doors and nothing behind them, those of registries apart."""
+    wanted = [room for room in rooms() if room not in REGISTRIES]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys, importlib; sys.path.insert(0, {str(ROOT.parent)!r})\n"
+            f"for room in {wanted}: importlib.import_module(room)\n"
+            "print(*sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {name for name in done.stdout.split() if is_within(name, "parquetry")}
+    assert loaded - {*wanted, "parquetry"} == {
+        "parquetry._version",
+        "parquetry.errors",
+        "parquetry.lazy_exports",
+    }
