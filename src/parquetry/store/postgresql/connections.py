@@ -58,7 +58,7 @@ class StatementError(StoreError):
         self.sent = sent
 
 
-class Connections:
+class PostgreSQLConnections:
     """The connections of a store, shared by its threads; a forked child has its own.
 
     A pool of its own, and not psycopg's: that one connects in threads of its own, and so can neither say why a server cannot be
@@ -203,7 +203,7 @@ def _is_open(connection: psycopg.Connection[Any]) -> bool:
     return not poll.poll(0)
 
 
-_all: weakref.WeakSet[Connections] = weakref.WeakSet()
+_all: weakref.WeakSet[PostgreSQLConnections] = weakref.WeakSet()
 _inherited: list[object] = []
 
 

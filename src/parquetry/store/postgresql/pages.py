@@ -21,7 +21,7 @@ from parquetry.store.groups import (
     first_row,
     first_rows,
 )
-from parquetry.store.postgresql.connections import Connections
+from parquetry.store.postgresql.connections import PostgreSQLConnections
 from parquetry.store.postgresql.statements import Statements
 from parquetry.store.sqlite_pages import largest_page
 
@@ -41,7 +41,7 @@ class Pages:
         statements: about the table.
     """
 
-    def __init__(self, connections: Connections, statements: Statements) -> None:
+    def __init__(self, connections: PostgreSQLConnections, statements: Statements) -> None:
         self._connections, self._statements = connections, statements
 
     def scan(

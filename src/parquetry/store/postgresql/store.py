@@ -11,7 +11,7 @@ from parquetry.store.base import Fields
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range, Row
 from parquetry.store.postgresql.address import Address
-from parquetry.store.postgresql.connections import Connections, StatementError
+from parquetry.store.postgresql.connections import PostgreSQLConnections, StatementError
 from parquetry.store.postgresql.pages import FIRST_BATCH, Pages
 from parquetry.store.postgresql.statements import Statements, array_of_bytes
 from parquetry.store.sqlite_pages import MAX_BATCH_BYTES, largest_page
@@ -38,7 +38,7 @@ class PostgreSQLStore:
 
     def __init__(self, address: Address, *, create: bool = True) -> None:
         self._label = address.label
-        self._connections = Connections(address)
+        self._connections = PostgreSQLConnections(address)
         self._statements = Statements(address.table)
         self._pages = Pages(self._connections, self._statements)
         try:
