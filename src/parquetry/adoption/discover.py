@@ -22,7 +22,7 @@ __all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """Why a directory below a partition is passed over."""
-_THREADS = 8
+_MAX_LISTING_THREADS = 8
 """Directories that are listed at a time."""
 
 
@@ -111,7 +111,7 @@ def discover(
             raise ValueTypeError(f"Below '{location}', {reason}")
         unfit.append(Unfit(path, reason))
 
-    pool = ThreadPoolExecutor(max_workers=_THREADS)
+    pool = ThreadPoolExecutor(max_workers=_MAX_LISTING_THREADS)
     try:
         paths = _folders(levels, lambda paths: pool.map(listing, paths), misfit)
         partitions = list(_partitions(levels, paths, misfit))

@@ -56,7 +56,7 @@ def test_history(run: Run) -> None:
     assert lines[0][4:] == ["operation", "partitions", "files", "rows", "size"]
     assert [(line[0], *line[3:]) for line in lines[1:]] == [
         ("1", "append", "2", "2", "?", "1.5", "kB"),
-        ("0", "create", "0", "0", "0", "0", "bytes"),
+        ("0", "create", "0", "0", "0", "0", "B"),
     ]
 
 

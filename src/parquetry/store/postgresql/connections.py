@@ -71,14 +71,8 @@ class PostgreSQLConnections:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._reached = False
-        self._reset()
+        self._pool = _Pool(address.connections)
         _all.add(self)
-
-    def _reset(self) -> None:
-        self._slots = threading.BoundedSemaphore(self._address.connections)
-        self._idle: list[tuple[float, psycopg.Connection[Any]]] = []
-        """With the time since when, the one used last behind the others."""
-        self._closer = weakref.finalize(self, _close, self._idle)
 
     def run(
         self, statement: _Statement, arguments: Sequence[Any] = (), *, repeat: bool = True
@@ -137,36 +131,22 @@ class PostgreSQLConnections:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
         """Lend a connection that the server has not closed meanwhile."""
-        slots, idle = self._slots, self._idle
-        if not slots.acquire(timeout=max(self._address.timeout, self._address.patience)):
+        pool = self._pool
+        if not pool.slots.acquire(timeout=max(self._address.timeout, self._address.patience)):
             raise StatementError(
                 f"All {self._address.connections} connections to the {self._address.label} have been in use for long; "
                 "allow more: postgresql://…?connections=NUMBER.",
                 sent=False,
             )
         try:
-            connection = self._usable(idle) or self._connect()
+            connection = pool.take() or self._connect()
             try:
                 yield connection
             finally:
                 if not connection.closed:
-                    idle.append((time.monotonic(), connection))
+                    pool.idle.append((time.monotonic(), connection))
         finally:
-            slots.release()
-
-    @staticmethod
-    def _usable(idle: list[tuple[float, psycopg.Connection[Any]]]) -> psycopg.Connection[Any] | None:
-        """Take the connection used last, and close those that have been idle for long."""
-        connection = None
-        with contextlib.suppress(IndexError):  # another thread took the last one
-            while connection is None:
-                connection = idle.pop()[1]
-                if not _is_open(connection):
-                    connection.close()
-                    connection = None
-            while idle and idle[0][0] < time.monotonic() - IDLE_SECONDS:
-                idle.pop(0)[1].close()
-        return connection
+            pool.slots.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
         """Open a connection on which what is acknowledged is durable, and no statement takes for ever."""
@@ -186,7 +166,38 @@ class PostgreSQLConnections:
 
     def close(self) -> None:
         """Close all connections that are not in use."""
-        self._closer()
+        _close(self._pool.idle)
+
+
+class _Pool:
+    """The connections of one process that nobody uses just now.
+
+    Attributes:
+        slots: taken for each connection in use.
+        idle: since when, and which; the one used last is behind the others.
+        close: closes what is idle.
+
+    Args:
+        connections: that may be in use at once.
+    """
+
+    def __init__(self, connections: int) -> None:
+        self.slots = threading.BoundedSemaphore(connections)
+        self.idle: list[tuple[float, psycopg.Connection[Any]]] = []
+        self.close = weakref.finalize(self, _close, self.idle)
+
+    def take(self) -> psycopg.Connection[Any] | None:
+        """Return the connection used last, or None if none is open, and close those that have been idle for long."""
+        connection = None
+        with contextlib.suppress(IndexError):  # another thread took the last one
+            while connection is None:
+                connection = self.idle.pop()[1]
+                if not _is_open(connection):
+                    connection.close()
+                    connection = None
+            while self.idle and self.idle[0][0] < time.monotonic() - IDLE_SECONDS:
+                self.idle.pop(0)[1].close()
+        return connection
 
 
 def _close(idle: list[tuple[float, psycopg.Connection[Any]]]) -> None:
@@ -210,9 +221,9 @@ _inherited: list[object] = []
 def _leave_inherited() -> None:
     """Keep a forked child from using, or closing, its parent's connections."""
     for connections in list(_all):
-        connections._closer.detach()
-        _inherited.append(connections._idle)
-        connections._reset()
+        connections._pool.close.detach()
+        _inherited.append(connections._pool)
+        connections._pool = _Pool(connections._address.connections)
 
 
 if hasattr(os, "register_at_fork"):

@@ -169,7 +169,7 @@ def test_a_union_is_of_its_version_and_replaces_nothing(sales: TableSnapshot) ->
 def test_a_sample_is_spread_over_the_table(sales: TableSnapshot) -> None:
     """Its keys are those of partitions, from all parts of the table, and have all values of the second column."""
     keys = sample_keys(sales)
-    days, stores = zip(*map(sales.values_of, keys), strict=True)
+    days, stores = zip(*map(sales.placement.values_of, keys), strict=True)
     assert 16 <= len(keys) <= 20
     assert min(days) < DAYS // 8
     assert max(days) >= DAYS * 5 // 8
