@@ -240,13 +240,13 @@ def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, ta
 
 APPEND = """
 import sys
-from parquetry.metastore import DataFile, Metastore, Transaction
+from parquetry.metastore import FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import open_store
 metastore = Metastore(open_store(sys.argv[1], "/lake"), "/lake")
 for n in range(6):
     transaction = Transaction(metastore.table("default", "t"), "append")
-    transaction.append((1, "a"), [DataFile(f"{sys.argv[2]}-{n}", 100, 10)])
+    transaction.append((1, "a"), [FileRecord(f"{sys.argv[2]}-{n}", 100, 10)])
     commit(transaction)
 """
 

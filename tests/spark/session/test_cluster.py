@@ -13,9 +13,9 @@ _SCRIPT = """
 import sys
 from pyspark.sql import SparkSession
 import parquetry
-from parquetry.metastore import DataFile, Transaction, open_metastore
+from parquetry.metastore import FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
-from parquetry.planner.metadata_tables import PAGE
+from parquetry.planner.metadata_tables import ROWS_PER_PAGE
 
 builder = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
@@ -54,10 +54,10 @@ for file_format in ("parquet", "orc"):
         print("RESULT", row[0], row[1], files["kept"], files["of"], flush=True)
 with open_metastore(sys.argv[1] + "/lake") as metastore:
     transaction = Transaction(metastore.table("db", "dim"), "append")
-    transaction.append((), [DataFile(f"{n}.parquet", 10, 7) for n in range(2 * PAGE)])
+    transaction.append((), [FileRecord(f"{n}.parquet", 10, 7) for n in range(2 * ROWS_PER_PAGE)])
     commit(transaction)
 count, paths = spark.sql("SELECT count(*), count(DISTINCT path) FROM lake.db.dim.files WHERE rows = 7").collect()[0]
-print("RESULT", count - 2 * PAGE, paths - 2 * PAGE, flush=True)
+print("RESULT", count - 2 * ROWS_PER_PAGE, paths - 2 * ROWS_PER_PAGE, flush=True)
 spark.stop()
 """
 
