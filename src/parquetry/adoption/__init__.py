@@ -6,17 +6,8 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.adoption.buckets import assign_partition_buckets as assign_partition_buckets
-    from parquetry.adoption.buckets import unbucketed as unbucketed
-    from parquetry.adoption.cells import adopt as adopt
-    from parquetry.adoption.sync import SyncOptions as SyncOptions
-    from parquetry.adoption.sync import synchronise as synchronise
+    from parquetry.adoption.buckets import assign_partition_buckets, unbucketed
+    from parquetry.adoption.cells import adopt
+    from parquetry.adoption.sync import SyncOptions, synchronise
 
-lazy_exports(
-    __name__,
-    {
-        ".buckets": ["assign_partition_buckets", "unbucketed"],
-        ".cells": ["adopt"],
-        ".sync": ["SyncOptions", "synchronise"],
-    },
-)
+lazy_exports(__name__)

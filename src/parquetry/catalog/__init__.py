@@ -26,20 +26,4 @@ if FOR_TYPE_CHECKERS:
     from parquetry.maintenance import Relocated as Relocated
     from parquetry.maintenance import Removed as Removed
 
-lazy_exports(
-    __name__,
-    {
-        ".arrangements": ["Arrangement", "Buckets", "Skew"],
-        ".catalog": ["Catalog"],
-        ".shapes": ["Column", "Commit", "DataFile", "Partition", "Plan", "Statistics", "Table"],
-        ".views": ["full_name"],
-        "parquetry.maintenance": [
-            "Compacted",
-            "Difference",
-            "Finding",
-            "Misplacement",
-            "Relocated",
-            "Removed",
-        ],
-    },
-)
+lazy_exports(__name__)

@@ -6,17 +6,8 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.hashing.bucket_hash import bucket_ids as bucket_ids
-    from parquetry.hashing.bucket_hash import bucket_numbers as bucket_numbers
-    from parquetry.hashing.bucket_hash import normalised as normalised
-    from parquetry.hashing.hash_types import HashType as HashType
-    from parquetry.hashing.portability import unsettled as unsettled
+    from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers, normalised
+    from parquetry.hashing.hash_types import HashType
+    from parquetry.hashing.portability import unsettled
 
-lazy_exports(
-    __name__,
-    {
-        ".bucket_hash": ["bucket_ids", "bucket_numbers", "normalised"],
-        ".hash_types": ["HashType"],
-        ".portability": ["unsettled"],
-    },
-)
+lazy_exports(__name__)

@@ -7,26 +7,9 @@ own: `compaction`, `check`, `deletion`, `dump`.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.maintenance.hive_record import HivePartition as HivePartition
-    from parquetry.maintenance.hive_record import HiveTable as HiveTable
-    from parquetry.maintenance.indexes import create_index as create_index
-    from parquetry.maintenance.indexes import drop_index as drop_index
-    from parquetry.maintenance.indexes import rebuild_index as rebuild_index
-    from parquetry.maintenance.publish import OWNED_BY as OWNED_BY
-    from parquetry.maintenance.publish import HiveMetastore as HiveMetastore
-    from parquetry.maintenance.results import Compacted as Compacted
-    from parquetry.maintenance.results import Difference as Difference
-    from parquetry.maintenance.results import Finding as Finding
-    from parquetry.maintenance.results import Misplacement as Misplacement
-    from parquetry.maintenance.results import Relocated as Relocated
-    from parquetry.maintenance.results import Removed as Removed
+    from parquetry.maintenance.hive_record import HivePartition, HiveTable
+    from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
+    from parquetry.maintenance.publish import OWNED_BY, HiveMetastore
+    from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 
-lazy_exports(
-    __name__,
-    {
-        ".hive_record": ["HivePartition", "HiveTable"],
-        ".indexes": ["create_index", "drop_index", "rebuild_index"],
-        ".publish": ["HiveMetastore", "OWNED_BY"],
-        ".results": ["Compacted", "Difference", "Finding", "Misplacement", "Relocated", "Removed"],
-    },
-)
+lazy_exports(__name__)

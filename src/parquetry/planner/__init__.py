@@ -7,19 +7,9 @@ answers are written.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.engine import Failure as Failure
-    from parquetry.planner.lake import Lake as Lake
-    from parquetry.planner.planner import Planner as Planner
-    from parquetry.planner.predicates import conjuncts as conjuncts
-    from parquetry.planner.predicates import replace_where as replace_where
-    from parquetry.planner.predicates import whole as whole
+    from parquetry.planner.engine import Failure
+    from parquetry.planner.lake import Lake
+    from parquetry.planner.planner import Planner
+    from parquetry.planner.predicates import conjuncts, replace_where, whole
 
-lazy_exports(
-    __name__,
-    {
-        ".engine": ["Failure"],
-        ".lake": ["Lake"],
-        ".planner": ["Planner"],
-        ".predicates": ["conjuncts", "replace_where", "whole"],
-    },
-)
+lazy_exports(__name__)

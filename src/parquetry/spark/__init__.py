@@ -6,6 +6,6 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.spark.publishing import publish_table as publish_table
+    from parquetry.spark.publishing import publish_table
 
-lazy_exports(__name__, {".publishing": ["publish_table"]})
+lazy_exports(__name__)

@@ -6,11 +6,7 @@ Reads columns of data files; `verify` looks through a table.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.verification.bucket_check import BucketCheck as BucketCheck
-    from parquetry.verification.bucket_check import check_buckets as check_buckets
-    from parquetry.verification.tuple_check import Lacks as Lacks
-    from parquetry.verification.tuple_check import lacks_tuples as lacks_tuples
+    from parquetry.verification.bucket_check import BucketCheck, check_buckets
+    from parquetry.verification.tuple_check import Lacks, lacks_tuples
 
-lazy_exports(
-    __name__, {".bucket_check": ["BucketCheck", "check_buckets"], ".tuple_check": ["Lacks", "lacks_tuples"]}
-)
+lazy_exports(__name__)

@@ -6,6 +6,6 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket as ColumnTypesByTicket
+    from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket
 
-lazy_exports(__name__, {".chunk_check": ["ColumnTypesByTicket"]})
+lazy_exports(__name__)

@@ -6,19 +6,9 @@ Pure planning, but for lists of files, which `compact_metadata` writes. Spark wr
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.maintenance.compaction.compact import Rewrite as Rewrite
-    from parquetry.maintenance.compaction.compact import require_selected as require_selected
-    from parquetry.maintenance.compaction.compact import rewrites as rewrites
-    from parquetry.maintenance.compaction.rebucket import rebucketing as rebucketing
-    from parquetry.maintenance.compaction.recut import WEIGHT_OF_KEPT_VALUES as WEIGHT_OF_KEPT_VALUES
-    from parquetry.maintenance.compaction.suggest_skew import suggestions as suggestions
+    from parquetry.maintenance.compaction.compact import Rewrite, require_selected, rewrites
+    from parquetry.maintenance.compaction.rebucket import rebucketing
+    from parquetry.maintenance.compaction.recut import WEIGHT_OF_KEPT_VALUES
+    from parquetry.maintenance.compaction.suggest_skew import suggestions
 
-lazy_exports(
-    __name__,
-    {
-        ".compact": ["Rewrite", "require_selected", "rewrites"],
-        ".rebucket": ["rebucketing"],
-        ".recut": ["WEIGHT_OF_KEPT_VALUES"],
-        ".suggest_skew": ["suggestions"],
-    },
-)
+lazy_exports(__name__)

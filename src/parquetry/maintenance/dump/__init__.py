@@ -6,7 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.maintenance.dump.format import Manifest as Manifest
-    from parquetry.maintenance.dump.restore import look_into as look_into
+    from parquetry.maintenance.dump.format import Manifest
+    from parquetry.maintenance.dump.restore import look_into
 
-lazy_exports(__name__, {".format": ["Manifest"], ".restore": ["look_into"]})
+lazy_exports(__name__)

@@ -6,6 +6,6 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.metastore.access.access_paths import cheapest_plan as cheapest_plan
+    from parquetry.metastore.access.access_paths import cheapest_plan
 
-lazy_exports(__name__, {".access_paths": ["cheapest_plan"]})
+lazy_exports(__name__)

@@ -6,20 +6,9 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.metastore.namespace.databases import Databases as Databases
-    from parquetry.metastore.namespace.names import NamedTable as NamedTable
-    from parquetry.metastore.namespace.names import TableNames as TableNames
-    from parquetry.metastore.namespace.names import new_token as new_token
-    from parquetry.metastore.namespace.orphans import Orphan as Orphan
-    from parquetry.metastore.namespace.orphans import Orphans as Orphans
-    from parquetry.metastore.namespace.staging import StagedTable as StagedTable
+    from parquetry.metastore.namespace.databases import Databases
+    from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
+    from parquetry.metastore.namespace.orphans import Orphan, Orphans
+    from parquetry.metastore.namespace.staging import StagedTable
 
-lazy_exports(
-    __name__,
-    {
-        ".databases": ["Databases"],
-        ".names": ["NamedTable", "TableNames", "new_token"],
-        ".orphans": ["Orphan", "Orphans"],
-        ".staging": ["StagedTable"],
-    },
-)
+lazy_exports(__name__)

@@ -6,10 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION as CHOSEN_FILES_OPTION
-    from parquetry.planner.scans.file_subset import chosen_files as chosen_files
-    from parquetry.planner.scans.scan_answer import statistics as statistics
+    from parquetry.planner.scans.file_subset import CHOSEN_FILES_OPTION, chosen_files
+    from parquetry.planner.scans.scan_answer import statistics
 
-lazy_exports(
-    __name__, {".file_subset": ["CHOSEN_FILES_OPTION", "chosen_files"], ".scan_answer": ["statistics"]}
-)
+lazy_exports(__name__)

@@ -6,8 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.tables.partitions import agreeing as agreeing
-    from parquetry.planner.tables.partitions import values_of as values_of
-    from parquetry.planner.tables.tables import load as load
+    from parquetry.planner.tables.partitions import agreeing, values_of
+    from parquetry.planner.tables.tables import load
 
-lazy_exports(__name__, {".partitions": ["agreeing", "values_of"], ".tables": ["load"]})
+lazy_exports(__name__)

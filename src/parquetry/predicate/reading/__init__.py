@@ -7,17 +7,9 @@ columns (`monotone`).
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.predicate.reading.char_padding import SparkColumns as SparkColumns
-    from parquetry.predicate.reading.packed_values import raw_values as raw_values
-    from parquetry.predicate.reading.parse import parse_filter as parse_filter
-    from parquetry.predicate.reading.spark_json import filter_from_json as filter_from_json
+    from parquetry.predicate.reading.char_padding import SparkColumns
+    from parquetry.predicate.reading.packed_values import raw_values
+    from parquetry.predicate.reading.parse import parse_filter
+    from parquetry.predicate.reading.spark_json import filter_from_json
 
-lazy_exports(
-    __name__,
-    {
-        ".char_padding": ["SparkColumns"],
-        ".packed_values": ["raw_values"],
-        ".parse": ["parse_filter"],
-        ".spark_json": ["filter_from_json"],
-    },
-)
+lazy_exports(__name__)

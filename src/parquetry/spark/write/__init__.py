@@ -6,19 +6,9 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.spark.write.committed_files import Uncommitted as Uncommitted
-    from parquetry.spark.write.committed_files import collect as collect
-    from parquetry.spark.write.distribution import RowArrangement as RowArrangement
-    from parquetry.spark.write.heavy_hitters import counted as counted
-    from parquetry.spark.write.insert import file_options as file_options
-    from parquetry.spark.write.insert import write_files as write_files
+    from parquetry.spark.write.committed_files import Uncommitted, collect
+    from parquetry.spark.write.distribution import RowArrangement
+    from parquetry.spark.write.heavy_hitters import counted
+    from parquetry.spark.write.insert import file_options, write_files
 
-lazy_exports(
-    __name__,
-    {
-        ".committed_files": ["Uncommitted", "collect"],
-        ".distribution": ["RowArrangement"],
-        ".heavy_hitters": ["counted"],
-        ".insert": ["file_options", "write_files"],
-    },
-)
+lazy_exports(__name__)

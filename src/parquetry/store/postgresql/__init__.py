@@ -8,6 +8,6 @@ Nothing has to be installed on the server, and one table is all that it holds.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.store.postgresql.store import PostgreSQLStore as PostgreSQLStore
+    from parquetry.store.postgresql.store import PostgreSQLStore
 
-lazy_exports(__name__, {".store": ["PostgreSQLStore"]})
+lazy_exports(__name__)

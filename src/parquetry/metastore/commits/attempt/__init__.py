@@ -7,24 +7,10 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.metastore.commits.attempt.outcome import give_up as give_up
-    from parquetry.metastore.commits.attempt.outcome import own_commit as own_commit
-    from parquetry.metastore.commits.attempt.outcome import unknown as unknown
-    from parquetry.metastore.commits.attempt.publish import MovedError as MovedError
-    from parquetry.metastore.commits.attempt.rows import Attempt as Attempt
-    from parquetry.metastore.commits.attempt.task import CommitTask as CommitTask
-    from parquetry.metastore.commits.attempt.task import require_kept as require_kept
-    from parquetry.metastore.commits.attempt.task import require_name as require_name
-    from parquetry.metastore.commits.attempt.task import require_open as require_open
-    from parquetry.metastore.commits.attempt.ticket import take as take
+    from parquetry.metastore.commits.attempt.outcome import give_up, own_commit, unknown
+    from parquetry.metastore.commits.attempt.publish import MovedError
+    from parquetry.metastore.commits.attempt.rows import Attempt
+    from parquetry.metastore.commits.attempt.task import CommitTask, require_kept, require_name, require_open
+    from parquetry.metastore.commits.attempt.ticket import take
 
-lazy_exports(
-    __name__,
-    {
-        ".outcome": ["give_up", "own_commit", "unknown"],
-        ".publish": ["MovedError"],
-        ".rows": ["Attempt"],
-        ".task": ["CommitTask", "require_kept", "require_name", "require_open"],
-        ".ticket": ["take"],
-    },
-)
+lazy_exports(__name__)
