@@ -62,7 +62,7 @@ _SCRIPT = """
     spark.sql("CREATE NAMESPACE lake.db")
     spark.sql("CREATE TABLE lake.db.t (x int COMMENT 'heavy', Name string, ds string) PARTITIONED BY (ds) TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')")
     root = Path(spark.sql("DESCRIBE EXTENDED lake.db.t").where("col_name = 'Location'").first()[1].removeprefix("file:"))
-    skew = ms.Arrangement(ms.SkewMap(("x",), ((6,), (20,), (None,)), directories=True))
+    skew = ms.ArrangementSpec(ms.SkewMap(("x",), ((6,), (20,), (None,)), directories=True))
     with ms.open_metastore(str(work / "lake")) as metastore:
         table = metastore.table("db", "t")
         transaction = ms.Transaction(table, "laid out")
@@ -77,7 +77,7 @@ _SCRIPT = """
                 path = root / f"ds={ds}" / folder / "f.parquet"
                 path.parent.mkdir(parents=True)
                 pq.write_table(pa.table({"x": pa.array(values, pa.int32()), "Name": ["n"] * len(values)}), path)
-                made.append(ms.DataFile(f"{folder}/f.parquet", path.stat().st_size, len(values), cell=cell))
+                made.append(ms.FileRecord(f"{folder}/f.parquet", path.stat().st_size, len(values), cell=cell))
             transaction.add((ds,), None, made)
         commit(transaction)
     told = lambda sql: [list(row) for row in spark.sql(sql).collect()]
