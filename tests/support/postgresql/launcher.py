@@ -12,12 +12,12 @@ import functools
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from importlib.util import find_spec
 from pathlib import Path
+
+import psutil
 
 from tests.support.hbase.launcher import free_ports
 
@@ -78,17 +78,12 @@ class PostgreSQLServer:
     def kill(self) -> None:
         """End all its processes at once, as a crash of the machine would."""
         postmaster = int((self._data / "postmaster.pid").read_text().split()[0])
-        children = subprocess.run(
-            ["pgrep", "-P", str(postmaster)], capture_output=True, text=True, check=False
-        ).stdout.split()
-        for process in [postmaster, *map(int, children)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        deadline = time.monotonic() + 20
-        while any(Path(f"/proc/{process}").exists() for process in [postmaster, *map(int, children)]):
-            if time.monotonic() > deadline:
-                raise RuntimeError("PostgreSQL does not end")
-            time.sleep(0.01)
+        processes = [psutil.Process(postmaster), *psutil.Process(postmaster).children()]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        if psutil.wait_procs(processes, timeout=20)[1]:
+            raise RuntimeError("PostgreSQL does not end")
         (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def remove(self) -> None:

@@ -131,10 +131,10 @@ class Pages:
 
         if each is not None:
             return first_row(groups, start, partial(self._plain_page, stop, where))
-        return self._leading(start, stop, limit, where, groups)
+        return self._leading(start, stop, where, groups)
 
     def _leading(
-        self, start: bytes, stop: bytes | None, limit: int | None, where: Condition | None, groups: Groups
+        self, start: bytes, stop: bytes | None, where: Condition | None, groups: Groups
     ) -> Iterator[Row]:
         """Yield the row wanted of each group."""
         bound = [] if stop is None else [stop]
@@ -163,7 +163,7 @@ class Pages:
 
         size = MIN_PAGE_ROWS if groups.rows >= CROWDED_ROWS else FIRST_BATCH
         reader = PageReader(plain, skipping, largest_page, pays, size, FIRST_BATCH)
-        return first_rows(groups, start, reader, limit)
+        return (row for row in first_rows(groups, start, reader) if groups.wants(row[0]))
 
     def _plain_page(self, stop: bytes | None, where: Condition | None, start: bytes, count: int) -> RowPage:
         rows = self._page(start, stop, count, False, where)
