@@ -19,6 +19,7 @@ from pathlib import Path
 from parquetry._version import __version__
 from parquetry.config import CATALOG_OPTIONS, SESSION_PREFIX, SPARK_SERIES, TABLE_SETTINGS
 from parquetry.errors import ParquetryError
+from parquetry.store import without_password
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
@@ -94,7 +95,8 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
     """
     try:
         found = find_warehouse(warehouse, store)
-        named = {"warehouse": (found.location, found.origin), "store": (found.store, found.store_origin)}
+        url = None if found.store is None else without_password(found.store)
+        named = {"warehouse": (found.location, found.origin), "store": (url, found.store_origin)}
     except ParquetryError:  # `examine` tells why
         named = {}
     for option in CATALOG_OPTIONS:

@@ -1,6 +1,6 @@
 """Ordered maps of bytes: all that a metastore asks of a database.
 
-`base` says what is promised, `memory` and `sqlite` keep it, `tests/conformance` checks it. What the bytes
+`base` says what is promised; `memory`, `sqlite`, `postgresql` and `hbase` keep it; `tests/conformance` checks it. What the bytes
 mean is the metastore's business.
 """
 
@@ -24,6 +24,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.store.groups import Groups, Range
     from parquetry.store.memory import MemoryStore
     from parquetry.store.opening import open_store, others_nearby
+    from parquetry.store.shown_url import without_password
     from parquetry.store.sqlite import SQLiteStore
 
 lazy_exports(__name__)

@@ -532,6 +532,15 @@ def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
     assert version in check.found
 
 
+def test_doctor_shows_no_password(tmp_path):
+    """A store's URL is shown with stars in place of its password."""
+    url = "postgresql://ann:secret@127.0.0.1:1/lake?patience=0&password=secret"
+    shown = [str(each) for each in doctor.settings_in_effect(str(tmp_path), url)]
+    shown += [str(doctor._warehouse(str(tmp_path), url))]
+    assert any("postgresql://ann:***@127.0.0.1:1/lake" in text for text in shown)
+    assert not any("secret" in text for text in shown)
+
+
 @pytest.mark.spark
 def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp_path):
     """It is a note, not a problem, and looking compiles nothing."""

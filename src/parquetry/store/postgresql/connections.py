@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import errors, pq, sql
 
 from parquetry.errors import StoreError, WarehouseError
 from parquetry.store.postgresql.address import Address
@@ -33,16 +33,7 @@ _SESSION = (
 _PASSING = ("starting up", "shutting down", "recovery", "too many", "remaining connection slots", "read-only")
 """What servers say to a new connection that may be taken later."""
 _Statement = sql.SQL | sql.Composed
-_AWAY = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.TooManyConnections,
-    errors.ReadOnlySqlTransaction,  # a primary that has become a standby: the next connection goes to the new one
-    errors.IdleSessionTimeout,
-)
-"""What a server says that is on its way down or up: another try may succeed."""
-_ROLLED_BACK = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+_NOT_DONE = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 """What a server says of a statement that it has undone, and that may succeed when it is made again."""
 
 
@@ -117,10 +108,13 @@ class PostgreSQLConnections:
                     "load there, or give it more time: postgresql://…?timeout=SECONDS.",
                     sent=False,
                 ) from error
-            except _ROLLED_BACK as error:
+            except _NOT_DONE as error:
                 raise _Retry(f"The {label} undid a statement: {_reason(error)}.", sent=False) from error
+            except errors.ReadOnlySqlTransaction as error:
+                connection.close()  # a primary that has become a standby: the next connection goes to the new one
+                raise _Retry(f"The {label} cannot be written: {_reason(error)}.", sent=False) from error
             except psycopg.Error as error:
-                if isinstance(error, _AWAY) or (connection.closed and error.sqlstate is None):
+                if connection.closed or isinstance(error, errors.AdminShutdown | errors.CrashShutdown):
                     connection.close()
                     raise _Retry(
                         f"The connection to the {label} broke: {_reason(error)}; run the server and try again.",
@@ -143,8 +137,10 @@ class PostgreSQLConnections:
             try:
                 yield connection
             finally:
-                if not connection.closed:
+                if connection.info.transaction_status == pq.TransactionStatus.IDLE:
                     pool.idle.append((time.monotonic(), connection))
+                else:  # broken, or interrupted in the middle of a statement
+                    connection.close()
         finally:
             pool.slots.release()
 
@@ -152,8 +148,11 @@ class PostgreSQLConnections:
         """Open a connection on which what is acknowledged is durable, and no statement takes for ever."""
         label = self._address.label
         try:
-            connection = psycopg.connect(**self._address.parameters, autocommit=True)  # type: ignore[arg-type]
-            connection.execute(_SESSION, (f"{max(1, round(self._address.timeout * 1000))}ms",))
+            with contextlib.ExitStack() as opened:
+                connection = psycopg.connect(**self._address.parameters, autocommit=True)  # type: ignore[arg-type]
+                opened.callback(connection.close)
+                connection.execute(_SESSION, (f"{max(1, round(self._address.timeout * 1000))}ms",))
+                opened.pop_all()
         except psycopg.Error as error:
             message = (
                 f"The {label} cannot be reached: {_reason(error)}; check the address and the credentials."
