@@ -23,13 +23,11 @@ from parquetry._version import __version__
 from parquetry.errors import MetastoreVersionError, StoreError, WarehouseError
 from parquetry.store import sqlite_layout
 from parquetry.store.base import Fields
+from parquetry.store.batches import largest_batch, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows
 from parquetry.store.sqlite_layout import Layout
 from parquetry.store.sqlite_pages import (
-    MAX_BATCH_BYTES,
-    MAX_BATCH_ROWS,
-    largest_page,
     plain_page,
     skipping_page,
 )
@@ -305,8 +303,7 @@ class SQLiteStore:
                     return
             last = batch[-1][0]
             start, stop = (start, last) if reverse else (last + b"\0", stop)
-            average = sum(len(value) for _, value in batch) // len(batch) + 1
-            size = max(FIRST_BATCH_ROWS, min(size * 8, MAX_BATCH_ROWS, MAX_BATCH_BYTES // average))
+            size = max(FIRST_BATCH_ROWS, next_batch(size, batch))
 
     def _fetch(self, statement: str, arguments: tuple[bytes | int, ...]) -> list[tuple[bytes, bytes]]:
         try:
@@ -350,7 +347,7 @@ class SQLiteStore:
         def skipping(start: bytes, count: int) -> RowPage:
             return self._read(lambda connection: skipping_page(connection, start, stop, count, groups))
 
-        reader = PageReader(plain, skipping, largest_page, size=FIRST_BATCH_ROWS, several=FIRST_BATCH_ROWS)
+        reader = PageReader(plain, skipping, largest_batch, size=FIRST_BATCH_ROWS, several=FIRST_BATCH_ROWS)
         return first_rows(groups, start, reader, limit)
 
     def _first_row(self, range: Range, groups: Groups, _limit: int | None) -> Iterator[tuple[bytes, bytes]]:

@@ -6,16 +6,8 @@ import sqlite3
 
 from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
 
-MAX_BATCH_ROWS = 8192
-MAX_BATCH_BYTES = 4 << 20
 _ROWS_PER_FETCH = 64
 """Rows after which is looked whether they have come to a large group; the first time after two."""
-
-
-def largest_page(rows: list[Row]) -> int:
-    """Return how many rows a page may have after another, by the size of that one's."""
-    average = sum(len(value) for _, value in rows) // max(1, len(rows)) + 1
-    return min(MAX_BATCH_ROWS, MAX_BATCH_BYTES // average)
 
 
 def plain_page(

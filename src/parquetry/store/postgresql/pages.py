@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from parquetry.store.batches import largest_batch, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import (
     MIN_PAGE_ROWS,
@@ -23,7 +24,6 @@ from parquetry.store.groups import (
 )
 from parquetry.store.postgresql.connections import PostgreSQLConnections
 from parquetry.store.postgresql.statements import Statements
-from parquetry.store.sqlite_pages import largest_page
 
 FIRST_BATCH = 64
 """Rows asked for at first, in case that is all."""
@@ -63,7 +63,7 @@ class Pages:
             remaining = None if remaining is None else remaining - len(batch)
             last = batch[-1][0]
             start, stop = (start, last) if reverse else (last + b"\0", stop)
-            size = max(1, min(size * 8, largest_page(batch)))
+            size = next_batch(size, batch)
 
     def scan_ranges(
         self,
@@ -97,7 +97,7 @@ class Pages:
         where: Condition | None,
         groups: Groups | None,
     ) -> Iterator[Row]:
-        count = max(2, ROWS_PER_STATEMENT // len(ranges))
+        count = max(2, min(FIRST_BATCH, ROWS_PER_STATEMENT // len(ranges)))
         count = min(number for number in (count, each, limit) if number is not None)
         statement, arguments = self._statements.first_pages(where)
         starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
@@ -162,7 +162,7 @@ class Pages:
             return looked_at >= few * max(1, len(rows))
 
         size = MIN_PAGE_ROWS if groups.rows >= CROWDED_ROWS else FIRST_BATCH
-        reader = PageReader(plain, skipping, largest_page, pays, size, FIRST_BATCH)
+        reader = PageReader(plain, skipping, largest_batch, pays, size, FIRST_BATCH)
         return (row for row in first_rows(groups, start, reader) if groups.wants(row[0]))
 
     def _plain_page(self, stop: bytes | None, where: Condition | None, start: bytes, count: int) -> RowPage:

@@ -8,13 +8,13 @@ from typing import Any
 
 from parquetry.errors import StoreError, WarehouseError
 from parquetry.store.base import Fields
+from parquetry.store.batches import MAX_BATCH_BYTES, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range, Row
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import PostgreSQLConnections, StatementError
 from parquetry.store.postgresql.pages import FIRST_BATCH, Pages
 from parquetry.store.postgresql.statements import Statements, array_of_bytes
-from parquetry.store.sqlite_pages import MAX_BATCH_BYTES, largest_page
 
 ROWS_PER_WRITE = 1000
 _COLUMNS = [("key", "bytea"), ("value", "bytea"), ("fields", "bytea[]")]
@@ -101,7 +101,7 @@ class PostgreSQLStore:
             batch = keys[len(values) : len(values) + size]
             rows = self._rows(self._statements.get_many, [list(batch)])
             values += map(dict(rows).get, batch)
-            size = max(1, min(size * 8, largest_page(rows)))
+            size = next_batch(size, rows)
         return values
 
     def scan(

@@ -1,0 +1,27 @@
+"""How many rows a store is asked for at a time: few at first, then more, as far as their values are small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquetry.store.groups import Row
+
+MAX_BATCH_ROWS = 8192
+MAX_BATCH_BYTES = 4 << 20
+"""What a batch should not exceed by much."""
+_GROWTH_FACTOR = 8
+
+
+def largest_batch(rows: Sequence[Row]) -> int:
+    """Return how many rows a batch may have after another, by the size of that one's values."""
+    average = sum(len(value) for _, value in rows) // max(1, len(rows)) + 1
+    return min(MAX_BATCH_ROWS, MAX_BATCH_BYTES // average)
+
+
+def next_batch(size: int, rows: Sequence[Row]) -> int:
+    """Return how many rows to ask for after a batch of a size.
+
+    >>> next_batch(64, [(b"k", b"small")]), next_batch(64, [(b"k", bytes(1 << 20))]), next_batch(1, [(b"k", bytes(9 << 20))])
+    (512, 3, 1)
+    """
+    return max(1, min(size * _GROWTH_FACTOR, largest_batch(rows)))
