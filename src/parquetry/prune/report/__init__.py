@@ -1,6 +1,6 @@
-"""What the scans of a query read and left out, and why joins shuffle: as data, as text and as HTML.
+"""Report what the scans of a query read and pruned, and why joins shuffle: as data, as text and as HTML.
 
-`report` is the whole of a query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
+`report` is the report of a whole query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
