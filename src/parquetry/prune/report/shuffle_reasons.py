@@ -1,8 +1,8 @@
 """Explain the joins of a query's plan: whether Spark shuffles their sides, and if so, which requirement is not met.
 
 Spark joins without a shuffle if both sides report buckets by the same hash of corresponding join keys. It gives no reason
-if it shuffles. The facts come from its plan. The requirements are from Spark 4.3 (`EnsureRequirements`); those that a
-user would fix first are tested first.
+if it shuffles. The facts come from its plan. The requirements are from Spark 4.3 (`EnsureRequirements`), in the order
+of a user's fixes.
 """
 
 from __future__ import annotations
