@@ -124,7 +124,7 @@ def _count(cursor: TokenCursor) -> int:
     if token.kind != "NUMBER" or not (token.text.isascii() and token.text.isdigit()):
         raise cursor.error(f"{cursor.shown} is not expected here: write the number of buckets.")
     cursor.advance()
-    cursor.expect("buckets", "write BUCKETS behind their number")
+    cursor.expect("buckets", "write BUCKETS after their number")
     return int(token.text)
 
 

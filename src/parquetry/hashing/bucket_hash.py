@@ -51,7 +51,7 @@ def hive_hash(
         UnsupportedError: values of a type have no hash.
     """
     if not columns:
-        raise ArrangementError("A hash of no column was asked for: name one or more.")
+        raise ArrangementError("There is no column to hash: name one or more.")
     count = len(columns[0])
     if any(len(column) != count for column in columns):
         raise ArrangementError("The columns to be hashed differ in length: give one value for each row.")

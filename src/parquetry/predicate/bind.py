@@ -63,8 +63,8 @@ def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") 
     """
     if depth(node) > MAX_CONDITION_DEPTH:
         raise UnsupportedError(
-            f"A condition in which AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep cannot be planned: "
-            "ask for its parts one by one."
+            f"A condition with AND and OR nested more than {MAX_CONDITION_DEPTH} deep cannot be planned: "
+            "query its parts one by one."
         )
     return _bound(node, columns, zone)
 
@@ -153,7 +153,7 @@ def membership(
     has_null: bool = False,
     zone: str = "UTC",
 ) -> Predicate:
-    """Say that a column equals one of several literals.
+    """Return the condition that a column equals one of several literals.
 
     Raises:
         ValueTypeError: one of them cannot be compared with the column.
@@ -181,7 +181,7 @@ def tuple_membership(
     types: Sequence[ColumnType],
     zone: str = "UTC",
 ) -> Predicate:
-    """Say that several columns, taken together, equal one of several rows of literals.
+    """Return the condition that several columns together equal one of several rows of literals.
 
     Raises:
         ValueTypeError: a literal cannot be compared with its column.

@@ -97,17 +97,17 @@ def quote(text: str, escape: str = "\\") -> str:
 
 
 def starts_with(column: str, text: str) -> Like:
-    """Say that a column's text starts with a text."""
+    """Return the condition that a column's text starts with a text."""
     return Like(column, quote(text) + "%")
 
 
 def ends_with(column: str, text: str) -> Like:
-    """Say that a column's text ends with a text."""
+    """Return the condition that a column's text ends with a text."""
     return Like(column, "%" + quote(text))
 
 
 def contains(column: str, text: str) -> Like:
-    """Say that a column's text contains a text."""
+    """Return the condition that a column's text contains a text."""
     return Like(column, f"%{quote(text)}%")
 
 

@@ -315,12 +315,12 @@ def any_of(nodes: Iterable[Predicate]) -> Predicate:
 
 
 def equal(column: str, value: Value, type: ColumnType) -> Compare:
-    """Say that a column equals a literal."""
+    """Return the condition that a column equals a literal."""
     return Compare("=", column, value, type)
 
 
 def truth_of(name: str) -> Compare:
-    """Say of a boolean column that it is true."""
+    """Return the condition that a boolean column is true."""
     return Compare("=", name, True, BOOLEAN)
 
 

@@ -78,7 +78,7 @@ def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC"
         zone: the time zone of timestamps without one.
 
     Raises:
-        FilterError: the text is no filter, or does not fit the columns; the message marks the place.
+        FilterError: the text is not a filter, or does not fit the columns; the message marks the position.
 
     >>> int_ = ColumnType('int')
     >>> print(parse_filter("not (Month < 3 or year != 2015)", {'year': int_, 'month': int_}))
@@ -91,7 +91,7 @@ def parse_condition(text: str, columns: Mapping[str, ColumnType], zone: str = "U
     """Read a filter without normalising it; its literals get their columns' types. See `parse_filter`.
 
     Raises:
-        FilterError: the text is no filter, or does not fit the columns; the message marks the place.
+        FilterError: the text is not a filter, or does not fit the columns; the message marks the position.
 
     >>> int_ = ColumnType('int')
     >>> types = {'year': int_, 'month': int_}
@@ -149,7 +149,7 @@ class _Parser(Operands):
     def _check_depth(self, condition: Predicate) -> None:
         if depth(condition) > MAX_CONDITION_DEPTH:
             raise self.error(
-                f"AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep: write it as several filters.",
+                f"AND and OR are nested more than {MAX_CONDITION_DEPTH} deep: write it as several filters.",
                 self._deepest[1],
             )
 
@@ -259,7 +259,7 @@ class _Parser(Operands):
                 (self._compare(left, ">=", low), self._compare(left, "<=", self.operand()))
             )
         elif not isinstance(left, Name):
-            raise self.error(f"{kind.upper()} asks for a column on its left.", left.start)
+            raise self.error(f"{kind.upper()} needs a column on its left.", left.start)
         else:
             result = self._in(left) if kind == "in" else self._like(left)
         return Not(result) if negated else result

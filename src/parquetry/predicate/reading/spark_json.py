@@ -59,7 +59,7 @@ def filter_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Filter:
         columns: the table's columns by name; names in the tree may be written in any case.
 
     Returns:
-        the filter, with `Opaque` in place of what is not understood.
+        The filter, with `Opaque` for each condition that is not understood.
     """
     return Filter(normalise(from_json(tree, columns)))
 
@@ -72,7 +72,7 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
         columns: the table's columns by name; names in the tree may be written in any case.
 
     Returns:
-        the condition, with `Opaque` in place of what is not understood.
+        The condition, with `Opaque` for each part that is not understood.
 
     >>> tree = {'fn': '>', 'args': [{'lit': '10', 'type': 'int'}, {'col': ['A']}]}
     >>> str(from_json(tree, {'a': ColumnType('int')}))

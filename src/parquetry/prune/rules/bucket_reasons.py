@@ -64,7 +64,7 @@ def without_buckets(
         unknown = np.ones(block.count, np.bool_) if arranged is None else arranged[1] == UNKNOWN
         parts, count = np.unique(block.parts[unknown]), int(unknown.sum())
         which = "the bucket of a file is" if count == 1 else f"the buckets of {count:,} files are"
-        reason = f"{which} not known, in {named(parts)}" if count else "not told to Spark"
+        reason = f"{which} not known, in {named(parts)}" if count else "not reported to Spark"
     return BucketReport(
         tuple(column.name for column in own),
         tuple(type_text(column.type) for column in own),

@@ -247,4 +247,4 @@ def _as_type(type: ColumnType, value: object) -> Value:
             return float(value)
         case int() | str() | Decimal() if type.name == "decimal" and not isinstance(value, bool):
             return value_from_text(type, str(value))
-    raise ValueTypeError(f"Value {value!r} was recorded of a heavy tuple, and is none of type {type}.")
+    raise ValueTypeError(f"Value {value!r}, recorded for a skewed tuple, is not a value of type {type}.")
