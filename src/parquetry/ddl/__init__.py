@@ -1,7 +1,7 @@
-"""Rewrite Hive's statements that Spark does not know as statements that it knows: text in, text out, without a JVM.
+"""Rewrite Hive's statements that Spark does not know as ones that it knows: text in, text out, no JVM.
 
-`rewrite` is the entry point. Each clause has a module. `definition` uses these modules, too, for table properties whose
-values are such clauses.
+`rewrite` is the entry point. Each clause has a module. `definition` uses these modules, too, for table
+properties whose values are such clauses.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""Rewrite `ALTER TABLE`: clauses about skewed columns and buckets become table properties, `CONCATENATE` a procedure."""
+"""Rewrite `ALTER TABLE`: clauses become table properties, `CONCATENATE` becomes a procedure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquetry.sqltext import Edit, TokenCursor, string
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
-    """Return the edits of a statement that alters a table; an empty list for any other statement."""
+    """Return the edits of a statement that alters a table, or an empty list for any other statement."""
     begins = cursor.next.start
     if not cursor.take("alter", "table"):
         return []
@@ -56,7 +56,7 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
 
 
 def _buckets(cursor: TokenCursor, *, of_partition: bool) -> str | None:
-    """Take a clause about buckets and return the property's value; if another clause is next, take nothing and return None."""
+    """Take a clause about buckets and return the property's value, or take nothing and return None."""
     at = cursor.at
     if cursor.take("not", "sorted"):
         return clustered_by.NOT_SORTED

@@ -1,8 +1,8 @@
-"""Read the clause `CLUSTERED BY (columns) [SORTED BY (columns)] INTO n BUCKETS`, and clauses that change a part of it.
+"""Read `CLUSTERED BY (columns) [SORTED BY (columns)] INTO n BUCKETS`, and clauses that change parts of it.
 
-Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are `INTO n BUCKETS`,
-which keeps the columns, and `NOT SORTED`, which removes the order. This module does not check whether the table has such
-columns.
+Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are
+`INTO n BUCKETS`, which keeps the columns, and `NOT SORTED`, which removes the order. This module does not
+check whether the table has such columns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ClusteredBy:
 
 
 def find_clause(cursor: TokenCursor) -> bool:
-    """Skip the clause behind its words `CLUSTERED BY`, with its parentheses; return False if it is another clause."""
+    """Skip the clause behind `CLUSTERED BY`, with its parentheses; return False for another clause."""
     if not cursor.skip_parentheses():
         return False
     if cursor.take("sorted", "by") and not cursor.skip_parentheses():
@@ -45,7 +45,10 @@ def find_clause(cursor: TokenCursor) -> bool:
 
 
 def find_count(cursor: TokenCursor) -> bool:
-    """Skip `INTO n BUCKETS`; return False if it is another clause. The number may be a marker that Spark fills in later."""
+    """Skip `INTO n BUCKETS`; return False for another clause.
+
+    The number may be a marker that Spark fills in later.
+    """
     if not cursor.take("into"):
         return False
     while not cursor.ended and cursor.next.word not in ("buckets", "(", ")"):
@@ -106,7 +109,10 @@ def _sorted_by(cursor: TokenCursor) -> tuple[tuple[str, bool], ...]:
 
 
 def _ordered(cursor: TokenCursor) -> tuple[str, bool]:
-    """Take a column and its direction. NULL is first in ascending order and last in descending; Hive takes no other."""
+    """Take a column and its direction.
+
+    NULL is first in ascending order and last in descending order; Hive takes no other.
+    """
     name = _name(cursor)
     descending = not cursor.take("asc") and cursor.take("desc")
     if cursor.take("nulls"):

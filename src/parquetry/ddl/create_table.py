@@ -1,4 +1,4 @@
-"""Rewrite `CREATE TABLE`: its clauses `CLUSTERED BY` and `SKEWED BY`, in any order, become table properties."""
+"""Rewrite `CREATE TABLE`: `CLUSTERED BY` and `SKEWED BY`, in any order, become table properties."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CLAUSES: dict[str, Callable[[TokenCursor], bool]] = {
     "clustered": clustered_by.find_clause,
     "skewed": skewed_by.find_clause,
 }
-"""Functions that skip a clause behind its word `BY`, by its first word. The property has the name of the clause."""
+"""Functions that skip a clause after its word `BY`, by its first word, which also names the property."""
 
 
 class _Clause(NamedTuple):
-    """A clause: the name of its property, and the positions of its begin, its value's begin, and the end of both."""
+    """A clause: its property's name, its start, its value's start, and the end of both."""
 
     name: str
     start: int
@@ -28,7 +28,7 @@ class _Clause(NamedTuple):
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
-    """Return the edits of a statement that creates or replaces a table; an empty list for any other statement."""
+    """Return the edits of a statement that creates or replaces a table, or an empty list for any other."""
     if not (cursor.take("create") or cursor.next.word == "replace"):
         return []
     cursor.take("or", "replace") or cursor.take("replace")

@@ -1,7 +1,7 @@
 """Replace the parameter markers `:name` and `?` of a statement by their values.
 
-Spark replaces markers only in statements that it understands, so this module does it for the statements that Spark does
-not know.
+Spark replaces markers only in statements that it understands, so this module does it for the statements that
+Spark does not know.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from parquetry.types import STRING, sql_literal
 
 
 def read_partition(cursor: TokenCursor) -> dict[str, LiteralConstant] | None:
-    """Take the clause behind its word `PARTITION`; return None if it is another clause or a column has no value.
+    """Take the clause behind its word `PARTITION`, or return None for another clause or a missing value.
 
     >>> spec = read_partition(TokenCursor("(ds = '2026-01-01', `h r` = 5)"))
     >>> {name: value.text for name, value in spec.items()}

@@ -1,7 +1,7 @@
 """Rewrite Hive's clauses and Delta's statements about our tables in a text, before Spark parses it.
 
-All other characters stay the same, and on the same lines, so Spark's error messages point at the right position. A
-clause that is not understood stays, too, and Spark reports the error.
+All other characters stay the same, and on the same lines, so Spark's error messages point at the right
+position. A clause that is not understood stays, too, and Spark reports the error.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def rewrite(
 
 
 def _beginnings(cursor: TokenCursor) -> Iterator[int]:
-    """Yield the numbers of tokens where a statement may begin: the first token, and in a script inner ones."""
+    """Yield the numbers of tokens where a statement may begin: the first token, and in a script others."""
     first = 0
     while cursor.tokens[first].word in _EXPLAIN:
         first += 1

@@ -59,7 +59,7 @@ class Session:
 
 
 def read_table(cursor: TokenCursor, session: Session) -> SessionTable | None:
-    """Take the name of a table; return None if another token is next, or if the table is in another catalog."""
+    """Take the name of a table, or return None if it is not one of a Parquetry catalog."""
     parts = _identifier(cursor) if cursor.take("identifier", "(") else _parts(cursor)
     return None if parts is None else session.named(parts)
 

@@ -1,7 +1,7 @@
 """Read the clause `SKEWED BY (columns) ON (values | AUTO) [STORED AS DIRECTORIES]`.
 
-Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does not check
-whether the table has such columns, and does not convert the constants to their types.
+Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does
+not check whether the table has such columns, and does not convert the constants to their types.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SkewedBy:
 
 
 def find_clause(cursor: TokenCursor) -> bool:
-    """Skip the clause behind its words `SKEWED BY`, with its parentheses; return False if it is another clause."""
+    """Skip the clause behind `SKEWED BY`, with its parentheses; return False for another clause."""
     if not (cursor.skip_parentheses() and cursor.take("on")):
         return False
     if not (cursor.take("auto") or cursor.skip_parentheses()):

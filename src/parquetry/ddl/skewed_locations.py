@@ -1,6 +1,7 @@
 """Read the clause `[PARTITION (…)] SET SKEWED LOCATION (value = 'uri', (a, b) = 'uri', …)`.
 
-Its parentheses, after the partition if it names one, are also the value of the table property `skewed-locations`.
+Its parentheses, after the partition if it names one, are also the value of the table property
+`skewed-locations`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read Arrow arrays for hashing: numbers, bytes, decimals and seconds as NumPy arrays, and the parts of nested arrays.
+"""Read Arrow arrays for hashing: numbers, bytes, decimals, seconds and parts of nested arrays, as NumPy's.
 
 A NULL has some value without a meaning, so a hash must call `missing`.
 """

@@ -1,8 +1,8 @@
 """Hash rows by their bucket columns, in each version of the hash, and compute their buckets.
 
-Version 1 is the hash of Hive 1 and 2, version 2 the hash of Hive 3 and later, and "spark" the hash of Spark's own
-`bucketBy`. Each is exact, for all types and all values; `hive_v1`, `hive_v2` and `spark` explain the rules.
-`portability` lists the types whose equal values may be in different buckets, depending on the writer.
+Version 1 is the hash of Hive 1 and 2, version 2 the hash of Hive 3 and later, and "spark" the hash of Spark's
+own `bucketBy`. Each is exact, for all types and all values; `hive_v1`, `hive_v2` and `spark` explain the
+rules. `portability` lists the types whose equal values may be in different buckets, depending on the writer.
 
 >>> import pyarrow as pa
 >>> hive_hash(2, [pa.array([5, None], pa.int32()), pa.array(['abc', 'abc'])]).tolist()
@@ -42,9 +42,10 @@ def hive_hash(
 
     Args:
         version: 1, 2 or "spark".
-        columns: columns of the same length, in the order of the bucket columns. NULL hashes as 0; "spark" skips it.
-        types: the columns' types in the table, or None for Arrow's types. Arrow has no char and varchar, and a file may
-            store a number with more bits than the table's type has.
+        columns: columns of the same length, in the order of the bucket columns. NULL hashes as 0; "spark"
+            skips it.
+        types: the columns' types in the table, or None for Arrow's types. Arrow has no char and varchar, and
+            a file may store a number with more bits than the table's type has.
 
     Raises:
         ArrangementError: there is no column, or the columns differ in length.

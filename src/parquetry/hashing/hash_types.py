@@ -26,8 +26,8 @@ class HashType:
     """A type of values to hash.
 
     Attributes:
-        name: `ColumnType.name` of a primitive type; otherwise `struct`, `array`, `map` (its single part is a struct of key
-            and value) or `void`.
+        name: `ColumnType.name` of a primitive type; otherwise `struct`, `array`, `map` (its single part is a
+            struct of key and value) or `void`.
         arrow: the type of Arrow arrays with its values.
         parts: the types of a struct's fields, of an array's elements, or of a map's pairs.
         length: the characters of a `char` or `varchar`.
@@ -43,7 +43,8 @@ class HashType:
         """Return the hash type of a column's type.
 
         Raises:
-            UnsupportedError: its values have no hash: intervals, variants and others that no engine buckets by.
+            UnsupportedError: its values have no hash: intervals, variants and others that no engine buckets
+                by.
 
         >>> HashType.from_column_type(type_from_json({'type': 'array', 'elementType': 'varchar(3)', 'containsNull': True})).parts[0].name
         'varchar'
@@ -114,7 +115,7 @@ class HashType:
         )
 
     def cast(self, array: pa.Array) -> pa.Array:
-        """Cast an array to the type that is hashed: a file may store a tinyint in 32 bits, or a text in a dictionary."""
+        """Cast an array to the hashed type: files may have a tinyint in 32 bits, a text in a dictionary."""
         given = array.type
         if given == self.arrow or (pa.types.is_timestamp(given) and pa.types.is_timestamp(self.arrow)):
             return array

@@ -1,15 +1,15 @@
 """Hive's hash of version 1: Java's hash codes, as in Hive 1 and 2, and in Hive 3 for tables of version 1.
 
-Texts, arrays and structs are polynomials in 31. All rows of an array are hashed at once. Each number is weighted by 31
-to the power of minus its position, and a cumulative sum is computed. A row's hash is the difference of two sums, times
-a power of 31. This works since 31 has an inverse modulo 2^32.
+Texts, arrays and structs are polynomials in 31. All rows of an array are hashed at once. Each number is
+weighted by 31 to the power of minus its position, and a cumulative sum is computed. A row's hash is the
+difference of two sums, times a power of 31. This works since 31 has an inverse modulo 2^32.
 
 Special rules:
 
 - varchar, char and binary begin with 1 and not with 0, as in Hadoop's Text.
 - A char is hashed without trailing blanks, a decimal without trailing zeros after the point.
-- A timestamp before 1582-10-15 is converted to the Julian calendar, as in java.sql.Timestamp. Hive uses the zone of its
-  JVM; this module assumes UTC.
+- A timestamp before 1582-10-15 is converted to the Julian calendar, as in java.sql.Timestamp. Hive uses the
+  zone of its JVM; this module assumes UTC.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 Special rules:
 
 - boolean and tinyint are hashed as in version 1, and so are the values of a map, but not its keys.
-- The bits of a float are read as an integer, the integer is converted to a float again, and the bytes of that are
-  hashed. A double is hashed likewise.
-- A decimal is hashed without trailing zeros after the point, and without the point: 1, 0.1 and 0.01 have one hash.
-- For binary, Hive also hashes the bytes in its buffer after the value, which cannot be known. This module hashes the
-  value only.
+- The bits of a float are read as an integer, the integer is converted to a float again, and the bytes of that
+  are hashed. A double is hashed likewise.
+- A decimal is hashed without trailing zeros after the point, and without the point: 1, 0.1 and 0.01 have one
+  hash.
+- For binary, Hive also hashes the bytes in its buffer after the value, which cannot be known. This module
+  hashes the value only.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _decimal(array: pa.Array, _type: HashType) -> Hashes:
 
 
 def shortest(values: read.Decimals) -> read.Bytes:
-    """Return the fewest bytes for each decimal without its point, the most significant byte first, as Java writes it."""
+    """Return the fewest bytes for each decimal's integer, in Java's order: most significant byte first."""
     count = len(values.small)
     size = np.where(values.small < 0, ~values.small, values.small)
     lengths = np.ones(count, np.int64)
@@ -94,7 +95,7 @@ def shortest(values: read.Decimals) -> read.Bytes:
 
 
 def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
-    """Hash the bytes that Hive writes for a timestamp: 31 bits of seconds, nanoseconds, and the seconds' other bits."""
+    """Hash Hive's bytes of a timestamp: 31 bits of seconds, nanoseconds, the seconds' other bits."""
     seconds, nanos = read.seconds_and_nanos(array)
     far = (seconds < 0) | (seconds > _LOW_31)
     more = far | (nanos != 0)
@@ -114,7 +115,7 @@ def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
 def _append(
     matrix: NDArray[np.uint8], lengths: NDArray[np.int64], values: NDArray[np.int64], where: NDArray[np.bool_]
 ) -> None:
-    """Append a number to some rows in Hadoop's variable length: a single byte, or a length byte and the number's bytes."""
+    """Append a number to some rows in Hadoop's variable length: one byte, or a length byte and the bytes."""
     rows = np.flatnonzero(where)
     taken, at = values[rows], lengths[rows]
     short = (taken >= -112) & (taken <= 127)

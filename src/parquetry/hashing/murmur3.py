@@ -1,8 +1,8 @@
 """Murmur3 with 32 bits over many rows at once, in Hive's and in Spark's variant.
 
-Both variants agree on whole words of four bytes. One to three bytes may remain at the end. Hive folds them into one word,
-Spark takes them byte by byte. Unlike the original algorithm, both treat a byte as a signed number. Hive's seed is 104729.
-`hive_v2` and `spark` turn values into bytes.
+Both variants agree on whole words of four bytes. One to three bytes may remain at the end. Hive folds them
+into one word, Spark takes them byte by byte. Unlike the original algorithm, both treat a byte as a signed
+number. Hive's seed is 104729. `hive_v2` and `spark` turn values into bytes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _take_rest(hashes: Hashes, rest: Hashes) -> None:
 
 
 def _rest_words(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
-    """Return which rows have a byte at a position after their whole words, and these bytes as signed numbers."""
+    """Return which rows have a byte at a position after their whole words, and the signed bytes."""
     there = (rows.lengths & 3) > place
     at = np.where(there, rows.starts + (rows.lengths & ~3) + place, 0)
     if not len(rows.data):

@@ -1,8 +1,8 @@
-"""List the types whose hash is not portable: equal values may be in different buckets, depending on the writer.
+"""List types without a portable hash: equal values may be in different buckets, depending on the writer.
 
-A join without a shuffle, and a query that reads one bucket, rely on equal values having equal hashes. The hashes here are
-exact, but for some types that is not enough: writers differ in what they hash. Rows with such types may be read by bucket
-only if their writer is known to hash equal values alike.
+A join without a shuffle, and a query that reads one bucket, rely on equal values having equal hashes. The
+hashes here are exact, but for some types that is not enough: writers differ in what they hash. Rows with such
+types may be read by bucket only if their writer is known to hash equal values alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNKNOWN = "values of type {} have no hash"
 def unsettled(
     version: Version, types: Sequence[ColumnType], *, writers: Literal["any", "hive"] = "any"
 ) -> str | None:
-    """Return why equal values of some columns may be in different buckets, or None if they are in one, with any writer.
+    """Return why equal values of some columns may be in different buckets, or None if they never are.
 
     Args:
         version: the version of the hash.

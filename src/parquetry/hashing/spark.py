@@ -1,8 +1,9 @@
-"""Spark's hash for its own bucketed tables (`hash(a, b)` in SQL): the hash of each value is the next value's seed.
+"""Spark's hash for bucketed tables (`hash(a, b)` in SQL): each value's hash is the next value's seed.
 
 - NULL keeps the seed.
 - Numbers of up to 32 bits are hashed as one word, other numbers as two; -0.0 is hashed as 0.0.
-- A decimal of up to 18 digits is hashed as an integer of 64 bits, a longer one as its fewest bytes; trailing zeros count.
+- A decimal of up to 18 digits is hashed as an integer of 64 bits, a longer one as its fewest bytes; trailing
+  zeros count.
 - A char is hashed with its blanks, which Spark writes.
 """
 
@@ -87,7 +88,7 @@ def _struct(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
 
 
 def _array(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
-    """Hash the first elements of all rows, then the second elements of the rows with two or more, and so on."""
+    """Hash the first elements of all rows, then the second elements of rows that have two, and so on."""
     offsets, parts = read.elements(array)
     lengths, hashes = np.diff(offsets), seeds.copy()
     for place in range(int(lengths.max(initial=0))):

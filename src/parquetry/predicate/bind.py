@@ -1,10 +1,10 @@
 """Fit a condition to a table: its names to the columns, its literals to the columns' types.
 
-A literal that its column cannot hold is not an error. For an int column, `p < 2.5` becomes `p <= 2`, `p = 2.5` is
-TRUE for no value, and `p < 1e20` is TRUE for every value but NULL. So a bound condition compares values of one type
-only, and still means what SQL means. Numbers are compared as numbers, with two of Spark's rules. A literal that is
-compared with a double becomes the nearest double. A double that is compared with a decimal becomes the number that
-Spark prints for it.
+A literal that its column cannot hold is not an error. For an int column, `p < 2.5` becomes `p <= 2`,
+`p = 2.5` is TRUE for no value, and `p < 1e20` is TRUE for every value but NULL. So a bound condition compares
+values of one type only, and still means what SQL means. Numbers are compared as numbers, with two of Spark's
+rules. A literal that is compared with a double becomes the nearest double. A double that is compared with a
+decimal becomes the number that Spark prints for it.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def tuple_membership(
 
 
 def any_tuple(columns: Sequence[tuple[str, ColumnType]], rows: Sequence[Sequence[Predicate]]) -> Predicate:
-    """Make one tuple IN from each column's equality with each row's literal, as `comparison` returned them."""
+    """Make one tuple IN from each column's equality with each row's literal, as `comparison` returned it."""
     held = []
     others: list[Predicate] = []
     for parts in rows:
@@ -229,7 +229,7 @@ def _require_keyed(name: str, type: ColumnType) -> None:
 def _floor_literal(
     name: str, type: ColumnType, value: Value, literal: ColumnType, zone: str
 ) -> tuple[Value, bool]:
-    """Return the greatest value of a type that is not greater than a literal, and whether it equals the literal.
+    """Return the greatest value of a type that is not above a literal, and whether it equals the literal.
 
     The value is None if the literal is less than all values of the type.
     """
@@ -344,7 +344,8 @@ def _char_comparison(op: str, name: str, type: ColumnType, value: Value, literal
         return Compare(op, name, text, type)
     if op in ("=", "!=", "<=>"):
         return FALSE if op == "<=>" else never(name) if op == "=" else Not(never(name))
-    # Where the two differ only past the column's length, the padded column is less or greater than the literal.
+    # Where the two differ only past the column's length, the padded column is less or greater than the
+    # literal.
     less = text[type.length :] > " " * (len(text) - type.length)
     if op in ("<", "<="):
         return Compare("<=" if less else "<", name, cut, type)

@@ -1,9 +1,9 @@
 """A condition that is ready for use: bound to its columns, and in normal form (`Filter`).
 
-Three functions make filters: `reading.parse.parse_filter` from text, `reading.spark_json.filter_from_json` from Spark's
-trees, and `Filter.bind` from nodes. Other code makes filters from filters only: it joins them by AND
-(`Filter.all_of`), weakens them to partition columns (`prune.partition_plans`), or keeps the residual of a key range
-(`scan.generate`).
+Three functions make filters: `reading.parse.parse_filter` from text, `reading.spark_json.filter_from_json`
+from Spark's trees, and `Filter.bind` from nodes. Other code makes filters from filters only: it joins them by
+AND (`Filter.all_of`), weakens them to partition columns (`prune.partition_plans`), or keeps the residual of a
+key range (`scan.generate`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Filter:
 
     ## What it is
 
-    A condition as users write it has names in any case, literals of any type, and NOT anywhere. First `bind` settles
-    names and types, then `normalise` settles the form. The type `Filter` says that both are done. Planning, pruning and
-    tests of keys take a `Filter`, never a bare node. They rely on four properties:
+    A condition as users write it has names in any case, literals of any type, and NOT anywhere. First `bind`
+    settles names and types, then `normalise` settles the form. The type `Filter` says that both are done.
+    Planning, pruning and tests of keys take a `Filter`, never a bare node. They rely on four properties:
 
     - Each column has the table's spelling, and each literal has its column's type.
     - No literal is NULL: `c = NULL` has become NULL, and `c <=> NULL` has become `c IS NULL`.
@@ -49,20 +49,21 @@ class Filter:
 
     ## What it is not
 
-    A filter is neither weaker nor stronger than its condition: for each row it is TRUE, FALSE or NULL exactly where the
-    condition is. It is not minimal: `a > 3 AND a > 5` keeps both parts. It is not a plan: `scan` makes key ranges from
-    it, and `predicate.pruning` judges containers by it.
+    A filter is neither weaker nor stronger than its condition: for each row it is TRUE, FALSE or NULL exactly
+    where the condition is. It is not minimal: `a > 3 AND a > 5` keeps both parts. It is not a plan: `scan`
+    makes key ranges from it, and `predicate.pruning` judges containers by it.
 
     The constructor checks nothing. Conditions from elsewhere go through `bind`.
 
     ## Why not otherwise
 
-    Binding at each use would repeat the hard cases (an int column and the literal 2.5, a padded char) in every rule,
-    and a rule that forgets one loses rows. A disjunctive normal form would make ranges simpler, but twenty factors of
-    two alternatives each, `(a = 1 OR b = 1) AND (a = 2 OR b = 2) AND …`, have 2^20 terms. A flat tree never grows.
+    Binding at each use would repeat the hard cases (an int column and the literal 2.5, a padded char) in
+    every rule, and a rule that forgets one loses rows. A disjunctive normal form would make ranges simpler,
+    but twenty factors of two alternatives each, `(a = 1 OR b = 1) AND (a = 2 OR b = 2) AND …`, have 2^20
+    terms. A flat tree never grows.
 
-    References: PyIceberg's unbound and bound expressions; sqlglot's `optimizer.normalize`, which estimates the cost of
-    a normal form before it computes one.
+    References: PyIceberg's unbound and bound expressions; sqlglot's `optimizer.normalize`, which estimates
+    the cost of a normal form before it computes one.
 
     Attributes:
         node: the condition.

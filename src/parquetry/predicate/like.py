@@ -64,7 +64,8 @@ def matcher(pattern: str, escape: str) -> Callable[[str], bool]:
         return lambda value: text in value
     first, *others = _segments(parts)
     middle, last = others[:-1], others[-1:]
-    # The first place where a segment matches leaves the most text for the segments behind it: no second try is needed.
+    # The first place where a segment matches leaves the most text for the segments behind it: no second try
+    # is needed.
     expression = "".join((first, *(f"(?>.*?{one})" for one in middle if one), *(f".*{one}" for one in last)))
     compiled = re.compile(expression, re.DOTALL)
     return lambda value: compiled.fullmatch(value) is not None

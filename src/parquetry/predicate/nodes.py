@@ -1,7 +1,8 @@
 """Immutable nodes of a condition, with SQL's three truth values.
 
-A node is a value: hashable, comparable and readable. `str(node)` is SQL that `parse_filter` reads back.
-This module computes nothing: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `pruning.match` judge.
+A node is a value: hashable, comparable and readable. `str(node)` is SQL that `parse_filter` reads back. This
+module computes nothing: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `pruning.match`
+judge.
 
 Every condition is TRUE, FALSE or NULL for a row; only TRUE selects the row.
 
@@ -30,7 +31,7 @@ FLIPPED_OPERATORS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=":
 """The operator that means the same when its sides are exchanged."""
 
 MAX_CONDITION_DEPTH = 100
-"""Levels of AND and OR that may be nested: functions descend by recursion, and Python's stack ends near 1,000 calls."""
+"""Nested levels of AND and OR: functions recurse once or more per level, and Python allows 1,000 calls."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -56,7 +57,7 @@ class Compare:
 
 
 def _in_order(values: tuple[Value, ...]) -> bool:
-    """Return whether values are known to be sorted and unique; there may be many, so no Python loop visits each."""
+    """Return whether values are known to be sorted and unique, without a Python loop over many values."""
     comparable: Sequence[Any] = values
     return {value.__class__ for value in values} in ({int}, {str}, {bytes}) and all(
         map(operator.lt, comparable, comparable[1:])

@@ -1,9 +1,9 @@
 """Rewrite a condition into the form that planning expects, without changing its truth for any row.
 
 NOT is pushed down to the leaves, AND and OR are flattened, constants are folded, equalities of one column
-under an OR become one IN. All three truth values are kept: `NOT (x IN (1, NULL))` is never TRUE, so it becomes
-`x != 1 AND NULL`. A NOT remains only before leaves whose negation has no operator of its own: IS NULL, IN,
-tuple IN, LIKE and conditions that are not understood.
+under an OR become one IN. All three truth values are kept: `NOT (x IN (1, NULL))` is never TRUE, so it
+becomes `x != 1 AND NULL`. A NOT remains only before leaves whose negation has no operator of its own: IS
+NULL, IN, tuple IN, LIKE and conditions that are not understood.
 """
 
 from __future__ import annotations

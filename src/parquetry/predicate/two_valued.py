@@ -1,4 +1,4 @@
-"""Rewrite `condition IS TRUE`, which has two truth values: `(a = 1) IS TRUE` is FALSE, not NULL, where `a` is NULL.
+"""Rewrite `condition IS TRUE`: `(a = 1) IS TRUE` is FALSE, not NULL, where `a` is NULL.
 
 So `(a = 1) IS NOT TRUE` is TRUE where `a` is NULL: it becomes `NOT (a <=> 1)`.
 """

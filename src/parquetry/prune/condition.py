@@ -11,8 +11,7 @@ from parquetry.predicate import Filter, Predicate, columns_of, opaque_parts
 _MAX_TEXT_CHARACTERS = 300
 
 Origin = Literal["query", "join", "known", "table"]
-"""The origin of a condition: the query's text, runtime values of a join, plan-time values of a join, or the table
-itself."""
+"""The origin of a condition: the query, runtime values, plan-time values of a join, or the table itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +22,8 @@ class Condition:
 
     Attributes:
         filter: the condition as a filter.
-        about: the columns of the condition. If Spark evaluated it (`substr(ds, 1, 7) = '2026-10'`), the filter may have
-            become TRUE for the remaining partitions; its columns are still named here.
+        about: the columns of the condition. If Spark evaluated it (`substr(ds, 1, 7) = '2026-10'`), the
+            filter may have become TRUE for the remaining partitions; its columns are still named here.
         written: its original text, or None to use the filter's text.
         origin: where it comes from.
     """

@@ -1,7 +1,8 @@
 """Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact.
 
-This module works on the result of `select`. It gives no answer from bounds that may be wider than the values. Nor does
-it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark pads.
+This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
+Nor does it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark
+pads.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def answer_aggregate(
 
 @dataclass(frozen=True, slots=True)
 class _GroupedFiles:
-    """The files that have rows: each file's group number, the count of groups, and the values of partitions."""
+    """The files that have rows: their groups, the number of groups, and the partitions' values."""
 
     block: FileBlock
     groups: Sequence[int]

@@ -1,7 +1,7 @@
 """Weaken a condition to partition columns, plan the scan of their keys, and find the partitions.
 
-A condition over partition and data columns is weakened to one over partition columns that every wanted row still
-satisfies. `parquetry.scan` makes plans.
+A condition over partition and data columns is weakened to one over partition columns that every wanted row
+still satisfies. `parquetry.scan` makes plans.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from parquetry.types import Value
 
 
 def on_partitions(filter: Filter, names: frozenset[str]) -> Filter | None:
-    """Return a filter over partition columns that is TRUE wherever `filter` is, or None if it does not restrict them.
+    """Return a filter on partition columns that is TRUE wherever `filter` is, or None if it says nothing.
 
     Args:
         filter: a filter on any columns.
@@ -107,9 +107,9 @@ def find_partitions(
         recent: the query cache; a cached selection may save reading the metastore.
 
     Returns:
-        The partitions, and whether they all satisfy the conditions that partition columns decide, so that their values
-        need no second test. They need one after a condition with thousands of values, which is read by coarser ranges
-        (`scan.coarse`).
+        The partitions, and whether they all satisfy the conditions that partition columns decide, so that
+        their values need no second test. They need one after a condition with thousands of values, which is
+        read by coarser ranges (`scan.coarse`).
     """
     names = frozenset(snapshot.metadata.partition_by)
     given = [part for each in filters if (part := on_partitions(each, names)) is not None]

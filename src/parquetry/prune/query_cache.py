@@ -1,7 +1,7 @@
 """The query cache: partitions of recent selections, for further questions about the same table.
 
-One query asks about a version of a table several times: for its aggregates, for its scan, and again when runtime values
-of a join arrive. Each question has the conditions of the last one, or more:
+One query asks about a version of a table several times: for its aggregates, for its scan, and again when
+runtime values of a join arrive. Each question has the conditions of the last one, or more:
 
 | question    | conditions                         | from      | partitions |
 |-------------|------------------------------------|-----------|------------|
@@ -9,9 +9,9 @@ of a join arrive. Each question has the conditions of the last one, or more:
 | `PlanScan`  | `p IN (1, 2)`                      | cache     | 2          |
 | `PlanScan`  | `p IN (1, 2) AND p IN (2, 7, 9)`   | cache     | 1          |
 
-So the cached partitions for some conditions are narrowed by the other conditions. The report names the effective
-conditions as if all had been asked at once. If partitions have many files, their remaining files are cached as well
-(`query_cache_files`).
+So the cached partitions for some conditions are narrowed by the other conditions. The report names the
+effective conditions as if all had been asked at once. If partitions have many files, their remaining files
+are cached as well (`query_cache_files`).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _parts(node: Predicate) -> Iterator[Predicate]:
 
 
 def _implied(cached: frozenset[Predicate], wanted: frozenset[Predicate]) -> bool:
-    """Return whether the wanted conditions imply the cached ones; Spark adds `c IS NOT NULL` to `c = 1` at times."""
+    """Return whether wanted conditions imply the cached; Spark may add `c IS NOT NULL` to `c = 1`."""
     for node in cached - wanted:
         match node:
             case Not(IsNull(column)) if rejects_null(wanted, column):

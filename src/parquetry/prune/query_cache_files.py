@@ -1,7 +1,7 @@
 """Cache of the files that remain after open conditions, for the next question of the same query.
 
-A query asks about the same files for its aggregate and for its scan, and a table that it reads twice is planned twice.
-Few files are not cached: judging them again takes no longer than a lookup.
+A query asks about the same files for its aggregate and for its scan, and a table that it reads twice is
+planned twice. Few files are not cached: judging them again takes no longer than a lookup.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Choose the conditions that Spark's readers may use to skip row groups of Parquet and stripes of ORC.
 
-The readers compare a condition with a row group's statistics and dictionaries, under the names that its file uses. A
-condition that would lose rows there is withheld from them. Spark evaluates each condition on the rows in any case.
+The readers compare a condition with a row group's statistics and dictionaries, under the names that its file
+uses. A condition that would lose rows there is withheld from them. Spark evaluates each condition on the rows
+in any case.
 
-A condition comes as the tree that the bridge sends (see `predicate.reading.spark_json`). Its leaves are the conditions
-below its ANDs, ORs and NOTs, numbered from the left. The answer names leaves by their numbers, so that no literal is
-sent back. If `f` is a double:
+A condition comes as the tree that the bridge sends (see `predicate.reading.spark_json`). Its leaves are the
+conditions below its ANDs, ORs and NOTs, numbered from the left. The answer names leaves by their numbers, so
+that no literal is sent back. If `f` is a double:
 
     a > 1 AND (f = 0.0 OR b = 2) AND NOT c = 3        leaves: 0 a > 1, 1 f = 0.0, 2 b = 2, 3 c = 3
 
@@ -33,11 +34,11 @@ _FIRST_GREGORIAN = {
     "timestamp": -141_426 * MICROS_PER_DAY,
     "timestamp_ntz": -141_426 * MICROS_PER_DAY,
 }
-"""The first value that both calendars agree on, in each time zone: 1582-10-16, the second day after the gap."""
+"""The first value on that both calendars agree, in all time zones: 1582-10-16, two days after the gap."""
 
 
 class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A condition that the readers may use, implied by the query's condition: one of its leaves, or several joined.
+    """A condition that readers may use, implied by the query's: one of its leaves, or several joined.
 
     Attributes:
         leaf: the number of the leaf, or None if `args` are joined.
@@ -85,7 +86,7 @@ class _ReaderFilterChoice:
         self._numbers = itertools.count()
 
     def part(self, tree: Mapping[str, Any], *, whole: bool) -> Usable | None:
-        """Return the usable part of a condition; under a NOT, which reverses implications, all of it or None."""
+        """Return the usable part of a condition; under a NOT, which reverses implications, all or None."""
         match tree:
             case {"fn": "AND", "args": arguments}:
                 parts = [self.part(argument, whole=whole) for argument in arguments]
@@ -116,8 +117,8 @@ class _ReaderFilterChoice:
         if self._orc and _has_old_time(*literals):
             return False
         return not self._touches_float(leaf) or (
-            # Row group statistics and dictionaries distinguish -0.0 from 0.0 and omit NaN; in SQL the zeros are equal
-            # and NaN is the greatest value. (Spark 4.3.0 loses rows on `f = 0.0`.)
+            # Row group statistics and dictionaries distinguish -0.0 from 0.0 and omit NaN; in SQL the zeros
+            # are equal and NaN is the greatest value. (Spark 4.3.0 loses rows on `f = 0.0`.)
             function in _FLOAT_FUNCTIONS
             and literals[1] <= _FLOAT_TYPES
             and all(map(_is_ordinary, literals[0]))
@@ -126,7 +127,8 @@ class _ReaderFilterChoice:
     def _on_partitions(self, leaf: Mapping[str, Any]) -> bool:
         """Return whether a leaf is about a partition column.
 
-        Files may contain that column with other values, and readers without it in their schema take it for NULLs.
+        Files may contain that column with other values, and readers without it in their schema take it for
+        NULLs.
         """
         return any(path[0].lower() in self._partition_by for path in _paths(leaf))
 
@@ -176,8 +178,8 @@ def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> boo
 def before_gregorian(type_name: str, value: int) -> bool:
     """Return whether a date (days) or timestamp (microseconds) is from before the calendar changed.
 
-    Spark 4.3.0 loses such rows of ORC files. Its readers look up dates in Bloom filters by the other calendar. Its
-    statistics of timestamps ignore that the first years AD are BC in the old calendar.
+    Spark 4.3.0 loses such rows of ORC files. Its readers look up dates in Bloom filters by the other
+    calendar. Its statistics of timestamps ignore that the first years AD are BC in the old calendar.
     """
     return type_name in _FIRST_GREGORIAN and value < _FIRST_GREGORIAN[type_name]
 

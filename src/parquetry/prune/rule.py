@@ -1,7 +1,8 @@
-"""The interface of a pruning step: a rule takes the remaining partitions and files of a scan, and keeps fewer.
+"""The interface of a pruning step: a rule takes the candidates of a scan, and keeps fewer.
 
-A rule has a file of its own and an entry in `steps.STEPS`. Nothing else is needed: selection, the report and its
-drawings, EXPLAIN and the metrics in Spark's UI follow that tuple. A rule may keep too much, never too little.
+A rule has a file of its own and an entry in `steps.STEPS`. Nothing else is needed: selection, the report and
+its drawings, EXPLAIN and the metrics in Spark's UI follow that tuple. A rule may keep too much, never too
+little.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Scan:
         conditions: the conditions, joined by AND.
         read: the columns to read, including partition columns, or None for all.
         partition_by: the partition columns.
-        projected: the data columns, as files spell them, whose statistics are kept for remaining files, since later rules
-            or the caller need them; None for all.
+        projected: the data columns, as files spell them, whose statistics are kept for remaining files, since
+            later rules or the caller need them; None for all.
         recent: the query cache, or None to read all partitions from the metastore.
     """
 
@@ -91,7 +92,7 @@ class Remaining:
         return [block.project(None, scan.projected) for block in self.files(scan, scan.projected)]
 
     def only(self, positions: Sequence[int]) -> Remaining:
-        """Return the candidates that remain if only the partitions at some positions remain; positions ascend."""
+        """Return the candidates that remain if only some partitions do; `positions` ascend."""
         partitions = [self.partitions[position] for position in positions]
         if self.blocks is None:
             return replace(self, partitions=partitions)
@@ -131,7 +132,8 @@ class Rule(ABC):
             remaining: the candidates that earlier rules kept; empty for the first rule.
 
         Returns:
-            The remaining candidates; and the step of the report, or None if the table has nothing that this rule counts.
+            The remaining candidates; and the step of the report, or None if the table has nothing that this
+            rule counts.
         """
 
     def unread(self, step: Step) -> Step:

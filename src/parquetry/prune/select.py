@@ -25,7 +25,7 @@ from parquetry.prune.rules import PartitionRule, decided_by_directories, spelled
 from parquetry.types import Value
 
 _FILES_PER_BATCH = 4096
-"""Files per batch, about, when `each_file` yields files one by one; it limits the memory for their statistics."""
+"""Files per batch, about, when `each_file` yields them one by one; this limits memory."""
 
 
 class SelectedFile(NamedTuple):
@@ -79,9 +79,10 @@ def select_files(
         predicates: conditions joined by AND.
         read: the columns to read, or None for all.
         table: the table's name in the report; by default its database and name.
-        about: the data columns whose statistics the selected files keep, or None for all. Fewer columns take less time
-            and memory.
-        recent: the query cache; a cached selection is narrowed if possible. None to read all from the metastore.
+        about: the data columns whose statistics the selected files keep, or None for all. Fewer columns take
+            less time and memory.
+        recent: the query cache; a cached selection is narrowed if possible. None to read all from the
+            metastore.
 
     Raises:
         StoreError: the metastore cannot be read.
@@ -166,7 +167,7 @@ def decided_conditions(
     predicates: Sequence[Filter | Condition],
     recent: PartitionCache | None = None,
 ) -> frozenset[int]:
-    """Return the positions of the conditions on data columns that all rows of the remaining directories satisfy.
+    """Return the positions of the data conditions that all rows of the remaining directories satisfy.
 
     They need no evaluation on the rows that `select_files` keeps for the same conditions, or for more.
 

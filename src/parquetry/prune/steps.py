@@ -1,4 +1,4 @@
-"""The steps of pruning in their order; selection, the report, its drawings and the metrics follow this list."""
+"""The steps of pruning in their order; selection, reports, drawings and metrics follow this list."""
 
 from __future__ import annotations
 

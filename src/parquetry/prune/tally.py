@@ -15,8 +15,8 @@ from parquetry.prune.rule import Rule
 class Tally:
     """The conditions that helped one rule to prune.
 
-    Each condition judges each thing, even if another condition has pruned it already. So the report names every
-    condition that would have pruned something by itself.
+    Each condition judges each thing, even if another condition has pruned it already. So the report names
+    every condition that would have pruned something by itself.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Tally:
     def combine(
         self, conditions: Sequence[Condition], answers: Sequence[NDArray[np.uint8]]
     ) -> NDArray[np.uint8]:
-        """Return for each thing the answer of all conditions, joined by AND, and note the conditions that pruned one.
+        """Return each thing's answer to all conditions, joined by AND; note the conditions that pruned one.
 
         Args:
             conditions: the conditions, at least one.

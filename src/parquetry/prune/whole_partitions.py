@@ -1,7 +1,7 @@
 """Find the partitions that a DELETE can drop whole, without rewriting a file.
 
-In each partition either every row or no row must satisfy the condition. If only some rows of a partition may satisfy
-it, the DELETE cannot drop partitions. The caller drops them.
+In each partition either every row or no row must satisfy the condition. If only some rows of a partition may
+satisfy it, the DELETE cannot drop partitions. The caller drops them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _PARTITIONS_PER_BATCH = 100
 def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[PartitionSnapshot] | str:
     """Return the partitions whose rows all satisfy all conditions, if no other partition has such rows.
 
-    Partition values decide; where they do not, the files' statistics do. A partition without files is returned only if
-    its values satisfy the conditions.
+    Partition values decide; where they do not, the files' statistics do. A partition without files is
+    returned only if its values satisfy the conditions.
 
     Args:
         snapshot: the version of the table.
@@ -73,7 +73,8 @@ def _match_partitions(
         with_rows = block.files.rows != 0
         seen[block.parts[with_rows], by_files[with_rows]] = True
     alike = seen.sum(axis=1)
-    # If a partition's files differ, some rows may satisfy the condition and others not; without rows, none does.
+    # If a partition's files differ, some rows may satisfy the condition and others not; without rows, none
+    # does.
     answers[open_ones] = np.where(
         alike > 1, Match.MIGHT, np.where(alike == 1, seen.argmax(axis=1), Match.CANNOT)
     )

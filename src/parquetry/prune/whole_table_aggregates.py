@@ -1,7 +1,7 @@
-"""Answer COUNT(*), and MIN and MAX of the first partition column, for a whole table from its totals and end keys.
+"""Answer COUNT(*), and MIN and MAX of the first partition column, from a table's totals and end keys.
 
-`metadata_aggregates` answers any COUNT, MIN and MAX, from the files of the selected partitions. Without conditions,
-three functions need no file. Example, for a million partitions by (day, hour):
+`metadata_aggregates` answers any COUNT, MIN and MAX, from the files of the selected partitions. Without
+conditions, three functions need no file. Example, for a million partitions by (day, hour):
 
 | function   | read from the metastore                                                          | keys |
 |------------|----------------------------------------------------------------------------------|------|
@@ -9,8 +9,8 @@ three functions need no file. Example, for a million partitions by (day, hour):
 | `min(day)` | the first key whose day is not NULL: 2024-01-01/00                               | 1    |
 | `max(day)` | the last key, 2026-03-02/23; then the first partition of that day with rows      | 2    |
 
-Partitions without rows have no value, and rows of the metastore that belong to other versions do not count. Both are
-skipped.
+Partitions without rows have no value, and rows of the metastore that belong to other versions do not count.
+Both are skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parquetry.scan import KeyScan, plan_scan
 from parquetry.types import Value
 
 MAX_SKIPPED_KEYS = 1000
-"""Keys to skip at an end of a table, some milliseconds' worth; past this, the caller lists all partitions instead."""
+"""Keys to skip at an end of a table, some milliseconds' worth; past this, all partitions are listed."""
 
 
 class _TooFarError(Exception):
@@ -68,7 +68,8 @@ def answer_whole_table(
         table: the table's name in the report.
 
     Returns:
-        The single row, and the report of the scan that need not take place; or None if partitions or files must be read.
+        The single row, and the report of the scan that need not take place; or None if partitions or files
+        must be read.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
@@ -99,7 +100,7 @@ def _is_recorded(snapshot: TableSnapshot, function: str, name: str | None) -> bo
 
 
 def _extreme(snapshot: TableSnapshot, function: str) -> Value:
-    """Return the least or the greatest value of the first partition column in any row, or None if all are NULL.
+    """Return the first partition column's least or greatest value in any row, or None if all are NULL.
 
     Raises:
         _TooFarError: it is not near the end of the keys.

@@ -1,7 +1,8 @@
 """Translate the bytes of a range's bound into a condition on the column's values.
 
-A bound is a position between two fields of its column: before or after the field of a value, the field of NULL, or the
-fields of all texts with some prefix. Only people need this module: `generate` writes bounds and never reads them.
+A bound is a position between two fields of its column: before or after the field of a value, the field of
+NULL, or the fields of all texts with some prefix. Only people need this module: `generate` writes bounds and
+never reads them.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def between(field: KeyField, start: bytes, stop: bytes | None) -> list[Predicate
 
 
 def whole_field(field: KeyField, data: bytes) -> int:
-    """Return the length of the field at the beginning of some bytes, or 0 if they begin with no whole field."""
+    """Return the length of the field that some bytes begin with, or 0 if they begin with none."""
     try:
         value, end = field.decode(data)
         return end if field.encode(value) == data[:end] else 0
@@ -154,7 +155,8 @@ def _less_one(data: bytes) -> bytes:
 def _better(field: KeyField, before: Value, at: Value) -> bool:
     """Return whether a bound reads better as "after `before`" than as "before `at`": `f <= 0.5`, for example.
 
-    Ranges of integers and dates are written half-open, `day >= 2026-03-01, day < 2026-04-01`, also in descending order.
+    Ranges of integers and dates are written half-open, `day >= 2026-03-01, day < 2026-04-01`, also in
+    descending order.
     """
     if before is None or at is None:
         return False

@@ -2,8 +2,8 @@
 
     p IN (1, 2, 3, 50, 51, 90)        p BETWEEN 1 AND 3 OR p BETWEEN 50 AND 51 OR p = 90
 
-A runtime filter may have a hundred thousand values. Making a key for each value takes longer than reading some keys more
-and looking up their values afterwards.
+A runtime filter may have a hundred thousand values. Making a key for each value takes longer than reading
+some keys more and looking up their values afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RANGES_PER_IN = 300
 
 
 def coarse(filter: Filter) -> Filter:
-    """Return a filter without an IN of many values that is TRUE wherever `filter` is; the same filter if it has none."""
+    """Return a filter without a long IN that is TRUE wherever `filter` is; the same one if it has none."""
     node = _coarse(filter.node)
     return filter if node is filter.node else Filter(node)
 
@@ -39,7 +39,7 @@ def _coarse(node: Predicate) -> Predicate:
 
 
 def ranges(values: Sequence[Value], most: int) -> list[tuple[int, int]]:
-    """Return the positions of the first and the last value of each range; ranges of numbers end at the widest gaps.
+    """Return the positions of each range's first and last value; ranges of numbers end at widest gaps.
 
     Args:
         values: values of one type, in order, at least one.

@@ -1,7 +1,7 @@
 """Split a condition along one column of the key, and detect conditions that no key can satisfy.
 
-`Cutter.pieces` overlays the spans of all leaves about a column. Each piece of the column has a residual, the part of the
-condition that is still open there. `(d = 1 OR s = 'a') AND (s = 'b' OR d = 2)`, split along `d`:
+`Cutter.pieces` overlays the spans of all leaves about a column. Each piece of the column has a residual, the
+part of the condition that is still open there. `(d = 1 OR s = 'a') AND (s = 'b' OR d = 2)`, split along `d`:
 
 | piece           | residual              |
 |-----------------|-----------------------|
@@ -9,8 +9,8 @@ condition that is still open there. `(d = 1 OR s = 'a') AND (s = 'b' OR d = 2)`,
 | `d = 2`         | `s = 'a'`             |
 | everything else | `s = 'a' AND s = 'b'` |
 
-The last residual needs two values of one column. `Cutter.satisfiable` splits it along `s` and finds no piece. If it runs
-out of budget, it returns True, so that no key is lost.
+The last residual needs two values of one column. `Cutter.satisfiable` splits it along `s` and finds no piece.
+If it runs out of budget, it returns True, so that no key is lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Test residuals on the bytes of keys.
 
-A field's bytes sort in the order of its values, so a residual compares bytes with bytes. Only LIKE looks into a text,
-and it decodes a column only if that is not text. The trailer at the key's end gives the position of the n-th field.
+A field's bytes sort in the order of its values, so a residual compares bytes with bytes. Only LIKE looks into
+a text, and it decodes a column only if that is not text. The trailer at the key's end gives the position of
+the n-th field.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ class _Tests:
     def _back(self, column: str) -> int:
         """Return the distance from a key's end to the trailer's entries for a column.
 
-        The entries are the end of the previous field, where the column's field begins, and the end of the column's field.
-        The first column has only the second one.
+        The entries are the end of the previous field, where the column's field begins, and the end of the
+        column's field. The first column has only the second one.
         """
         position = self._schema.position(column)
         return TRAILER_WIDTH * (len(self._schema) - max(position - 1, 0)) + self._suffix
@@ -158,7 +159,8 @@ class _Tests:
             return self._equal(column, value)
         if op == "!=":
             return lambda key: read(key) not in (wanted, null)
-        # NULL is the first field in ascending order and the last in descending order, outside of each range here.
+        # NULL is the first field in ascending order and the last in descending order, outside of each range
+        # here.
         if field.descending:
             return {
                 "<": lambda key: wanted < read(key) < null,

@@ -1,14 +1,14 @@
 """Plan the ranges of keys that can satisfy a condition on partition columns.
 
-A simple planner would turn each leaf into a range of keys, then unite the ranges of an OR and intersect the ranges of
-an AND. With forty ORs of ANDs the ranges multiply. This planner takes the key's columns in order and splits the
-condition along each. Take the key (day, region), both strings, and
+A simple planner would turn each leaf into a range of keys, then unite the ranges of an OR and intersect the
+ranges of an AND. With forty ORs of ANDs the ranges multiply. This planner takes the key's columns in order
+and splits the condition along each. Take the key (day, region), both strings, and
 
     (day >= 'b' AND region = 'eu') OR day = 'd'
 
-1. Split along `day`. Between the markers 'b' and 'd', and after 'd', the leaf `day >= 'b'` is TRUE and `day = 'd'` is
-   FALSE. At 'd' both are TRUE. Before 'b' both are FALSE. A leaf that is decided in a piece drops out there. Three
-   pieces remain, each with its residual:
+1. Split along `day`. Between the markers 'b' and 'd', and after 'd', the leaf `day >= 'b'` is TRUE and
+   `day = 'd'` is FALSE. At 'd' both are TRUE. Before 'b' both are FALSE. A leaf that is decided in a piece
+   drops out there. Three pieces remain, each with its residual:
 
    | piece      | residual                          |
    |------------|-----------------------------------|
@@ -16,13 +16,14 @@ condition along each. Take the key (day, region), both strings, and
    | 'd'        | none: all of its keys are wanted  |
    | after 'd'  | `region = 'eu'`                   |
 
-2. Split along `region`, but only within single days: in a range of several days, a region's keys are not contiguous.
-   The piece 'd' is a single day, and all of its keys are wanted.
-3. Join adjacent pieces into one range, unless a single value between them is split further. Here all three are adjacent.
-   They become one range from 'b' to the end, with the residual `region = 'eu' OR day = 'd'`, tested on each key.
+2. Split along `region`, but only within single days: in a range of several days, a region's keys are not
+   contiguous. The piece 'd' is a single day, and all of its keys are wanted.
+3. Join adjacent pieces into one range, unless a single value between them is split further. Here all three
+   are adjacent. They become one range from 'b' to the end, with the residual `region = 'eu' OR day = 'd'`,
+   tested on each key.
 
-The pieces of a column never overlap, so no key is read twice, and keys come in order. More examples, for a key (p1, p2)
-followed by another column c1:
+The pieces of a column never overlap, so no key is read twice, and keys come in order. More examples, for a
+key (p1, p2) followed by another column c1:
 
 | condition                         | plan                                        |
 |-----------------------------------|---------------------------------------------|
@@ -30,8 +31,8 @@ followed by another column c1:
 | `p1 IN (1, 2) AND p2 IN (5, 6)`   | four gets: (1, 5), (1, 6), (2, 5), (2, 6)   |
 | `p1 = 3 OR c1 = 7`                | everything where `p1 = 3 OR c1 = 7`         |
 
-Limits keep planning fast: the number of scans, the work of splitting, and the number of adjacent single values that
-are read one by one. Past a limit, a part of the condition stays a residual; no key is lost.
+Limits keep planning fast: the number of scans, the work of splitting, and the number of adjacent single
+values that are read one by one. Past a limit, a part of the condition stays a residual; no key is lost.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ from parquetry.types import Value
 MAX_SCANS = 10_000
 """Ranges in a plan; a column with more pieces is read as one range."""
 MERGE_POINTS = 64
-"""Pieces of one column; with more, adjacent single values are read as one range, since each seek costs more."""
+"""Pieces of one column; with more, adjacent single values are one range, since a seek costs more."""
 
 
 class _Range(NamedTuple):
@@ -96,7 +97,8 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
         schema: the schema of the keys.
 
     Returns:
-        The plan; its ranges are disjoint and in key order. It has no range if no key can satisfy the condition.
+        The plan; its ranges are disjoint and in key order. It has no range if no key can satisfy the
+        condition.
 
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
@@ -282,8 +284,8 @@ class _Planner:
             return []
         everything = pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces)
         if everything and any(rest != TRUE and not space.point(low, high) for low, high, rest in pieces):
-            # Some branch of an OR needs every key of the column. One scan of all keys, with the whole condition as
-            # its residual, reads no more than several adjacent scans.
+            # Some branch of an OR needs every key of the column. One scan of all keys, with the whole
+            # condition as its residual, reads no more than several adjacent scans.
             return [_Range(b"", None, node, None)]
         return self.ranges(node, depth, pieces, budget)
 
@@ -297,7 +299,7 @@ class _Planner:
         return [piece for piece in pieces if self.contradictions.satisfiable(piece[2])]
 
     def ranges(self, node: Predicate, depth: int, pieces: Sequence[Piece], budget: int) -> list[_Range]:
-        """Return the ranges for some pieces of the column at `depth`; single values are split along later columns."""
+        """Return the ranges for pieces of the column at `depth`; single values are split further."""
         if len(pieces) > budget:
             return [self._as_range(node, depth, pieces)]
         items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
@@ -347,8 +349,8 @@ def _at(node: Predicate, column: str, value: Value) -> Predicate:
 def _runs(items: Sequence[_Item]) -> Iterator[list[_Item]]:
     """Group adjacent items that must be read in full, so that each group can be one range.
 
-    Two ranges with one unwanted value between them become one: reading the keys of that value costs less than starting a
-    second scan, and the residual rejects them.
+    Two ranges with one unwanted value between them become one: reading the keys of that value costs less than
+    starting a second scan, and the residual rejects them.
     """
     run: list[_Item] = []
     gap: list[_Item] = []

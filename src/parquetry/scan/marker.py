@@ -1,7 +1,7 @@
 """Translate a condition on one column into spans of that column's bytes in a key.
 
-A span is half-open: it contains every field from its first marker on that is less than its second. Markers are bytes; no
-flag says whether a value is included. For an int column, whose field is `01` and four bytes:
+A span is half-open: it contains every field from its first marker on that is less than its second. Markers
+are bytes; no flag says whether a value is included. For an int column, whose field is `01` and four bytes:
 
 | condition   | first marker  | second marker | why                                                        |
 |-------------|---------------|---------------|------------------------------------------------------------|
@@ -9,11 +9,12 @@ flag says whether a value is included. For an int column, whose field is `01` an
 | `c > 10`    | `01 8000000b` | `02`          | everything after 10; no value's field begins with `02`     |
 | `c IS NULL` | `00`          | `01`          | NULL sorts before all values, and is in no other span      |
 
-`c > 10` must not begin at 10's field followed by a zero byte. Keys continue after the field, so each key with `c = 10`
-begins with the bytes of 10's field. All of them whose next byte is greater than zero would be included.
+`c > 10` must not begin at 10's field followed by a zero byte. Keys continue after the field, so each key with
+`c = 10` begins with the bytes of 10's field. All of them whose next byte is greater than zero would be
+included.
 
-Only TRUE matters to a scan, so FALSE and NULL both mean "no span". If bytes alone cannot decide a condition, its span
-carries the condition as a residual, to be tested on each key.
+Only TRUE matters to a scan, so FALSE and NULL both mean "no span". If bytes alone cannot decide a condition,
+its span carries the condition as a residual, to be tested on each key.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ class FieldSpace:
     def _all_but(self, leaf: Predicate, encoded: list[bytes]) -> list[Span]:
         """Return everything but NULL; each excluded value is a point of its own, with the leaf as residual.
 
-        An excluded value at the edge of a range makes the range narrower. One in the middle does not split it: reading
-        the keys of one value costs less than starting a second scan.
+        An excluded value at the edge of a range makes the range narrower. One in the middle does not split
+        it: reading the keys of one value costs less than starting a second scan.
         """
         result: list[Span] = []
         position = self.value_low

@@ -1,7 +1,7 @@
 """Overlay lists of spans of one column, by AND and by OR.
 
-A list is in order, and its pieces do not overlap. Where pieces of several lists overlap, their residuals are joined into
-one. The same residuals are joined once, since thousands of pieces share them.
+A list is in order, and its pieces do not overlap. Where pieces of several lists overlap, their residuals are
+joined into one. The same residuals are joined once, since thousands of pieces share them.
 """
 
 from __future__ import annotations

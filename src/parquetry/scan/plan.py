@@ -1,7 +1,7 @@
 """The plan of a scan: the ranges of keys to read, and the residual to test on each key.
 
-`generate` makes plans, `execute` tests residuals, and `plan_text` writes a plan for people. Keys here begin after the
-table's own prefix, and end before the bytes that the metastore appends.
+`generate` makes plans, `execute` tests residuals, and `plan_text` writes a plan for people. Keys here begin
+after the table's own prefix, and end before the bytes that the metastore appends.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class KeyScan:
     Attributes:
         kind: `get` for one whole key, `index` for a range of an index's entries, else `range`.
         start: the first key of the range; for a get, the key itself.
-        stop: the first bytes after the range, or None for the end. A get's stop is the successor of its key, so a scan
-            from start to stop finds the key with any appended bytes.
+        stop: the first bytes after the range, or None for the end. A get's stop is the successor of its key,
+            so a scan from start to stop finds the key with any appended bytes.
         residual: the condition that a key in the range must also satisfy, or None.
     """
 
@@ -57,8 +57,8 @@ class Estimate:
         own_keys: whether the partitions' own keys are read, alone or besides indexes.
         keys: the number of keys; for an index, its entries and the partitions that they lead to.
         complete: whether the keys were counted to the end.
-        sampled: whether the number is an estimate from a sample of the table's keys. If it is neither complete nor
-            sampled, there are more keys.
+        sampled: whether the number is an estimate from a sample of the table's keys. If it is neither
+            complete nor sampled, there are more keys.
     """
 
     indexes: tuple[str, ...]
@@ -80,10 +80,11 @@ class ScanPlan:
 
     ## What it is
 
-    The metastore stores a partition under a key: the encoded values of its partition columns, which sort in the order of
-    the values. A plan turns a condition into ranges of such keys (`scans`). They are disjoint and in key order, so each key
-    is read at most once. A range has a residual, a condition to test on each of its keys, if the range alone does not
-    decide the condition. A plan without ranges means that no key can satisfy the condition.
+    The metastore stores a partition under a key: the encoded values of its partition columns, which sort in
+    the order of the values. A plan turns a condition into ranges of such keys (`scans`). They are disjoint
+    and in key order, so each key is read at most once. A range has a residual, a condition to test on each of
+    its keys, if the range alone does not decide the condition. A plan without ranges means that no key can
+    satisfy the condition.
 
     ## Example
 
@@ -106,39 +107,41 @@ class ScanPlan:
     >>> show("region = 'eu'")
     scan everything where region = 'eu'
 
-    The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. With an index on `region`, the
-    third one would read the 1,000 entries of 'eu'.
+    The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. With an index on
+    `region`, the third one would read the 1,000 entries of 'eu'.
 
-    A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key (day, store)
-    with an index on `store`:
+    A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key
+    (day, store) with an index on `store`:
 
         day = 77 OR store = 'zz'        scan day = 77
 
                                         by index store: scan index store = 'zz'
 
-    The partition (77, 'zz') is in both parts. It is read once: a partition found by an index is skipped if a range of
-    `scans` contains it.
+    The partition (77, 'zz') is in both parts. It is read once: a partition found by an index is skipped if a
+    range of `scans` contains it.
 
     ## What it is not
 
-    It is not a plan for files: `prune` selects the files of the partitions. It does not depend on the table's content,
-    except for the choice of an index (`estimates`), so a plan without indexes is valid for every version of the table.
+    It is not a plan for files: `prune` selects the files of the partitions. It does not depend on the table's
+    content, except for the choice of an index (`estimates`), so a plan without indexes is valid for every
+    version of the table.
 
     ## Why not otherwise
 
-    Reading all keys and testing each would be simpler, but takes seconds for a million partitions. Turning each leaf into
-    a range and intersecting the ranges multiplies them (see `generate`, which splits the condition along one column after
-    the other, within a budget).
+    Reading all keys and testing each would be simpler, but takes seconds for a million partitions. Turning
+    each leaf into a range and intersecting the ranges multiplies them (see `generate`, which splits the
+    condition along one column after the other, within a budget).
 
-    References: PostgreSQL's multicolumn B-tree scans, whose index conditions and filters correspond to ranges and
-    residuals; HBase's `MultiRowRangeFilter`.
+    References: PostgreSQL's multicolumn B-tree scans, whose index conditions and filters correspond to ranges
+    and residuals; HBase's `MultiRowRangeFilter`.
 
     Attributes:
         scans: the ranges.
         index: the index whose entries the ranges are about, or None for the partitions' own keys.
         by_indexes: for a union the plans by indexes, one for each index.
         estimates: the estimates of the access paths, if there was a choice.
-        row_keys: the keys of the rows that the indexes lead to, in order, if the choice has found them all; else None.
+        row_keys: the keys of the rows that the indexes lead to, in order, if the choice has found them all;
+            else None.
     """
 
     scans: tuple[KeyScan, ...]
@@ -166,7 +169,7 @@ class ScanPlan:
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
 
     def scan_containing(self, key: bytes) -> KeyScan | None:
-        """Return the range of `scans` that contains a key, without testing its residual, or None if no range does."""
+        """Return the range of `scans` that contains a key, without testing its residual, or None."""
         place = bisect_right(self.scans, key, key=lambda scan: scan.start)
         scan = self.scans[place - 1] if place else None
         return scan if scan is not None and (scan.stop is None or key < scan.stop) else None

@@ -1,7 +1,7 @@
 """Write a plan for people: each range by the values of its keys, never by their bytes.
 
-A comma means AND. A range has exactly the keys that satisfy the conditions before `where`. The conditions are SQL,
-except that dates and times have no quotes:
+A comma means AND. A range has exactly the keys that satisfy the conditions before `where`. The conditions are
+SQL, except that dates and times have no quotes:
 
     get day = 2026-03-01, region = 'eu'
     scan day = 2026-03-01, region > 'eu'
@@ -37,7 +37,7 @@ from parquetry.types import ColumnType, Value, text_from_value
 
 
 def plan_text(plan: ScanPlan, schema: KeySchema) -> str:
-    """Return a plan's text: a line for each index and each range, and a line with the costs of the access paths.
+    """Return a plan's text: a line for each index, each range, and the costs of the access paths.
 
     Args:
         plan: the plan of a table's partitions.
@@ -97,8 +97,8 @@ def _is_key(scan: KeyScan, schema: KeySchema) -> bool:
 def _within(fields: Sequence[KeyField], start: bytes, stop: bytes | None) -> list[Predicate]:
     """Return the conditions on the columns from the first of `fields` on, for keys between two bounds.
 
-    A bound may continue after the first column's field. The range then begins, or ends, within the keys of one value:
-    `(2013, 4)` to `(2015, 3)` is a part of 2013, all of 2014, and a part of 2015.
+    A bound may continue after the first column's field. The range then begins, or ends, within the keys of
+    one value: `(2013, 4)` to `(2015, 3)` is a part of 2013, all of 2014, and a part of 2015.
     """
     if not start and stop is None:
         return []

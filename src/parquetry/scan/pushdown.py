@@ -3,8 +3,9 @@
 A field's bytes sort in the order of its values, so comparisons become comparisons of bytes, as in `execute`.
 `text_field` translates LIKE. NULL has its own bytes, at one end of the order.
 
-The condition is TRUE for every row that satisfies the residual, and perhaps for others. Parts without a translation are
-left out, and so are parts that would take a server too long for each row. The reader tests rows again.
+The condition is TRUE for every row that satisfies the residual, and perhaps for others. Parts without a
+translation are left out, and so are parts that would take a server too long for each row. The reader tests
+rows again.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ MAX_VALUES = 400
 MAX_VALUE_BYTES = 1 << 16
 """Bytes of one IN's values together; a larger IN becomes a range."""
 MAX_COMPARISONS = 80
-"""Comparisons in a condition: each costs HBase 0.2 to 0.4 µs a row, and reading a row here costs some 15 µs."""
+"""Comparisons in a condition: each costs HBase 0.2 to 0.4 µs a row, reading a row here some 15 µs."""
 VALUES_PER_COMPARISON = 8
 """Values of an IN that cost as much as one comparison."""
 
@@ -146,7 +147,8 @@ class _Translation:
             return all_of((not_null, self._compare(column, "!=", value)))
         down = self._schema.field(column).descending
         comparison = self._compare(column, (_FIELD_TURNED if down else _FIELD_SAME)[op], value)
-        # NULL has the least bytes in ascending order and the greatest in descending order, so `<` must exclude it.
+        # NULL has the least bytes in ascending order and the greatest in descending order, so `<` must
+        # exclude it.
         return all_of((not_null, comparison)) if op in ("<", "<=") else comparison
 
     def _contained(self, column: str, values: Sequence[Value]) -> Condition:
@@ -180,7 +182,7 @@ class _Translation:
 
 
 def _affordable(condition: Condition) -> Condition:
-    """Drop parts until there are few enough comparisons: the longest parts of an AND; any other condition as a whole."""
+    """Drop parts until comparisons are few enough: the longest parts of an AND, or any other condition."""
     budget = MAX_COMPARISONS
     if _comparisons(condition) <= budget:
         return condition

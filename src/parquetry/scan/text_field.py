@@ -1,6 +1,7 @@
-"""Translate LIKE into a condition on the bytes of a field: a range, and for most patterns a regular expression.
+"""Translate LIKE into a condition on a field's bytes: a range, and for most patterns an expression.
 
-A text's field is a marker, the text's bytes with 00 and 01 escaped, and 00. In descending order all bytes are inverted.
+A text's field is a marker, the text's bytes with 00 and 01 escaped, and 00. In descending order all bytes are
+inverted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from parquetry.predicate import Like, Rest, head, parts_of
 from parquetry.store import FALSE, Condition, FieldCompare, FieldMatches, all_of, any_of
 
 MAX_RUNS, MAX_WILDCARDS = 7, 50
-"""Runs (texts or wildcards) and wildcards in a pattern that the store matches; the client matches longer patterns."""
+"""Runs (texts or wildcards) and wildcards in a pattern for the store; the client matches longer ones."""
 
 _ESCAPE, _END = b"\x01", b"\x00"
 _Runs = list[tuple[bool, str]]
@@ -67,14 +68,14 @@ class TextField:
         return self.field.type.name != "char" or len(text) == self.field.type.length  # LIKE sees the padding
 
     def _prefix(self, text: str) -> tuple[bytes, bytes]:
-        """Return the first and the last bound of the fields whose texts begin with a text; NULL is outside."""
+        """Return the bounds of the fields whose texts begin with a text; NULL is outside."""
         start = self.field.prefix(text)
         end = successor(start)
         assert end is not None  # the marker has a successor in both orders
         return start, end
 
     def _expression(self, runs: _Runs) -> str:
-        """Write a pattern as a regular expression that matches the field of each text that matches the pattern.
+        """Write a pattern as a regular expression for the fields of texts that match the pattern.
 
         A character is a byte and its continuation bytes, possibly after an escape byte.
         """
@@ -92,7 +93,8 @@ class TextField:
         first, *others = segments
         if not others:
             return first + end
-        # The first place where a segment matches leaves the most text for the segments behind it: no second try is needed.
+        # The first place where a segment matches leaves the most text for the segments behind it: no second
+        # try is needed.
         return first + "".join(f"(?>.*?{one})" for one in others[:-1]) + f".*{others[-1]}{end}"
 
     def _literal(self, data: bytes) -> str:

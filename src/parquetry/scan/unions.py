@@ -1,7 +1,7 @@
 """Plan unions: branches of an OR that the key's order serves are read by keys, other branches by indexes.
 
-The condition is split along the first column of the key (`generate.SplitCondition`). Take the key (day, store, item)
-with indexes on `store` and on `item`, and `day = 77 OR store = 'zz' OR day > 90 AND item = 5`:
+The condition is split along the first column of the key (`generate.SplitCondition`). Take the key (day,
+store, item) with indexes on `store` and on `item`, and `day = 77 OR store = 'zz' OR day > 90 AND item = 5`:
 
 | piece of `day`       | residual                         | read by                |
 |----------------------|----------------------------------|------------------------|
@@ -9,13 +9,13 @@ with indexes on `store` and on `item`, and `day = 77 OR store = 'zz' OR day > 90
 | 77                   | none: all of its keys are wanted | keys                   |
 | after 90             | `store = 'zz' OR item = 5`       | both indexes           |
 
-A piece is read by indexes if they serve its whole residual. An index serves a condition that bounds its first column.
-Indexes serve an OR if they serve each of its branches, and an AND if they serve one of its parts. The pieces are
-disjoint, so keys and indexes never find the same partition; two indexes may.
+A piece is read by indexes if they serve its whole residual. An index serves a condition that bounds its first
+column. Indexes serve an OR if they serve each of its branches, and an AND if they serve one of its parts. The
+pieces are disjoint, so keys and indexes never find the same partition; two indexes may.
 
-No division of the pieces is always the best, so `unions` yields two plans, and the caller estimates which reads less.
-The first plan reads pieces by indexes wherever possible. The second does so only if the piece is a range of values and
-each index is read for single values.
+No division of the pieces is always the best, so `unions` yields two plans, and the caller estimates which
+reads less. The first plan reads pieces by indexes wherever possible. The second does so only if the piece is
+a range of values and each index is read for single values.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class _Pieces:
 
 
 def _cover_by_index(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
-    """Return the cover of a condition by one index, or None if the condition does not bound its first column."""
+    """Return one index's cover of a condition, or None if the condition does not bound its first column."""
     space = cutter.spaces[0]
     if space.field.name not in cutter.columns(node) or cutter.exhausted:
         return None
@@ -162,7 +162,7 @@ def _cover_by_index(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cove
 
 
 def _both(node: Predicate, branch: Predicate) -> Predicate:
-    """Join a condition and one of its branches with AND, without the condition's ORs that the branch implies."""
+    """Join a condition and one of its branches with AND, without the ORs that the branch implies."""
     alternatives = branch.children if isinstance(branch, Or) else (branch,)
     parts = [
         part

@@ -1,6 +1,7 @@
 """Read a statement, or one of its clauses, word by word.
 
-The modules of the clauses give the words their meaning. Words may be in any case; a quoted text is not a word.
+The modules of the clauses give the words their meaning. Words may be in any case; a quoted text is not a
+word.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def blank(text: str) -> str:
-    """Return a text with each visible character replaced by a blank, so that the text after it keeps its position."""
+    """Return a text with each visible character replaced by a blank; text after it keeps its position."""
     return _VISIBLE.sub(" ", text)
 
 

@@ -1,4 +1,4 @@
-"""Split a filter's text into tokens, by sqlglot's tokenizer for Spark, with the positions and quotes that a filter needs."""
+"""Split a filter's text into tokens, by sqlglot's tokenizer, with the positions and quotes of a filter."""
 
 from __future__ import annotations
 
@@ -56,20 +56,22 @@ class Token:
 
 
 def tokenise(text: str) -> list[Token]:
-    """Split a text into tokens; the last is `END_OF_TEXT`. Texts with doubled quotes are joined, suffixes dropped.
+    """Split a text into tokens; the last is `END_OF_TEXT`.
 
+    A text with doubled quotes is one token. The suffixes of numbers are dropped.
     `2024-02-29` is one token, and so is `2024-02-29 12:34:56`, since filters have no arithmetic.
 
     Raises:
         FilterError: a quote or a comment is not closed.
     """
-    # Imported here, since this takes longer than importing the rest of the library, and most scans parse nothing.
+    # Imported here, since this takes longer than importing the rest of the library, and most scans parse
+    # nothing.
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import TokenError
 
     try:
-        # At the beginning of a text, sqlglot takes words such as SHOW for commands and the rest for their argument,
-        # but not after an opening parenthesis.
+        # At the beginning of a text, sqlglot takes words such as SHOW for commands and the rest for their
+        # argument, but not after an opening parenthesis.
         found: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
     except TokenError:
         raise _unfinished(text) from None

@@ -1,6 +1,7 @@
 """Judge by statistics whether the rows of a container can, or must, satisfy a condition.
 
-`match` judges. `knowledge` describes containers. `guarantees` lists the values that satisfying rows have in common.
+`match` judges. `knowledge` describes containers. `guarantees` lists the values that satisfying rows have in
+common.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

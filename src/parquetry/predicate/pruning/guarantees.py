@@ -1,7 +1,7 @@
 """List the few combinations of values that some columns must have for a condition to be TRUE.
 
-Partitions and buckets place rows by the values of columns. These combinations name the few partitions and buckets that
-a query has to read.
+Partitions and buckets place rows by the values of columns. These combinations name the few partitions and
+buckets that a query has to read.
 
 | condition                                  | allowed for `(a, b)`                      |
 |--------------------------------------------|-------------------------------------------|
@@ -46,8 +46,8 @@ def allowed_values(node: Predicate, columns: Sequence[str], limit: int) -> froze
         limit: the most combinations to return.
 
     Returns:
-        At most `limit` combinations, or None if they are not known or are more than `limit`. In a combination, None is
-        NULL, a value like any other. Equal values such as 0.0 and -0.0 appear once.
+        At most `limit` combinations, or None if they are not known or are more than `limit`. In a
+        combination, None is NULL, a value like any other. Equal values such as 0.0 and -0.0 appear once.
 
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')

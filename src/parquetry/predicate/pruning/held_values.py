@@ -1,8 +1,8 @@
 """A value for each of N containers, and how these values compare with literals and with each other.
 
 Numbers are stored in arrays of int64, float64 or bool, other values in arrays of Python objects. Up to
-`truth_sets.MAX_LISTED_CONTAINERS` values of any type are stored in lists. A value that is not known is stored as one
-below, or above, all others, so comparisons need no case for it.
+`truth_sets.MAX_LISTED_CONTAINERS` values of any type are stored in lists. A value that is not known is stored
+as one below, or above, all others, so comparisons need no case for it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def take_values(values: Values, indices: NDArray[np.intp]) -> Values:
 
 
 def compare_with(values: Values, literal: Any) -> Codes:
-    """Return for each value whether it is LESS than a literal, EQUAL or GREATER. NaN is greater than all but NaN.
+    """Return for each value whether it is LESS than a literal, EQUAL or GREATER.
+
+    NaN is greater than all other values, and equal to NaN.
 
     >>> compare_with([1, 5, HIGHEST], 5)
     [0, 1, 2]

@@ -1,7 +1,7 @@
 """Statistics of containers, known without reading their rows; `match` judges containers by them alone.
 
-`Knowledge` describes N containers and `Bounds` one column of them. This module does not say where statistics come from:
-for files, see `data_files.bounds_vectorized`.
+`Knowledge` describes N containers and `Bounds` one column of them. This module does not say where statistics
+come from: for files, see `data_files.bounds_vectorized`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes,
 from parquetry.types import ColumnType, Value
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
-"""Codes for the rows of a container that are NULL in a column: none, perhaps some, all; or there are no rows at all."""
+"""Codes for NULLs among a container's rows: none, perhaps some, all; or there are no rows at all."""
 
 
 class Bounds(msgspec.Struct, frozen=True, eq=False):
@@ -35,9 +35,10 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         least: no value in the container is less. It means nothing in a container that has only NULL.
         greatest: no value in the container is greater.
         nulls: whether rows are NULL, one of the four codes above.
-        shared: whether the values are exact, as in partitions. All rows of a container then have one value, both least
-            and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a value like any other.
-            If not `shared`, these are statistics, which leave NaN out: any float column may contain it.
+        shared: whether the values are exact, as in partitions. All rows of a container then have one value,
+            both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
+            value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
+            may contain it.
     """
 
     least: Values
@@ -62,7 +63,8 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     ) -> Bounds:
         """Return bounds from statistics; pairs that cannot be trusted count as not known.
 
-        A pair with NaN is not trusted: the writer may have lost the other values. Nor is a pair such as `z` to `y`.
+        A pair with NaN is not trusted: the writer may have lost the other values. Nor is a pair such as `z`
+        to `y`.
 
         Args:
             type: the column's type.
@@ -91,7 +93,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         mask: NDArray[np.bool_],
         nulls: Codes,
     ) -> Bounds:
-        """Return bounds from statistics that are numbers in arrays, of more than `MAX_LISTED_CONTAINERS` containers.
+        """Return bounds from arrays of numbers, for more than `MAX_LISTED_CONTAINERS` containers.
 
         Args:
             type: the column's type, one whose values are numbers.
@@ -123,8 +125,8 @@ class Knowledge(Protocol):
 
     ## What it is
 
-    A container is a set of rows: a partition, a file, a directory for one value, a bucket, a row group. A `Knowledge`
-    describes N of them at once. It answers two questions.
+    A container is a set of rows: a partition, a file, a directory for one value, a bucket, a row group. A
+    `Knowledge` describes N of them at once. It answers two questions.
 
     **Between which values is a column, in each container?** (`bounds`) For an int column of four files:
 
@@ -134,37 +136,42 @@ class Knowledge(Protocol):
         2       NULL, NULL    -2^63    2^63 - 1    ONLY_NULL
         3       not known     -2^63    2^63 - 1    SOME_NULL
 
-    A bound that is not known is replaced by the type's least or greatest value, so it needs no rule of its own
-    (`held_values`). A truncated text is a valid bound if no value is beyond it.
+    A bound that is not known is replaced by the type's least or greatest value, so it needs no rule of its
+    own (`held_values`). A truncated text is a valid bound if no value is beyond it.
 
-    **Can a container have rows with one of these tuples?** (`may_hold`) Buckets, Bloom filters and the directory for
-    values without one of their own have no least or greatest value. They name the columns that they know together
-    (`tuple_columns`). `match` asks about the tuples that a condition allows (`guarantees.allowed_values`), and they
-    return the containers that may have one.
+    **Can a container have rows with one of these tuples?** (`may_hold`) Some containers have no least or
+    greatest value: the directory for values without one of their own, a bucket, a Bloom filter. They name the
+    columns that they know together (`tuple_columns`). `match` asks about the tuples that a condition allows
+    (`guarantees.allowed_values`), and they return the containers that may have one.
 
     ## Example
 
-    A table has 4 buckets by the columns `(a, b)`. For `a = 1 AND b IN (2, 3)`, `match` reads `tuple_columns`,
-    `[('a', 'b')]`, and calls `may_hold(('a', 'b'), {(1, 2), (1, 3)})`. If the first tuple hashes to bucket 3 and the
-    second to bucket 0, the answer is `[True, False, False, True]`: two of four buckets are left out.
+    A partition is skewed by `x` on 10 and 20. It has three directories: for 10, for 20, and the rest, which
+    has rows with any other `x`. The first two have bounds, 10 to 10 and 20 to 20. The rest has none, but
+    names its columns: `tuple_columns` is `[('x',)]`.
+
+    | condition       | question about the rest            | answer | the rest is  |
+    |-----------------|------------------------------------|--------|--------------|
+    | `x IN (10, 20)` | `may_hold(('x',), {(10,), (20,)})` | False  | left out     |
+    | `x IN (10, 30)` | `may_hold(('x',), {(10,), (30,)})` | True   | read         |
+    | `x > 15`        | none: the values cannot be listed  |        | read         |
 
     ## What it is not
 
-    It is not exact. Bounds may be wider than the values, and a Bloom filter may say yes for a value that is not there.
-    It may only err on that side: `match` trusts each no. It does not say where statistics come from: implementations
-    are in `prune.rules` (directories, buckets, files).
+    It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each no.
+    It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
 
     ## Why not otherwise
 
-    One object for each container would be simpler. But a table can have a million partitions, and comparing a literal
-    with two arrays is far faster than a million method calls.
+    One object for each container would be simpler. But a table can have a million partitions, and comparing a
+    literal with two arrays is far faster than a million method calls.
 
     References: DataFusion's `PruningStatistics` (`min_values`, `max_values`, `null_counts`, `contained`).
 
     Attributes:
         count: the number of containers, N.
-        tuple_columns: groups of columns that `may_hold` takes: the columns of a bucket or of a skewed directory, or one
-            column for a Bloom filter.
+        tuple_columns: groups of columns that `may_hold` takes: for example the columns of a skewed directory,
+            or one column for a Bloom filter.
     """
 
     count: int
@@ -182,8 +189,8 @@ class Knowledge(Protocol):
 
         Args:
             columns: one of `tuple_columns`.
-            tuples: at least one tuple. None is NULL, a value like any other here. Of equal values such as 0.0 and -0.0
-                only one is passed; the answer must be right for the others, too.
+            tuples: at least one tuple. None is NULL, a value like any other here. Of equal values such as 0.0
+                and -0.0 only one is passed; the answer must be right for the others, too.
         """
         return None
 

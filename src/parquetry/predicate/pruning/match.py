@@ -1,4 +1,4 @@
-"""Judge whether the rows of containers can satisfy a condition: the one rule of all pruning (`Match`, `match`).
+"""Judge whether the rows of containers can satisfy a condition: the rule of all pruning (`match`).
 
 `match_leaf` and `match_tuples` judge the leaves of a condition. `knowledge` describes the containers.
 """
@@ -47,7 +47,7 @@ from parquetry.predicate.pruning.truth_sets import (
 )
 
 MAX_ALLOWED_TUPLES = 100_000
-"""Combinations of values that `match` passes to `Knowledge.may_hold` at most; if a condition allows more, it does not ask."""
+"""Combinations of values that `match` passes to `Knowledge.may_hold`; if there are more, it does not ask."""
 
 
 class Match(IntEnum):
@@ -55,9 +55,10 @@ class Match(IntEnum):
 
     ## What it is
 
-    Statistics seldom describe a container's rows exactly. So each part of a condition is judged by the *set* of truth
-    values that it may take over the container's rows. AND, OR and NOT combine such sets (`truth_sets`), so NULL is
-    never mistaken for FALSE under a NOT. The set of the whole condition gives the answer:
+    Statistics seldom describe a container's rows exactly. So each part of a condition is judged by the *set*
+    of truth values that it may take over the container's rows. AND, OR and NOT combine such sets
+    (`truth_sets`), so NULL is never mistaken for FALSE under a NOT. The set of the whole condition gives the
+    answer:
 
     | truth values of the whole    | answer   | to a scan                       | to a DELETE                |
     |------------------------------|----------|---------------------------------|----------------------------|
@@ -67,8 +68,8 @@ class Match(IntEnum):
 
     ## Example
 
-    All containers are judged at once. A set is a number (TRUE is 1, FALSE 2, NULL 4), an outcome an array of them. For
-    `day = 3 AND price > 100` and three files:
+    All containers are judged at once. A set is a number (TRUE is 1, FALSE 2, NULL 4), an outcome an array of
+    them. For `day = 3 AND price > 100` and three files:
 
     |               | file 0          | file 1                | file 2               | array       |
     |---------------|-----------------|-----------------------|----------------------|-------------|
@@ -79,28 +80,28 @@ class Match(IntEnum):
     | AND           | TRUE            | TRUE, FALSE, NULL     | FALSE                | `[1, 7, 2]` |
     | answer        | `MUST`          | `MIGHT`               | `CANNOT`             | `[2, 1, 0]` |
 
-    Some statistics describe tuples of values and not single columns (`Knowledge.may_hold`): buckets, Bloom filters.
-    They judge the tuples that the condition allows (`guarantees`). Where a container can have none of them, TRUE is
-    removed from its set.
+    Some statistics describe tuples of values and not single columns (`Knowledge.may_hold`), for example the
+    directory for all values without one of their own. They judge the tuples that the condition allows
+    (`guarantees`). Where a container can have none of them, TRUE is removed from its set.
 
     ## What it is not
 
-    It is not SQL's NULL. In SQL an unknown result, NULL, does not select the row. **Here an unknown part may take all
-    three truth values**, so an answer may keep too much, never too little. Unknown are columns without statistics,
-    statistics that contradict themselves, and conditions that are not understood (`Opaque`, unless a condition that
-    they imply can be judged).
+    It is not SQL's NULL. In SQL an unknown result, NULL, does not select the row. **Here an unknown part may
+    take all three truth values**, so an answer may keep too much, never too little. Unknown are columns
+    without statistics, statistics that contradict themselves, and conditions that are not understood
+    (`Opaque`, unless a condition that they imply can be judged).
 
     It is not the most precise answer. In a file with `a` from 0 to 2, both sides of `a = 1 OR a != 1` are
     `TRUE, FALSE`. So is the whole, although it is TRUE for every row.
 
     ## Why not otherwise
 
-    Most engines rewrite a condition into one over the statistics: `price > 100` becomes `price_max > 100`. One rewrite
-    answers "cannot"; a second one, with opposite rules, answers "must". Sets of truth values answer both in one pass,
-    and NOT is a table of eight entries.
+    Most engines rewrite a condition into one over the statistics: `price > 100` becomes `price_max > 100`.
+    One rewrite answers "cannot"; a second one, with opposite rules, answers "must". Sets of truth values
+    answer both in one pass, and NOT is a table of eight entries.
 
-    References: DataFusion's `PruningPredicate`; Iceberg's inclusive and strict metrics evaluators; G. Moerkotte, *Small
-    Materialized Aggregates*, VLDB 1998.
+    References: DataFusion's `PruningPredicate`; Iceberg's inclusive and strict metrics evaluators; G.
+    Moerkotte, *Small Materialized Aggregates*, VLDB 1998.
     """
 
     CANNOT = 0
@@ -193,7 +194,7 @@ class _OutcomeEvaluator:
         return same(EITHER if null_safe else ANY, self._count)
 
     def _where_possible(self, node: Predicate, outcomes: Codes) -> Codes:
-        """Remove TRUE from the outcomes of containers that can have none of the tuples that a condition allows."""
+        """Remove TRUE from the outcomes of containers that cannot have any tuple that a condition allows."""
         for columns in self._knowledge.tuple_columns:
             allowed = allowed_values(node, columns, MAX_ALLOWED_TUPLES)
             if allowed is not None:

@@ -1,15 +1,15 @@
 """Judge the leaves of a condition by the bounds of their column: comparison, IN, IS NULL, LIKE.
 
-Each leaf is judged in two steps. The first step looks at rows that are not NULL: it compares the least and the greatest
-value with the literal. For `n = 5` and three containers:
+Each leaf is judged in two steps. The first step looks at rows that are not NULL: it compares the least and
+the greatest value with the literal. For `n = 5` and three containers:
 
     least    greatest    least is    greatest is    outcomes
     1        4           LESS        LESS           FALSE
     1        9           LESS        GREATER        TRUE or FALSE
     5        5           EQUAL       EQUAL          TRUE
 
-The second step adds NULL, since `n = 5` is NULL for NULL. If some rows may be NULL, NULL is one more outcome; if all
-rows are NULL, it is the only one.
+The second step adds NULL, since `n = 5` is NULL for NULL. If some rows may be NULL, NULL is one more outcome;
+if all rows are NULL, it is the only one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def leaf_outcomes(leaf: Compare | In | IsNull | Like, bounds: Bounds) -> Codes:
 
 
 def _with_null(of_null: int) -> Lookup2:
-    """Make the table that adds NULL: outcomes of rows that are not NULL, and the code for NULLs, give all outcomes."""
+    """Make the table that adds NULL to outcomes, by the code for the rows that are NULL."""
     return Lookup2([[one, one | of_null, of_null, 0] for one in range(8)])
 
 
@@ -97,7 +97,7 @@ def _outcomes(op: str, below: bool, within: bool, above: bool) -> int:
 
 
 def _bounds_table(op: str, hidden: bool) -> Lookup2:
-    """Make the table from the bounds' comparisons with a literal to outcomes; `hidden` rows may be NaN, above it."""
+    """Make the table from comparisons of the bounds to outcomes; `hidden` rows may be NaN, above all."""
     return Lookup2(
         [
             [
@@ -130,7 +130,8 @@ def _contained(leaf: In, bounds: Bounds) -> Codes:
     hidden = leaf.type.floating and not bounds.shared
     if hidden and leaf.values[-1] != leaf.values[-1]:
         return same(TRUE | otherwise, len(bounds.nulls))  # NaN may be in any float column
-    # Literals 10, 20, 30 and bounds 15 to 25: one literal is less than 15, two are not greater than 25, so one is within.
+    # Literals 10, 20, 30 and bounds 15 to 25: one literal is less than 15, two are not greater than 25, so
+    # one is within.
     less = ranks(bounds.least, leaf.values, after=False)
     not_greater = ranks(bounds.greatest, leaf.values, after=True)
     single = same(LESS, len(bounds.nulls)) if hidden else _single(bounds)

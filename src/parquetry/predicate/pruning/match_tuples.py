@@ -1,8 +1,9 @@
 """Judge a tuple IN by the bounds of its columns: `(a, b) IN ((1, 2), (3, 4), (7, NULL))`.
 
-A container may have a tuple if each of its values is within the bounds of its column; a tuple with NULL never matches.
-The literals of each column are sorted, and the bounds become a range of positions among them. So only small numbers
-are compared for each tuple and container. Take a container with `a` from 2 to 9 and `b` always 4:
+A container may have a tuple if each of its values is within the bounds of its column; a tuple with NULL never
+matches. The literals of each column are sorted, and the bounds become a range of positions among them. So
+only small numbers are compared for each tuple and container. Take a container with `a` from 2 to 9 and `b`
+always 4:
 
 | column  | literals | positions allowed   | position of (1, 2) | position of (3, 4) |
 |---------|----------|---------------------|--------------------|--------------------|
@@ -34,7 +35,7 @@ _PAIRS_PER_BATCH = 1 << 20
 
 
 class _TuplePositions(NamedTuple):
-    """Positions of the tuples' values among a column's literals, and the range of positions that each container allows."""
+    """Positions of the tuples' values among a column's literals, and each container's range of positions."""
 
     positions: list[int]
     first: list[int]
@@ -96,8 +97,8 @@ def _possible(columns: Sequence[_TuplePositions], container: int) -> bool:
 def _all_possible(columns: Sequence[_TuplePositions], count: int) -> list[bool]:
     """Return for each container whether it may have one of the tuples.
 
-    The tuples are sorted by the column whose ranges allow the fewest of them. Only tuples within a container's range
-    of that column are compared with its other ranges.
+    The tuples are sorted by the column whose ranges allow the fewest of them. Only tuples within a
+    container's range of that column are compared with its other ranges.
     """
     arrays = [tuple(np.array(each, np.int64) for each in column) for column in columns]
     order, start, counts = min(map(_sorted_by_column, arrays), key=lambda column: int(column[2].sum()))
@@ -119,7 +120,7 @@ def _all_possible(columns: Sequence[_TuplePositions], count: int) -> list[bool]:
 
 
 def _sorted_by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
-    """Return the tuples sorted by a column, and for each container the first tuple within its range and their number.
+    """Return the tuples sorted by a column, and each container's first tuple and number of tuples.
 
     A column with few values may allow a container half of all tuples, another column a single one.
     """
@@ -130,7 +131,7 @@ def _sorted_by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np
 
 
 def _decided(leaf: TupleIn, constant: Sequence[Bounds], possible: Sequence[bool]) -> Codes:
-    """Return the truth for containers whose values are exact: a tuple that is possible there makes the condition TRUE."""
+    """Return the truth for containers whose values are exact: there a possible tuple makes it TRUE."""
     exotic = any(None in row for row in leaf.rows)  # with NULL on either side, FALSE may be NULL instead
     states = [as_list(bounds.nulls) for bounds in constant]
     values = [as_list(bounds.least) for bounds in constant]

@@ -1,14 +1,14 @@
 """Sets of the truth values that a condition may take over some rows, and the tables that join them.
 
-A set is a number: TRUE is 1, FALSE is 2, NULL is 4, so 3 says "TRUE or FALSE", and 0 that there are no rows at all.
-There are 8 x 8 pairs of sets. AND and OR are computed once for all pairs and then looked up.
+A set is a number: TRUE is 1, FALSE is 2, NULL is 4, so 3 says "TRUE or FALSE", and 0 that there are no rows
+at all. There are 8 x 8 pairs of sets. AND and OR are computed once for all pairs and then looked up.
 
     {TRUE, FALSE} AND {TRUE, NULL}    AND(3, 5) = 7    each of the three may result
 
     {FALSE}       AND {TRUE, NULL}    AND(2, 5) = 2    always FALSE
 
-`Codes` are such numbers, one for each of N containers: an array, or a list if the containers are few, since one call of
-NumPy costs more than a short list. A lookup takes either, and returns the same kind.
+`Codes` are such numbers, one for each of N containers: an array, or a list if the containers are few, since
+one call of NumPy costs more than a short list. A lookup takes either, and returns the same kind.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Lookup:
 
 
 class Lookup2:
-    """A function of two codes, defined by its values: a row for each left code, a column for each right code."""
+    """A function of two codes, as a table: a row for each left code, a column for each right code."""
 
     def __init__(self, rows: Sequence[Sequence[int]]) -> None:
         self._rows = [list(row) for row in rows]

@@ -1,7 +1,7 @@
 """Read conditions from text and from Spark's JSON.
 
-`parse` and `operands` read text. `spark_json` reads trees; it uses `packed_values`, `char_padding`, and `monotone` for
-functions of columns.
+`parse` and `operands` read text. `spark_json` reads trees; it uses `packed_values`, `char_padding`, and
+`monotone` for functions of columns.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,7 @@
 """Read conditions on columns of type char, in the forms that Spark sends.
 
-Spark pads a char to its length when it reads it, and then compares texts including their blanks. A column `c` of type
-char(3) comes in four forms:
+Spark pads a char to its length when it reads it, and then compares texts including their blanks. A column `c`
+of type char(3) comes in four forms:
 
 | condition                   | when                                                             |
 |-----------------------------|------------------------------------------------------------------|
@@ -11,11 +11,12 @@ char(3) comes in four forms:
 | `c = 'a'`                   | with `spark.sql.legacy.charVarcharAsString=true`                 |
 
 Statistics describe the padded text: partitions store it, and skewed values and the bounds of files are padded
-(`data_files.bounds`). So the first two forms are comparisons of plain texts. Literals are not changed: Spark has
-padded them where needed.
+(`data_files.bounds`). So the first two forms are comparisons of plain texts. Literals are not changed: Spark
+has padded them where needed.
 
-For a column that is not padded (the last form), the same is true if it is a partition column. The rows of files may
-have fewer blanks. Texts that are equal there are also equal when padded; nothing else can be concluded.
+For a column that is not padded (the last form), the same is true if it is a partition column. The rows of
+files may have fewer blanks. Texts that are equal there are also equal when padded; nothing else can be
+concluded.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class SparkColumns(dict[str, ColumnType]):
 
 
 def padded_column(tree: Mapping[str, Any], columns: Mapping[str, ColumnType]) -> Mapping[str, Any] | None:
-    """Return the char column that an expression pads to the column's length, or None for any other expression.
+    """Return the char column that an expression pads to the column's length, or None for another one.
 
     >>> tree = {'fn': 'RPAD', 'args': [{'col': ['c']}, {'lit': '3', 'type': 'int'}, {'lit': ' ', 'type': 'string'}]}
     >>> padded_column(tree, {'c': ColumnType('char', length=3)})
@@ -79,14 +80,15 @@ def comparison(op: str, name: str, type: ColumnType, text: str) -> Predicate:
         return Compare(op, name, text, type)
     if op in ("=", "!=", "<=>"):
         return FALSE if op == "<=>" else bind.never(name) if op == "=" else Not(bind.never(name))
-    # texts that begin with this text are greater; the least of them is the text followed by the least characters
+    # texts that begin with this text are greater; the least of them is the text followed by the least
+    # characters
     least = text.ljust(type.length, "\0")
     implied = Compare("<" if op in ("<", "<=") else ">=", name, least, type)
     return Opaque(str(Compare(op, name, text, STRING)), (name,), "compared without its blanks", implied)
 
 
 def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Return the condition that a char begins like a text that it equals after padding, or None if `tree` pads no char."""
+    """Return the condition on a char that its padded text implies, or None if `tree` pads no char."""
     found = _padded(tree, columns)
     if found is None:
         return None
@@ -98,7 +100,7 @@ def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, Column
 def _padded(
     tree: Mapping[str, Any], columns: Mapping[str, ColumnType]
 ) -> tuple[Mapping[str, Any], int, int] | None:
-    """Return a char column, the length it is padded to and its own length, or None if the tree pads no char."""
+    """Return a char column, the length it is padded to and its own, or None if the tree pads no char."""
     match tree:
         case {"fn": str(function), "args": [inner, {"lit": str(length)}, *blank]}:
             if function.upper() not in _PADDING_FUNCTIONS or any(each.get("lit") != " " for each in blank):

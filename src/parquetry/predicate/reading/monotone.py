@@ -1,12 +1,12 @@
 """Derive a range of a column from a condition on a monotone function of it.
 
-`year(d) = 2026` is TRUE only for the days of one year, `substr(s, 1, 7) >= '2026-10'` only for texts from `2026-10` on.
-So each implies a range of the column, which prunes partitions by their keys and files by their bounds. The range may
-be wider than the condition, never narrower: Spark still evaluates the condition itself.
+`year(d) = 2026` is TRUE only for the days of one year, `substr(s, 1, 7) >= '2026-10'` only for texts from
+`2026-10` on. So each implies a range of the column, which prunes partitions by their keys and files by their
+bounds. The range may be wider than the condition, never narrower: Spark still evaluates the condition itself.
 
-Functions are resolved from the outside to the inside: the range of a function's results becomes a range of its
-argument, until the argument is the column. Time zones are ignored. No zone is a day or more from UTC, so a cast between
-dates and timestamps widens the range by a day on both sides.
+Functions are resolved from the outside to the inside: the range of a function's results becomes a range of
+its argument, until the argument is the column. Time zones are ignored. No zone is a day or more from UTC, so
+a cast between dates and timestamps widens the range by a day on both sides.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Tree = Mapping[str, Any]
 
 
 class Span(NamedTuple):
-    """Values from `low` to `high`, both included, or None if unbounded. Dates are days, timestamps microseconds."""
+    """Values from `low` to `high`, both included; None is unbounded. Times are days or microseconds."""
 
     low: int | Decimal | None
     high: int | Decimal | None
@@ -53,7 +53,7 @@ class Span(NamedTuple):
 def implied(
     op: str, tree: Tree, value: Value, literal: ColumnType, columns: Mapping[str, ColumnType]
 ) -> Predicate | None:
-    """Return the condition on the column that `function(column) op literal` implies, or None if none is known.
+    """Return the condition that `function(column) op literal` implies on the column, or None if unknown.
 
     Args:
         op: the comparison.
@@ -89,7 +89,7 @@ def implied(
 def implied_by_any(
     tree: Tree, literals: Sequence[tuple[Value, ColumnType]], columns: Mapping[str, ColumnType]
 ) -> Predicate | None:
-    """Return the condition on the column that `function(column) IN (literals)` implies, or None if none is known.
+    """Return the condition that `function(column) IN (literals)` implies on the column, or None if unknown.
 
     Args:
         tree: the function.
@@ -136,7 +136,7 @@ def _text_implication(op: str, tree: Tree, text: str, columns: Mapping[str, Colu
 
 
 def _first_characters(tree: Tree) -> int | None:
-    """Return the length of the prefix that a function returns of its argument, or None if it is another function."""
+    """Return the length of the prefix that a function takes of a text, or None for another function."""
     match str(tree["fn"]).upper(), tree["args"]:
         case (("SUBSTRING" | "SUBSTR"), [_, {"lit": "0" | "1"}, {"lit": str(length)}]):
             return max(int(length), 0)
@@ -149,7 +149,7 @@ def _first_characters(tree: Tree) -> int | None:
 
 
 def _span_implication(tree: Tree, span: Span, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Return the condition on a column that an expression of it within a span implies, or None if none is known."""
+    """Return the condition on a column that a span of an expression implies, or None if none is known."""
     while "fn" in tree:
         argument, rule = _argument(tree), _SPAN_RULES.get(str(tree["fn"]).upper())
         type = None if argument is None else _type(argument, columns)
@@ -196,7 +196,8 @@ def _type(tree: Tree, columns: Mapping[str, ColumnType]) -> ColumnType | None:
 _SpanRule = Callable[[Tree, Span, ColumnType], Span | None]
 
 
-# Each rule takes the span of a function's results, and returns the span of its argument, which has the given type.
+# Each rule takes the span of a function's results, and returns the span of its argument, which has the given
+# type.
 
 
 def _year_span(_: Tree, span: Span, type: ColumnType) -> Span | None:

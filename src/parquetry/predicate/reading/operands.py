@@ -32,7 +32,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal, its position, its text if it was quoted, and whether it is a date or timestamp without quotes."""
+    """A literal, its position, its quoted text, and whether it is a date or timestamp without quotes."""
 
     value: Value
     type: ColumnType
@@ -43,7 +43,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Several columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and their position in the text."""
+    """Columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and their position in the text."""
 
     names: tuple[Name, ...]
     start: int
@@ -110,7 +110,7 @@ class Operands:
         return value
 
     def columns(self) -> Columns | None:
-        """Read `(a, b)` or `STRUCT(a, b)`; if the next tokens are something else, return None and read no token."""
+        """Read `(a, b)` or `STRUCT(a, b)`; if something else is next, read nothing and return None."""
         first, start = self._at, self.next.start
         struct = self.take_struct()
         if not self.take("("):

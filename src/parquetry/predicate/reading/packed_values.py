@@ -3,8 +3,8 @@
     {"fn": "IN", "col": ["k"], "type": "bigint", "packed": <3 × 8 bytes in base64>}
     {"fn": "IN", "col": ["s"], "type": "string", "packed": <the bytes of all, in base64>, "lengths": <4 bytes for each>}
 
-A hundred thousand values take a megabyte. No JSON value is decoded for each of them. Types that are neither numbers of
-at most 64 bits nor made of bytes are sent as texts.
+A hundred thousand values take a megabyte. No JSON value is decoded for each of them. Types that are neither
+numbers of at most 64 bits nor made of bytes are sent as texts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parquetry.types import ColumnType, Value
 
 
 def raw_values(tree: Mapping[str, Any]) -> list[Any]:
-    """Return one column of tuples, in the tuples' order, as the bridge sent it: bits of numbers, bytes, or texts.
+    """Return one column of tuples, in the tuples' order, as it was sent: bits of numbers, bytes, or texts.
 
     Args:
         tree: has `packed`, and `lengths` for a type made of bytes; or `values`, which are texts.
@@ -43,7 +43,8 @@ def packed_column(type: ColumnType, tree: Mapping[str, Any], read: Callable[[str
 
     Args:
         type: the type of the values.
-        tree: see `raw_values`; it may have `nulls`, a byte for each value, which is 1 if the value stands for NULL.
+        tree: see `raw_values`; it may have `nulls`, a byte for each value, which is 1 if the value stands for
+            NULL.
         read: converts a text to a value.
     """
     raw = raw_values(tree)
@@ -64,8 +65,8 @@ def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:
 
     Args:
         type: the type of the values.
-        tree: has `packed`, and `lengths` for a type made of bytes. Numbers are little-endian: integers, days and
-            microseconds have 64 bits, floats are doubles.
+        tree: has `packed`, and `lengths` for a type made of bytes. Numbers are little-endian: integers, days
+            and microseconds have 64 bits, floats are doubles.
 
     >>> tree = {"packed": base64.b64encode(np.array([7, 3, 7], "<i8").tobytes()).decode()}
     >>> packed_values(ColumnType("date"), tree)

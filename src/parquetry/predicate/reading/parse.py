@@ -1,8 +1,9 @@
 """Read a filter's text, as Hive's and Spark's users type it, into a filter over a table's columns.
 
 The grammar is our own, since sqlglot's parser accepts too much: it reads `p = 1 q` as an alias and
-`; DROP TABLE t` as a second statement. A filter may decide which partitions to drop, so each of its characters must be
-understood.    condition  = NOT condition | condition AND condition | condition OR condition | ( condition ) | comparison
+`; DROP TABLE t` as a second statement. A filter may decide which partitions to drop, so each of its
+characters must be understood.    condition  = NOT condition | condition AND condition | condition OR
+condition | ( condition ) | comparison
                | condition IS [NOT] TRUE | condition IS [NOT] FALSE
 
     comparison = operand (= == <=> != <> < <= > >=) operand | operand [NOT] BETWEEN operand AND operand
@@ -16,8 +17,8 @@ understood.    condition  = NOT condition | condition AND condition | condition 
     literal    = 'text' | "text" | number | TRUE | FALSE | NULL | X'…'
                | DATE '…' | TIMESTAMP '…' | TIMESTAMP_NTZ '…' | 2024-02-29 | 2024-02-29 12:34:56
 
-This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with one
-exception: adjacent texts (`'a' 'b'`) are refused, because a forgotten comma looks the same.
+This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with
+one exception: adjacent texts (`'a' 'b'`) are refused, because a forgotten comma looks the same.
 """
 
 from __future__ import annotations
@@ -229,7 +230,10 @@ class _Parser(Operands):
         return Not(result) if negated else result
 
     def _comparison(self, left: _Operand) -> Predicate | _Operand:
-        """Read the comparison behind an operand. The operand may stand alone: as a condition, or in parentheses."""
+        """Read the comparison after an operand, if there is one.
+
+        The operand may stand alone: as a condition, or in parentheses.
+        """
         if isinstance(left, Columns) and self.next.word == ")":
             return left
         result = self._tuple_in(left) if isinstance(left, Columns) else self._compared(left)
@@ -286,7 +290,8 @@ class _Parser(Operands):
                 literal.start,
             )
         if column.type.name == "timestamp_ntz" and type.name == "timestamp":
-            # Users write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean a time without a zone.
+            # Users write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean a time without a
+            # zone.
             value, type = value_from_text(column.type, literal.text), column.type
         return self.locating_errors(
             literal.start,

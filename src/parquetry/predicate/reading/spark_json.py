@@ -6,12 +6,12 @@ A column that equals one of several literals comes with one list of them, which 
 
     {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
 
-Runtime values of joins come packed (see `packed_values`). For columns of type char see `char_padding`. A literal's text
-is the value in Spark's InternalRow: days, microseconds, hexadecimal bytes, Java's numbers. Forms without a name of
-their own, such as EXTRACT, come with their SQL text beside their arguments.
+Runtime values of joins come packed (see `packed_values`). For columns of type char see `char_padding`. A
+literal's text is the value in Spark's InternalRow: days, microseconds, hexadecimal bytes, Java's numbers.
+Forms without a name of their own, such as EXTRACT, come with their SQL text beside their arguments.
 
-A condition that is not understood becomes `Opaque`, with the reason that the pruning report shows. It raises no error,
-since Spark evaluates every condition on the rows where necessary.
+A condition that is not understood becomes `Opaque`, with the reason that the pruning report shows. It raises
+no error, since Spark evaluates every condition on the rows where necessary.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicat
 
 
 def _tuples(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
-    """Read tuples of a join; their values come column by column. A key compared by `<=>` may have NULL among them."""
+    """Read tuples of a join, whose values come by columns; a key compared by `<=>` may have NULL."""
     if not arguments:
         return FALSE  # there are none
     names = [_column(tree, columns) for tree in arguments]

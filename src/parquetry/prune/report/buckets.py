@@ -1,7 +1,7 @@
 """The report of a scan's buckets: the buckets that joins may rely on, or the reason why they may not.
 
-A join needs each row to be in a known bucket, by one hash of the same columns. `rules.bucket_reasons` finds the reason
-if they are not.
+A join needs each row to be in a known bucket, by one hash of the same columns. `rules.bucket_reasons` finds
+the reason if they are not.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class BucketReport(ReportPart, frozen=True):
         types: their types in the table, as SQL writes them.
         version: the version of the hash: `1`, `2` or `spark`.
         count: the number of buckets.
-        reason: why no join can rely on them, or None if joins can. If there is a reason, the attributes above describe
-            only some of the rows.
+        reason: why no join can rely on them, or None if joins can. If there is a reason, the attributes above
+            describe only some of the rows.
         unread: the bucket columns that the query does not read, so no join can use them.
         again: the bytes that are read more than once, to have as many buckets as the table on the other side.
     """

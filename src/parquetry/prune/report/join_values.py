@@ -21,9 +21,10 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
         build: the build side: a table, or Spark's name for another source.
         key: the join key of the build side.
         how: see `Verdict`.
-        reason: the reason of a refusal, or why an arrived filter is ineffective. It is empty if the filter pruned
-            something, or has not arrived.
-        values: the number of values, or None if the query has not run, did not wait for them, or only Spark knows.
+        reason: the reason of a refusal, or why an arrived filter is ineffective. It is empty if the filter
+            pruned something, or has not arrived.
+        values: the number of values, or None if the query has not run, did not wait for them, or only Spark
+            knows.
         shared: whether they came from a broadcast.
         where: conditions of the query on the build side, as SQL.
         tuples: whether they are tuples of several columns.

@@ -1,7 +1,7 @@
-"""The report of a query: what its scans read of how much and why, which joins shuffle, and which runtime filters served.
+"""The report of a query: what its scans read and why, which joins shuffle, which runtime filters served.
 
-A report is data. Its parts come from `select` (scans), `shuffle_reasons` (joins) and `runtime.outcomes` (runtime
-filters). The modules `text` and `html` draw it. It is sent as the dict that `to_dict` returns.
+A report is data. Its parts come from `select` (scans), `shuffle_reasons` (joins) and `runtime.outcomes`
+(runtime filters). The modules `text` and `html` draw it. It is sent as the dict that `to_dict` returns.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ class Report(ReportPart, frozen=True):
 
         Some keys are present only when needed:
 
-        - A step has `origins` if one of the conditions in its `by` is not from the query. It then names the origin of
-          each: `query`, `join` (runtime values) or `table`. A note in `not_by` has an `origin` if it is not the query.
+        - A step has `origins` if one of the conditions in its `by` is not from the query. It then names the
+          origin of each: `query`, `join` (runtime values) or `table`. A note in `not_by` has an `origin` if
+          it is not the query.
         - A step has a `unit` if its name does not say what it counts.
-        - A scan has `buckets` if its table is bucketed. The report has `joins` if one is of such tables; each has the
-          `sides` that are shuffled.
-        - A scan has `run_time` if runtime values of a join have come. It has `values`, each with `column` and `count` or
-          with a `condition`. It has `cuts`: what each step kept `before` and `after` (`about` marks an estimate). It has
-          `late` if no file was listed before they came, and `missed` for filters that timed out. If runtime pruning is
-          off, it has only `off`.
+        - A scan has `buckets` if its table is bucketed. The report has `joins` if one is of such tables; each
+          has the `sides` that are shuffled.
+        - A scan has `run_time` if runtime values of a join have come. It has `values`, each with `column` and
+          `count` or with a `condition`. It has `cuts`: what each step kept `before` and `after` (`about`
+          marks an estimate). It has `late` if no file was listed before they came, and `missed` for filters
+          that timed out. If runtime pruning is off, it has only `off`.
         - The report has `values` if a scan is of a table that is joined.
         """
         plain = super().to_dict() | {"scans": [scan.to_dict() for scan in self.scans]}

@@ -1,4 +1,4 @@
-"""The report of runtime values for one scan: the columns, how many values came for each, and what they pruned.
+"""The report of runtime values for one scan: how many came for each column, and what they pruned.
 
 As text:
 

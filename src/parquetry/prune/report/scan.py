@@ -1,4 +1,4 @@
-"""The report of one scan of a table: its steps, each with what it kept, of how much, and why. A `Report` has several."""
+"""The report of one scan of a table: its steps, each with what it kept, of how much, and why."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Step(ReportPart, frozen=True):
     """One step of pruning: what it kept of the things that earlier steps kept.
 
     Attributes:
-        name: the name of its rule: `partitions`, `directories`, `buckets`, `files` or `bytes` (see `parquetry.prune.steps`).
+        name: the name of its rule: `partitions`, `directories`, `buckets`, `files` or `bytes` (see
+            `parquetry.prune.steps`).
         kept: the number that the step kept.
         of: the number before the step.
         by: the conditions that pruned something; for a step that counts bytes, the columns read.
@@ -79,7 +80,8 @@ class ScanReport(ReportPart, frozen=True):
         steps: the steps in their order.
         buckets: the buckets that joins may rely on, or None if the table is not bucketed.
         run_time: the effect of runtime values, or None if none have come.
-        by_totals: whether this is an estimate from the table's totals, before files are listed; see `runtime.totals`.
+        by_totals: whether this is an estimate from the table's totals, before files are listed; see
+            `runtime.totals`.
     """
 
     table: str
@@ -98,7 +100,7 @@ class ScanReport(ReportPart, frozen=True):
         return next((step for step in self.steps if step.name == name), None)
 
     def unused(self) -> tuple[IneffectiveCondition, ...]:
-        """Return the conditions that pruned nothing in any step, each with the reason of the last step that tried it.
+        """Return the conditions that pruned nothing in any step, each with the last step's reason.
 
         `c IS NOT NULL` is left out, since Spark itself adds it to every join and comparison.
         """

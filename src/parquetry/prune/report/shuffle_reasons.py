@@ -1,8 +1,8 @@
-"""Explain the joins of a query's plan: whether Spark shuffles their sides, and if so, which requirement is not met.
+"""Explain the joins of a plan: whether Spark shuffles their sides, and which requirement is not met.
 
-Spark joins without a shuffle if both sides report buckets by the same hash of corresponding join keys. It gives no reason
-if it shuffles. The facts come from its plan. The requirements are from Spark 4.3 (`EnsureRequirements`), in the order
-of a user's fixes.
+Spark joins without a shuffle if both sides report buckets by the same hash of corresponding join keys. It
+gives no reason if it shuffles. The facts come from its plan. The requirements are from Spark 4.3
+(`EnsureRequirements`), in the order of a user's fixes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLOATING_TYPES = ("float", "double")
 
 
 class KeyColumn(msgspec.Struct, frozen=True):
-    """A column of a scan: the scan's number on its side of the join, the column's name, and its type in the query."""
+    """A column of a scan: the scan's number on its side of the join, the column's name, and its type."""
 
     scan: int
     name: str
@@ -55,7 +55,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join: the table, and its buckets as `BucketReport.to_dict` returns them."""
+    """A scan of one of our tables below a join, and its buckets as `BucketReport.to_dict` returns them."""
 
     table: str
     buckets: dict[str, object] | None
@@ -71,7 +71,8 @@ class Side(msgspec.Struct, frozen=True):
         exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
         repartitioned: whether the query itself repartitions it.
         in_buckets: whether rows come to the join in buckets, their own or the other side's, in Spark's plan.
-        through: nodes between scans and join that combine several inputs or partitions: joins by their types, UNION, LIMIT.
+        through: nodes between scans and join that combine several inputs or partitions: joins by their types,
+            UNION, LIMIT.
     """
 
     name: str
@@ -161,7 +162,7 @@ class _Side:
         ]
 
     def type_of(self, name: str, key: Key) -> str:
-        """Return the type of a key's column: its type in the table if that is known, else its type in the query."""
+        """Return the type of a key's column: in the table if that is known, else in the query."""
         if self.buckets is not None and name in self.buckets.columns:
             return self.buckets.types[self.buckets.columns.index(name)]
         return next(column.type for column in key.columns if column.name == name)
@@ -205,7 +206,7 @@ def _staying(side: _Side) -> str:
 
 
 def _keys_reason(side: _Side, other: _Side) -> str | None:
-    """Return which bucket column of a side is not a join key, or is computed in its key; None if all are plain keys."""
+    """Return which bucket column of a side is not a plain join key, or None if all are."""
     assert side.buckets is not None
     for name in side.buckets.columns:
         scan = side.column_keys(name)

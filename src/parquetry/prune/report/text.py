@@ -1,4 +1,4 @@
-"""Write a report as text: a line for each scan, each ineffective condition, each join, and each runtime filter."""
+"""Write a report as text: a line for each scan, unused condition, join and runtime filter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORIGIN_PREFIXES: dict[Origin, str] = {
 def report_text(
     scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
 ) -> str:
-    """Return the text of a report: scans (`table: partitions 2 of 10 (p = 1) · files …`), joins, and runtime filters."""
+    """Return the text of a report: scans (`table: partitions 2 of 10 (p = 1) …`), joins, runtime filters."""
     lines = [line for scan in scans for line in _lines(scan)]
     return "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
 
@@ -42,7 +42,7 @@ def condition_text(condition: str, origin: Origin) -> str:
 
 
 def reason_text(step: Step) -> str:
-    """Return why a step kept what it kept: the query's conditions, then other conditions; or the columns read."""
+    """Return why a step kept its number: the query's conditions, then others; or the columns read."""
     if step.counts_bytes:
         return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
     asked: list[str] = []

@@ -1,7 +1,7 @@
 """Group a scan's remaining partitions by their arrangement records.
 
-A table of a million partitions has a handful of different records, so each record is decoded and judged once. If all
-partitions have the table's own arrangement, no record is decoded.
+A table of a million partitions has a handful of different records, so each record is decoded and judged once.
+If all partitions have the table's own arrangement, no record is decoded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T", SkewMap, BucketSpec)
 
 
 class ArrangementRecords(NamedTuple, Generic[T]):
-    """The distinct records of some partitions, and for each partition the number of its record, or -1 for none."""
+    """The distinct records of some partitions, and each partition's record number, or -1 for none."""
 
     distinct: list[T]
     numbers: Numbers
@@ -35,7 +35,7 @@ class ArrangementRecords(NamedTuple, Generic[T]):
 def skew_maps(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]
 ) -> ArrangementRecords[SkewMap] | None:
-    """Return the maps of partitions with directories for skewed values, or None if the table has no such directories."""
+    """Return the maps of partitions with directories for skewed values, or None if the table has none."""
 
     def directories(arrangement: ArrangementSpec) -> SkewMap | None:
         skew = arrangement.skew
@@ -64,8 +64,8 @@ def bucket_specs(
     Args:
         snapshot: the version of the table.
         partitions: partitions of that version.
-        unsettled: whether to include records whose hash is not portable: equal values may be in different buckets, so
-            no bucket may be skipped by them.
+        unsettled: whether to include records whose hash is not portable: equal values may be in different
+            buckets, so no bucket may be skipped by them.
     """
 
     def counting(arrangement: ArrangementSpec) -> BucketSpec | None:
@@ -81,7 +81,7 @@ def bucket_specs(
 
 
 def _begun(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> NDArray[np.bool_]:
-    """Return the partitions that the table's property says are bucketed; none of them if the property is invalid."""
+    """Return the partitions that the table's property says are bucketed; none if it is invalid."""
     try:
         begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
     except PropertyError:  # the query continues without buckets; setting the property raises the error

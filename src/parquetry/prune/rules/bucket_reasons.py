@@ -1,7 +1,7 @@
 """Report why joins cannot rely on the buckets of a scan.
 
-The planner and Spark decide whether a scan is bucketed (`planner.scans.partitioning`). This module finds the partitions
-or files that are not.
+The planner and Spark decide whether a scan is bucketed (`planner.scans.partitioning`). This module finds the
+partitions or files that are not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""List the values of bucket columns that the conditions of a query allow, or the reason why they cannot be listed.
+"""List the values of bucket columns that a query's conditions allow, or the reason why that fails.
 
-A condition may also list values of partition columns. Then each partition has its own values of the bucket columns.
+A condition may also list values of partition columns. Then each partition has its own values of the bucket
+columns.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class BucketValues:
         partition_by: the partition columns.
 
     Attributes:
-        listing: the conditions that list values of at least one of the columns; empty if a column's values are not known.
+        listing: the conditions that list values of at least one of the columns; empty if a column's values
+            are not known.
         positions: the positions of the partition columns on whose values the combinations depend.
         of_partitions: the combinations by the order keys of these partition values.
     """
@@ -52,7 +54,7 @@ class BucketValues:
         self.listing = [each for each in conditions if self._is_listed and self._lists(each)]
 
     def rows(self, key: _Key) -> Collection[Row] | None:
-        """Return the combinations for partitions, by the order keys of their values, or None if any is allowed."""
+        """Return the combinations for partitions, by the order keys of their values, or None for any."""
         return self.of_partitions.get(key, ()) if self._is_listed else None
 
     def _lists(self, condition: Condition) -> bool:

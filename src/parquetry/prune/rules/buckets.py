@@ -9,8 +9,9 @@ For a table with 8 buckets by `id`:
 | `id = 5 AND day = 1 OR id = 6 AND day = 2` | the bucket of 5 where `day` is 1, the bucket of 6 where it is 2   |
 | `id > 5`                                   | all: values are hashed one by one, and a range lists none         |
 
-With several bucket columns, the values of all must be listed. Each partition is judged by its own record. The rule keeps
-files whose bucket is not known, and all files of partitions where equal values may be in different buckets.
+With several bucket columns, the values of all must be listed. Each partition is judged by its own record. The
+rule keeps files whose bucket is not known, and all files of partitions where equal values may be in different
+buckets.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from parquetry.prune.tally import Tally
 from parquetry.types import order_key
 
 _NO_JUDGEMENT = -1
-"""Stands for the number of a judgement, for partitions without one: they have no buckets that can be relied on."""
+"""Stands for a judgement's number in partitions without one: they have no buckets to rely on."""
 
 
 class BucketRule(Rule):
     """Keeps a bucket unless no value that the conditions allow belongs in it.
 
-    A table without buckets pays nothing. A query without a condition on bucket columns pays nothing, and its report has no
-    step for buckets. Nor has it one if no bucket can be left out and the manifests are long: counting buckets would read
-    them all.
+    A table without buckets pays nothing. A query without a condition on bucket columns pays nothing, and its
+    report has no step for buckets. Nor has it one if no bucket can be left out and the manifests are long:
+    counting buckets would read them all.
     """
 
     name = "buckets"

@@ -1,10 +1,11 @@
 """Keep the directories of list-bucketed partitions whose skewed values may satisfy the open conditions.
 
-Each partition is judged by its own map. A directory is a cell of the map, or the rest. The files' records name it, never
-their paths. So a directory and its copies count as one, and files whose cell is not known are always kept.
+Each partition is judged by its own map. A directory is a cell of the map, or the rest. The files' records
+name it, never their paths. So a directory and its copies count as one, and files whose cell is not known are
+always kept.
 
-A map may have grown. Older files of the rest are then judged by the cells that the map had when they were written; they
-count as files of the same directory.
+A map may have grown. Older files of the rest are then judged by the cells that the map had when they were
+written; they count as files of the same directory.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from parquetry.prune.tally import Tally
 
 
 class DirectoryRule(Rule):
-    """Keeps a directory unless its values rule a condition out. A table without such directories pays nothing."""
+    """Keeps a directory unless its values rule a condition out.
+
+    A table without such directories pays nothing.
+    """
 
     name = "directories"
     kept_text = "directories read"
@@ -56,7 +60,8 @@ class DirectoryRule(Rule):
 def decided_by_directories(scan: Scan, remaining: Remaining) -> frozenset[Condition]:
     """Return the conditions that every row of the remaining directories satisfies, by their skewed values.
 
-    With fewer partitions or more conditions, the rule keeps fewer of these directories, so the answer stays right.
+    With fewer partitions or more conditions, the rule keeps fewer of these directories, so the answer stays
+    right.
 
     Args:
         scan: the request; it asks for no statistics.

@@ -93,7 +93,7 @@ class DirectoryAnswers:
         ]
 
     def rest_answers(self, parts: Numbers, maps: Numbers, firsts: Numbers) -> Flags:
-        """Return whether a row of each rest may satisfy all conditions; together they may allow only few tuples.
+        """Return whether a row of each rest may satisfy all conditions, which may allow few tuples together.
 
         Args:
             parts: the position of each rest's partition.
@@ -124,7 +124,7 @@ def _may_hold(filter: Filter, knowledge: Knowledge) -> Flags:
 
 
 def _on_sign(node: Predicate) -> bool:
-    """Return whether a condition is about a float's text: the cell of zero has rows with 0.0 and with -0.0."""
+    """Return whether a condition is about a float's text: the cell of zero has rows with 0.0 and -0.0."""
     match node:
         case And(children) | Or(children):
             return any(map(_on_sign, children))

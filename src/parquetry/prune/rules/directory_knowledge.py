@@ -8,11 +8,12 @@ A partition skewed by `(x, y)` on `(10, 'a')` and `(20, NULL)` has up to three d
 | 1    | 20  | NULL | `(20, NULL)`                        |
 | REST | any | any  | all but `(10, 'a')`, `(20, NULL)`   |
 
-A map that has grown may also have an earlier rest. Its rows exclude only the map's first tuples (`DataFile.rest_of`).
+A map that has grown may also have an earlier rest. Its rows exclude only the map's first tuples
+(`DataFile.rest_of`).
 
-Cells are judged by their values, as partitions are. The rest is known only by the tuples that it excludes: it cannot
-hold an answer if a condition allows only tuples that have a cell (`guarantees`). Tuples are equal if their `order_key`s
-are: NULL is a value, NaN is a value, and zero has no sign.
+Cells are judged by their values, as partitions are. The rest is known only by the tuples that it excludes: it
+cannot hold an answer if a condition allows only tuples that have a cell (`guarantees`). Tuples are equal if
+their `order_key`s are: NULL is a value, NaN is a value, and zero has no sign.
 
 A file's record names its cell. `directories` finds the directories and evaluates conditions.
 """
@@ -41,8 +42,8 @@ NO_CELL_COUNT = 1 << 62
 class HeavyTuples:
     """The cells of several maps over the same columns, as values of the table's current column types.
 
-    Each partition may have its own map, but most maps have the same tuples. `rows` has each tuple once, so it is judged
-    once. Two maps:
+    Each partition may have its own map, but most maps have the same tuples. `rows` has each tuple once, so it
+    is judged once. Two maps:
 
         map    cells            added to `rows`    positions in `rows`
         0      (10,) (20,)      (10,) (20,)        0 1
@@ -76,7 +77,7 @@ class HeavyTuples:
         return {name: Bounds.from_values(values) for name, values in zip(self.names, columns, strict=True)}
 
     def numbers(self, maps: Numbers, cells: Numbers) -> Numbers:
-        """Return the positions in `rows` of cells, by their maps' numbers and their own numbers within the maps."""
+        """Return the positions in `rows` of cells, by the numbers of their maps and of the cells within."""
         found: Numbers = self._flat[self._starts[maps] + cells]
         return found
 
@@ -110,7 +111,7 @@ class HeavyTuples:
 def heavy_tuples(
     metadata: TableMetadata, maps: Sequence[SkewMap]
 ) -> tuple[list[HeavyTuples], list[tuple[int, int] | None]]:
-    """Return the cells of maps, grouped by columns, and for each map the number of its group and its number within.
+    """Return the cells of maps by columns, and for each map the number of its group and its number within.
 
     It is None for a map whose values do not fit the table's current columns.
     """
@@ -189,13 +190,14 @@ class CellKnowledge(Knowledge):
 
 
 class RestKnowledge(Knowledge):
-    """Statistics of the rows that are in no cell: the tuples that they exclude, and the values of their partitions.
+    """Statistics of the rows in no cell: the tuples that they exclude, and their partitions' values.
 
     Args:
         heavy: the skewed tuples.
         maps: the number of each container's map.
         within: the containers' partitions, or None if they do not matter.
-        firsts: for each container, the number of the map's first cells whose rows are not in it, or None for all cells.
+        firsts: for each container, the number of the map's first cells whose rows are not in it, or None for
+            all cells.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""List the values of directories, so that Spark can evaluate conditions over them that only Spark understands.
+"""List the values of directories for Spark, which evaluates conditions that only it understands.
 
-All rows in the directory of a skewed tuple have the values of that tuple and of their partition. So a condition on these
-columns is TRUE for all of them or for none. Two partitions, skewed by `(x, y)`:
+All rows in the directory of a skewed tuple have the values of that tuple and of their partition. So a
+condition on these columns is TRUE for all of them or for none. Two partitions, skewed by `(x, y)`:
 
     day = 1: (10, 'a') (20, NULL)      day = 2: (10, 'a') (30, 'b')
 
@@ -27,7 +27,7 @@ from parquetry.prune.rules.directory_knowledge import HeavyTuples, heavy_tuples
 from parquetry.types import order_key
 
 MAX_EVALUATED_ROWS = 100_000
-"""Rows of values that Spark evaluates for one condition while it plans; a condition with more prunes no directory."""
+"""Rows of values that Spark evaluates for one condition; with more, the condition prunes no directory."""
 
 
 class DirectoryValues(NamedTuple):

@@ -1,6 +1,7 @@
 """Statistics of files: their partitions' values, and the bounds of data columns.
 
-Only the columns of a condition are decoded, each once for all files. `files` and `whole_partitions` choose the files.
+Only the columns of a condition are decoded, each once for all files. `files` and `whole_partitions` choose
+the files.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from parquetry.predicate.pruning import Bounds, Knowledge
 class FileKnowledge(Knowledge):
     """The statistics of files.
 
-    A partition column has one known value in all rows of a file. A data column has the bounds of the file's statistics.
-    Any other column may have any value.
+    A partition column has one known value in all rows of a file. A data column has the bounds of the file's
+    statistics. Any other column may have any value.
 
     Args:
         metadata: the table's metadata.

@@ -22,7 +22,10 @@ from parquetry.prune.tally import Tally
 
 
 class FileRule(Rule):
-    """Keeps a file unless its statistics rule a condition out. If no condition is open, it looks at no file."""
+    """Keeps a file unless its statistics rule a condition out.
+
+    If no condition is open, it looks at no file.
+    """
 
     name = "files"
     kept_text = "files read"

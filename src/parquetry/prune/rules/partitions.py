@@ -59,7 +59,8 @@ def _partitions(scan: Scan, tally: Tally) -> Sequence[PartitionSnapshot]:
     for condition, part in zip(scan.conditions, parts, strict=True):
         if part not in (None, EVERY_ROW):
             tally.serve(condition)
-    # Conditions that an exact plan decides need no second test; one that is also about data columns may prune more.
+    # Conditions that an exact plan decides need no second test; one that is also about data columns may prune
+    # more.
     again = [
         condition
         for condition in scan.conditions

@@ -1,6 +1,7 @@
-"""Runtime filters: judge which values of a join are worth collecting while the query runs, and report the outcome.
+"""Runtime filters: judge which values of a join to collect while the query runs, and report them.
 
-`candidates` describes the joins. `judge` decides, by the limits in `cost_model` and the estimates in `estimates`.
+`candidates` describes the joins. `judge` decides, by the limits in `cost_model` and the estimates in
+`estimates`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

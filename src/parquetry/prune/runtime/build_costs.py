@@ -1,23 +1,23 @@
 """Decide whether the values of a join's build side are worth their cost.
 
-A broadcast already has the values. Any other build side must run a second time for them. That pays if the build side is
-small beside the bytes and files that the values may prune. Some build sides are expensive to read in full, but
-inexpensive once other runtime filters apply to them:
+A broadcast already has the values. Any other build side must run a second time for them. That pays if the
+build side is small beside the bytes and files that the values may prune. Some build sides are expensive to
+read in full, but inexpensive once other runtime filters apply to them:
 
     catalog_sales JOIN date_dim ON cs_sold_date_sk = d_date_sk
 
     LEFT JOIN catalog_returns ON cs_order_number = cr_order_number
 
-Reading all sales a second time for their order numbers costs more than the numbers prune from the returns. But the
-conditions on `date_dim` select 61 days by estimate (`estimates`), of 1,830 days with partitions of sales. Reading these
-61 partitions costs little (`affordable`).
+Reading all sales a second time for their order numbers costs more than the numbers prune from the returns.
+But the conditions on `date_dim` select 61 days by estimate (`estimates`), of 1,830 days with partitions of
+sales. Reading these 61 partitions costs little (`affordable`).
 
-If order numbers grow with the days, nothing need be read. The statistics of those partitions' files give the least and
-the greatest number, and returns outside of that range have no match (`key_range_part`).
+If order numbers grow with the days, nothing need be read. The statistics of those partitions' files give the
+least and the greatest number, and returns outside of that range have no match (`key_range_part`).
 
-The reduced size is an estimate, and a fact table has many values. So `affordable` is strict: the reduced build side must
-cost far less than it may save, counting files to open, and have no more bytes than the scan. The column must also have
-narrow ranges in the scan's files, since values from the whole range prune no file.
+The reduced size is an estimate, and a fact table has many values. So `affordable` is strict: the reduced
+build side must cost far less than it may save, counting files to open, and have no more bytes than the scan.
+The column must also have narrow ranges in the scan's files, since values from the whole range prune no file.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ def _remaining_share(
         candidates: all candidates of a query.
         verdicts: their verdicts.
         scan: the number of the scan.
-        within: the build side of a second run, where only filters count that arrive there; or None for the query itself.
+        within: the build side of a second run, where only filters count that arrive there; or None for the
+            query itself.
     """
     least = 1.0
     for one, verdict in zip(candidates, verdicts, strict=True):

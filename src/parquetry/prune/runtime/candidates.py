@@ -1,8 +1,9 @@
 """Records of runtime filters: where they could be used, the decision on each, and the values that came.
 
-A `Candidate` is a place in a query where values of one side of a join could prune files of a table on the other side.
-Each candidate gets a `Verdict` before the query runs (`judge`). After the build side has run, there are `Gathered`
-values. The bridge finds the candidates and inserts the filters. `select` prunes files by the values.
+A `Candidate` is a place in a query where values of one side of a join could prune files of a table on the
+other side. Each candidate gets a `Verdict` before the query runs (`judge`). After the build side has run,
+there are `Gathered` values. The bridge finds the candidates and inserts the filters. `select` prunes files by
+the values.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Build(msgspec.Struct, frozen=True):
         parts: the scans of our tables in it, which other runtime filters may prune.
         where: conditions of the query on the tables that it reads, as SQL.
         whole: whether it is one of our tables, with no other conditions than its scan's.
-        ends_of: the number of the scan whose files' statistics could give the key's least and greatest value, or None.
+        ends_of: the number of the scan whose files' statistics could give the key's least and greatest value,
+            or None.
     """
 
     name: str
@@ -105,7 +107,7 @@ class Candidate(msgspec.Struct, frozen=True):
         column: the column or expression that is compared with the values, as SQL.
         form: the form of `column`, one of these:
             `column`: a plain column;
-            `widened`: a column cast to a type that has each of its values, so the build side's values can be cast back;
+            `widened`: a column cast to a type that has each of its values, so the values can be cast back;
             `partitions`: computed from partition columns alone, so Spark can evaluate it for each partition;
             `ranges`: a condition with the least and the greatest of the build side's values;
             `tuple`: several columns;
@@ -121,17 +123,19 @@ class Candidate(msgspec.Struct, frozen=True):
         source: the number of the plan part that the values come from.
         narrowed: whether that part is reduced to the rows that match its own neighbours in the join.
         shared: whether Spark will broadcast the build side, and the filter can reuse that broadcast.
-        outside: whether Spark will broadcast it, but the filter cannot reuse the broadcast, since Spark's own filters
-            within that side take values of other joins.
-        placed: Spark's own filter for the same values: one that only uses a broadcast (`shared`), or `always`; or None.
+        outside: whether Spark will broadcast it, but the filter cannot reuse the broadcast, since Spark's own
+            filters within that side take values of other joins.
+        placed: Spark's own filter for the same values: one that only uses a broadcast (`shared`), or
+            `always`; or None.
         known: the plan-time values, or None.
-        read_once: whether Spark would, without this filter, read the scan once for several places of the query.
-        held: the number of values of the scan's partitions, or None if the column is not a partition column or the
-            partitions are not listed yet.
-        together: the number of a group of candidates, or None if it stands alone. Either all or none of a group are used,
-            since Spark reads their scans once for several places of the query.
-        tuple_column: the column of the values if they could be part of tuples: plain, widened, or one of the two keys that
-            Spark makes from `<=>`; None if they could not.
+        read_once: whether Spark would, without this filter, read the scan once for several places of the
+            query.
+        held: the number of values of the scan's partitions, or None if the column is not a partition column
+            or the partitions are not listed yet.
+        together: the number of a group of candidates, or None if it stands alone. Either all or none of a
+            group are used, since Spark reads their scans once for several places of the query.
+        tuple_column: the column of the values if they could be part of tuples: plain, widened, or one of the
+            two keys that Spark makes from `<=>`; None if they could not.
         plan: the number of the plan that gives the values; all keys of one plan have the same number.
     """
 
@@ -162,7 +166,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def serves_itself(self) -> bool:
-        """Return whether the join's broadcast has the values; it has no values that are cast back, and no ranges."""
+        """Return whether the join's broadcast has the values: none that are cast back, and no ranges."""
         return self.shared and self.form not in ("widened", "ranges")
 
     @property
@@ -219,8 +223,8 @@ class Gathered(msgspec.Struct, frozen=True):
         shared: whether they came from a broadcast.
         missed: the milliseconds after which a filter timed out, or None if it did not.
         unused: the reason why an arrived filter is ineffective.
-        scan: `read` if the plan has the filtered scan; `reused` if another place of the query reads the same data for it;
-            `gone` if no part of the plan reads it.
+        scan: `read` if the plan has the filtered scan; `reused` if another place of the query reads the same
+            data for it; `gone` if no part of the plan reads it.
     """
 
     values: int | None

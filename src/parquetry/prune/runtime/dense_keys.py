@@ -6,9 +6,9 @@
 
         store_sales     1,500 rows in a file, from 18 to 99,950
 
-Each file of `store_sales` almost certainly has some of these customers. Looking up a hundred thousand keys in the
-metastore, to learn that, takes longer than planning the rest of the query. Such a join could only prune NULLs and keys
-without a customer, and files with nothing else are rare.
+Each file of `store_sales` almost certainly has some of these customers. Looking up a hundred thousand keys in
+the metastore, to learn that, takes longer than planning the rest of the query. Such a join could only prune
+NULLs and keys without a customer, and files with nothing else are rare.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from parquetry.prune.runtime.totals import end_partitions
 def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
     """Return the number of a small table's keys if they are dense, or None if they may prune files.
 
-    Keys are dense if they are many, and nearly every file of the large table is likely to have rows with some of them.
+    Keys are dense if they are many, and nearly every file of the large table is likely to have rows with some
+    of them.
 
     Args:
         small: the version of the small table; all of its rows are used.
         key: its key column, of numbers.
-        large: the version of the large table. If it has a hundred partitions or more, a few at both ends stand for all.
+        large: the version of the large table. If it has a hundred partitions or more, a few at both ends
+            stand for all.
         column: its data column.
     """
     rows = small.totals.rows
@@ -62,7 +64,7 @@ def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column
 
 
 def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowledge]:
-    """Return the files of a table, or of its end partitions if it is large, and their statistics of a column."""
+    """Return the files of a table, or of its end partitions if it is large, and a column's statistics."""
     some = (
         end_partitions(table)
         if table.totals.partitions >= LIMITS.listed_partitions

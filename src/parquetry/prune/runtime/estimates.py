@@ -1,11 +1,12 @@
 """Estimate cardinality and value clustering from the statistics of files.
 
-Estimates assume that values are evenly distributed between a column's least and greatest value, and that columns are
-independent:
+Estimates assume that values are evenly distributed between a column's least and greatest value, and that
+columns are independent:
 
     73,049 days from 1900 to 2100        d_year = 2000 AND d_moy BETWEEN 1 AND 2        73,049 / 201 × 2 / 12 = 61 rows
 
-A condition that is not understood, or is on texts, has selectivity 1. Estimates feed the cost model; they never prune.
+A condition that is not understood, or is on texts, has selectivity 1. Estimates feed the cost model; they
+never prune.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class _ColumnCondition(NamedTuple):
 def estimate_rows(
     metadata: TableMetadata, selection: Selection, predicates: Iterable[Predicate]
 ) -> int | None:
-    """Return the estimated rows of selected files that satisfy conditions, or None if the files' rows are not known.
+    """Return the estimated rows of files that satisfy conditions, or None if the files' rows are unknown.
 
     Args:
         metadata: the table's metadata.
@@ -69,8 +70,10 @@ class Spread(NamedTuple):
 
     Attributes:
         of_file: the share of the column's range that a file spans, on average.
-        numbers: the possible values from the least to the greatest: infinite for floats, 0 for a partition column.
-        laid_out: whether rows may be sorted by the column within files, so that row groups span less than files.
+        numbers: the possible values from the least to the greatest: infinite for floats, 0 for a partition
+            column.
+        laid_out: whether rows may be sorted by the column within files, so that row groups span less than
+            files.
     """
 
     of_file: float
@@ -102,8 +105,8 @@ class KeyFiles(NamedTuple):
 
     Attributes:
         share: the share of the table's files that remains after the query's own conditions.
-        in_order: whether values ascend, or descend, from partition to partition, so that neighbouring partitions have
-            neighbouring values.
+        in_order: whether values ascend, or descend, from partition to partition, so that neighbouring
+            partitions have neighbouring values.
     """
 
     share: float
@@ -200,7 +203,7 @@ def _numbers(values: Iterable[Value]) -> list[float] | None:
 
 
 def numeric_bounds(bounds: Bounds | None) -> NDArray[np.float64] | None:
-    """Return the least and the greatest numbers of the files that have any, or None if a file's numbers are not known."""
+    """Return the bounds of the files that have any values, or None if a file's bounds are not known."""
     if bounds is None:
         return None
     pairs = []

@@ -7,8 +7,8 @@
 | bucket column     | the hash of each value: other buckets are not read                   |
 | any other column  | the least and the greatest value in each file                        |
 
-So these are all columns of types whose values can be compared. Fields within a column are not, nor are collated texts,
-whose equal values may differ in their bytes.
+So these are all columns of types whose values can be compared. Fields within a column are not, nor are
+collated texts, whose equal values may differ in their bytes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
 def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
     """Return whether a scan has several parts, so that values may prune one.
 
-    With a single part Spark would wait without a gain, and could not reuse the same scan elsewhere. The row groups of
-    one small file are parts if the table's properties say how files are written.
+    With a single part Spark would wait without a gain, and could not reuse the same scan elsewhere. The row
+    groups of one small file are parts if the table's properties say how files are written.
 
     Args:
         metadata: the table's metadata.
@@ -54,15 +54,15 @@ def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
 
 
 def laid_out_within(metadata: TableMetadata) -> bool:
-    """Return whether a table's properties say how files are written, so that row groups within a file may be skipped."""
+    """Return whether a table's properties say how files are written, so that row groups may be skipped."""
     return any(name.startswith(_LAYOUT_SETTINGS) for name in metadata.properties)
 
 
 def sorted_within(metadata: TableMetadata, column: str) -> bool:
-    """Return whether row groups may span less of a column's range than their file, since rows are sorted by it.
+    """Return whether rows are sorted by a column, so that row groups may span less of it than files.
 
-    Columns that `sort-by` does not name are not sorted. If the table has no `sort-by` but other properties for writing
-    files, a writer may have sorted rows by any column.
+    Columns that `sort-by` does not name are not sorted. If the table has no `sort-by` but other properties
+    for writing files, a writer may have sorted rows by any column.
 
     Args:
         metadata: the table's metadata.

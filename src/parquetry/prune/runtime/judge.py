@@ -1,7 +1,7 @@
 """Judge which runtime filters are worth waiting for, and give the reason for each refusal.
 
-Spark's own dynamic filter needs three things: a selective condition on the dimension, a broadcast of it, and a join that
-drops rows of the big table without a match. Runtime filters give the same result in more places:
+Spark's own dynamic filter needs three things: a selective condition on the dimension, a broadcast of it, and
+a join that drops rows of the big table without a match. Runtime filters give the same result in more places:
 
 | join                         | situation                                | verdict                                        |
 |------------------------------|------------------------------------------|------------------------------------------------|
@@ -41,8 +41,9 @@ _PRUNABLE_JOINS = {
     ("EXISTENCE", "right"),
     ("RIGHT OUTER", "left"),
 }
-"""Types of joins, each with a side whose rows without a match are dropped or make no difference. `inner` is any table in
-a group of inner joins."""
+"""Types of joins, each with a side whose rows without a match are dropped or make no difference.
+
+`inner` is any table in a group of inner joins."""
 TRANSPARENT_JOINS = {
     ("INNER", "left"),
     ("INNER", "right"),
@@ -54,8 +55,9 @@ TRANSPARENT_JOINS = {
     ("EXISTENCE", "left"),
     ("RIGHT OUTER", "right"),
 }
-"""Types of joins, each with a side whose rows they pass on or drop, but never change or fill with NULL. So a condition
-above the join may be tested below it on that side."""
+"""Types of joins, each with a side whose rows they pass on or drop, but never change or fill with NULL.
+
+A condition above the join may be tested below it on that side."""
 _TRANSPARENT_NODES = {
     "Project",
     "Filter",
@@ -82,10 +84,11 @@ def decide(
 
     Args:
         candidates: the candidates for the tables of a catalog.
-        limits: for each candidate the most bytes that a build side may read in a second run, or None if runtime pruning
-            is off.
+        limits: for each candidate the most bytes that a build side may read in a second run, or None if
+            runtime pruning is off.
         spread: returns the value clustering of the column of the candidate at a position.
-        dense_key_count: returns the number of dense keys of the candidate at a position, or None if they may prune files.
+        dense_key_count: returns the number of dense keys of the candidate at a position, or None if they may
+            prune files.
         key_files: returns the `KeyFiles` of the candidate at a position.
         placing: returns the columns that place rows in the table of the candidate at a position.
     """
@@ -153,7 +156,7 @@ def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> l
 def _narrowest(
     candidates: Sequence[Candidate], verdicts: list[Verdict], parts: Mapping[int, float]
 ) -> list[Verdict]:
-    """Keep for each column of a scan the range of one key: the key with the least share of files, which prunes the most."""
+    """Keep for each column of a scan one key's range: the one from the least share of files."""
     columns_taken: set[tuple[int, str]] = set()
     for position in sorted(parts, key=lambda position: parts[position]):
         column = candidates[position].scan, candidates[position].column
@@ -165,7 +168,7 @@ def _narrowest(
 
 
 def _replace_duplicates(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
-    """Use the same values for the same column once, if they have one source or two sources that read the same data."""
+    """Use the same values for a column once, if their sources are one or read the same data."""
     seen: set[tuple[object, ...]] = set()
     for position, candidate in enumerate(candidates):
         if not verdicts[position].used:
@@ -187,7 +190,7 @@ def _opposed(one: Candidate, other: Candidate) -> bool:
 
 
 def _before(one: Candidate, other: Candidate) -> bool:
-    """Return whether the first of two candidates, on opposite sides of a join, is better: its values cost less."""
+    """Return whether the first of two candidates on opposite sides of a join has values that cost less."""
     return (not one.serves_itself, one.build.cost or 0, one.side) < (
         not other.serves_itself,
         other.build.cost or 0,

@@ -1,4 +1,4 @@
-"""Return the range of a column in the partitions of a scan, from files' statistics, in place of unread values of a join.
+"""Return a column's range in each partition, from files' statistics, in place of a join's unread values.
 
 Three of 1,837 partitions of `catalog_sales`:
 
@@ -8,8 +8,8 @@ Three of 1,837 partitions of `catalog_sales`:
 | 2,451,181       | 31,894                | 32,040                   |
 | 2,451,182       | 31,967                | 32,103                   |
 
-Bounds may be wider than the values, never narrower. A file without statistics has the least and the greatest value of
-the type.
+Bounds may be wider than the values, never narrower. A file without statistics has the least and the greatest
+value of the type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from parquetry.types import STORED_BITS, ColumnType, Value
 def partition_key_ranges(
     metadata: TableMetadata, selection: Selection, column: str
 ) -> list[tuple[int, Value, Value]]:
-    """Return the position of each partition that may have values of a column, with its least and greatest value.
+    """Return each partition's position, least and greatest value, if it may have values of a column.
 
     Args:
         metadata: the table's metadata.

@@ -11,7 +11,7 @@ from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
 
 class CandidateOutcome(msgspec.Struct, frozen=True):
-    """The bridge's message about a candidate: its verdict, and the values that came, or None if it inserted no filter."""
+    """The bridge's message about a candidate: its verdict, and its values, or None if it has no filter."""
 
     candidate: Candidate
     verdict: Verdict
@@ -21,7 +21,8 @@ class CandidateOutcome(msgspec.Struct, frozen=True):
 def reports(outcomes: Sequence[CandidateOutcome]) -> tuple[ValuesReport, ...]:
     """Return the report lines for the joins of a query: the values used for each join, or else why none were.
 
-    A candidate that another one replaced has no line: the other's line names the table and the source of the values.
+    A candidate that another one replaced has no line: the other's line names the table and the source of the
+    values.
     """
     used = {each.candidate.join for each in outcomes if each.verdict.how != "refused"}
     rows = (_report(each) for each in outcomes if each.verdict.used or each.candidate.join not in used)
@@ -55,7 +56,7 @@ def _report(outcome: CandidateOutcome) -> ValuesReport:
 
 
 def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str | None:
-    """Return why values did not come to a scan that should wait for them, or None if they came or the query has not run."""
+    """Return why values did not come to a scan, or None if they did or the query has not run."""
     if gathered is None:
         if how in ("shared", "spark"):
             return f"{candidate.build.name} was not broadcast after all"
@@ -88,7 +89,7 @@ def _plan_time_reason(candidate: Candidate) -> str:
 
 
 def _begins_with(condition: str, column: str) -> bool:
-    """Return whether a condition's text is about a column, and not about a longer name or a field of the column.
+    """Return whether a condition's text is about a column, not about a longer name or a field of it.
 
     >>> _begins_with("day = 3", "day"), _begins_with("day2 = 3", "day"), _begins_with("day.of = 3", "day")
     (True, False, False)
@@ -114,7 +115,7 @@ def _without_parentheses(text: str) -> str:
 
 
 def _without_duplicates(rows: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
-    """Yield each report once; if the same values are reported with and without their number, yield the one with it."""
+    """Yield each report once; of the same values with and without their number, yield the former."""
     each = dict.fromkeys(rows)
     counted = {msgspec.structs.replace(one, values=None, reason="") for one in each if one.values is not None}
     yield from (one for one in each if one.values is not None or one not in counted)

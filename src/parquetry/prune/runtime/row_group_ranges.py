@@ -2,17 +2,17 @@
 
     item IN (2, 3, 70, 998)        item BETWEEN 2 AND 3 OR item = 70 OR item = 998
 
-The readers compare ranges with the statistics of Parquet's row groups and of ORC's stripes and strides, as they do with
-the query's own conditions (`reader_filters` says where that would lose rows). For a range of one value, which is an
-equality, they also use Bloom filters and dictionaries.
+The readers compare ranges with the statistics of Parquet's row groups and of ORC's stripes and strides, as
+they do with the query's own conditions (`reader_filters` says where that would lose rows). For a range of one
+value, which is an equality, they also use Bloom filters and dictionaries.
 
-If there are more values than ranges, and the set is sparse, readers also look the set up in Parquet's dictionaries. A
-row group may have none of the values although its bounds span some. ORC has no dictionary to look in, and its Bloom
-filter would report a false match for one of some hundred values.
+If there are more values than ranges, and the set is sparse, readers also look the set up in Parquet's
+dictionaries. A row group may have none of the values although its bounds span some. ORC has no dictionary to
+look in, and its Bloom filter would report a false match for one of some hundred values.
 
-Only integers, dates, decimals and texts are used. The readers distinguish the zeros of floats, and chars may be stored
-without their padding. ORC's statistics of timestamps depend on the reader's zone, those for dates before 1582 on the
-calendar.
+Only integers, dates, decimals and texts are used. The readers distinguish the zeros of floats, and chars may
+be stored without their padding. ORC's statistics of timestamps depend on the reader's zone, those for dates
+before 1582 on the calendar.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ def _in_every_file(
 ) -> float:
     """Return the rows with one of the values that nearly every file is expected to have, or 0 if not known.
 
-    It is known only for files with one row group each. If they match, a filter only costs time. Their bounds have been
-    tested before. Readers look each range up in a dictionary, which takes longer than reading the rows. Any condition
-    costs a reader a millisecond for each file.
+    It is known only for files with one row group each. If they match, a filter only costs time. Their bounds
+    have been tested before. Readers look each range up in a dictionary, which takes longer than reading the
+    rows. Any condition costs a reader a millisecond for each file.
     """
     sizes = None if selection is None else selection.block.files.bytes
     if selection is None or sizes is None or not len(sizes) or not type.integral:

@@ -1,17 +1,19 @@
-"""Estimate a scan from the table's totals, if its files are listed only after runtime filters arrive (deferred listing).
+"""Estimate a scan from the table's totals, before its files are listed (deferred listing).
 
-A star join plans its big table twice. Before the small tables have run, Spark needs its size. It needs the files only
-after the values have come. For `store_sales` with 1,823 partitions, joined by the partition column:
+A star join plans its big table twice. Before the small tables have run, Spark needs its size. It needs the
+files only after the values have come. For `store_sales` with 1,823 partitions, joined by the partition
+column:
 
 | when                | partitions | files | bytes                  | read from the metastore |
 |---------------------|------------|-------|------------------------|-------------------------|
 | before the values   | 1,823      | 1,823 | about 90 MB of 160 MB  | 3 keys                  |
 | after the values    | 30         | 30    | 1.4 MB of 2.6 MB       | 30 keys                 |
 
-The totals of a version are exact for all of its partitions. On partition columns only one condition is possible,
-`c IS NOT NULL`, which Spark adds to a join by `c`: partitions where `c` is NULL are subtracted. Conditions on other
-columns must keep all files of a few partitions at both ends of the table. Then they are likely to keep all files, and all
-are counted. The same partitions show which share of the bytes the columns that are read take.
+The totals of a version are exact for all of its partitions. On partition columns only one condition is
+possible, `c IS NOT NULL`, which Spark adds to a join by `c`: partitions where `c` is NULL are subtracted.
+Conditions on other columns must keep all files of a few partitions at both ends of the table. Then they are
+likely to keep all files, and all are counted. The same partitions show which share of the bytes the columns
+that are read take.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class TotalsEstimate(NamedTuple):
 def estimate_from_totals(
     snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str], *, table: str
 ) -> TotalsEstimate | None:
-    """Estimate a scan, or return None if its partitions or files must be listed, or are so few that they can be.
+    """Estimate a scan, or return None if partitions or files must be listed, or are few enough to list.
 
     Args:
         snapshot: the version of the table.
@@ -94,7 +96,7 @@ def estimate_from_totals(
 def _excluded_partitions(
     snapshot: TableSnapshot, conditions: Iterable[Condition]
 ) -> list[PartitionSnapshot] | None:
-    """Return the partitions that conditions on partition columns prune, or None if finding them would read many."""
+    """Return the partitions that conditions prune, or None if finding them would read many."""
     excluded: dict[bytes, PartitionSnapshot] = {}
     for condition in conditions:
         match condition.predicate:
@@ -129,7 +131,7 @@ def _first_and_last(snapshot: TableSnapshot) -> tuple[list[PartitionSnapshot], l
 
 
 class _EndPartitions:
-    """A few partitions at both ends of a table, as a sample of all; the last one has the most recently added columns."""
+    """A few partitions at both ends of a table, as a sample of all; the last has the newest columns."""
 
     def __init__(self, snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str]) -> None:
         names = frozenset(snapshot.metadata.partition_by)
@@ -150,7 +152,7 @@ class _EndPartitions:
 
     @property
     def share(self) -> tuple[int, int]:
-        """Return the bytes of the columns to read and of the whole files, at the end with the greater share."""
+        """Return the bytes of the columns to read and of whole files, at the end with the greater share."""
         if self._all:
             return 1, 1
         steps = [BytesRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions]

@@ -6,8 +6,9 @@
 
     (day, y) IN (8 pairs)                            8 partitions
 
-Tuples help if several keys are columns that place the table's rows: partition columns, all columns of its buckets, or
-skewed columns. One run of the build side gives the values of all keys. So a key's own verdict and cost hold for the tuple.
+Tuples help if several keys are columns that place the table's rows: partition columns, all columns of its
+buckets, or skewed columns. One run of the build side gives the values of all keys. So a key's own verdict and
+cost hold for the tuple.
 """
 
 from __future__ import annotations
