@@ -213,7 +213,7 @@ def _number(text: str) -> Decimal:
             return Decimal(text)
     except InvalidOperation:
         pass
-    raise ValueTypeError(f"{text} is no number, or too large for any column.")
+    raise ValueTypeError(f"{text} is no number, or too large or too small for any column.")
 
 
 def _bytes(text: str) -> bytes:
