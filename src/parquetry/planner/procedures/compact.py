@@ -50,7 +50,7 @@ def _counted(
     assert skew.auto is not None
     paths = [join_location(part.location, file.path) for part, some in files for file in some]
     columns = skewed_columns(snapshot.metadata.columns, skew)
-    # values that have directories keep them from a part of the share on
+    # values that have directories keep them while they have at least this part of the share
     share = skew.auto.share / WEIGHT_OF_KEPT_VALUES
     counted = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, None, columns, share, paths)
     return {snapshot.key_of(each.partition): each for each in counted}
@@ -59,7 +59,7 @@ def _counted(
 def rewritten(
     lake: Lake, snapshot: TableSnapshot, chosen: Sequence[Rewrite], operation: str, progress: Progress
 ) -> list[Row]:
-    """Have the engine write files anew, and return a row for each partition, with `COLUMNS`."""
+    """Have the engine rewrite files, and return a row with `COLUMNS` for each partition."""
     after = lake.cache(lake.engine.compact(lake.full_name(snapshot), snapshot, chosen, operation, progress))
     rows: list[Row] = []
     for each in chosen:

@@ -1,4 +1,6 @@
-"""What the procedures about secondary indexes share: how one is named, and the rows they give."""
+"""The shared parts of the procedures about secondary indexes: the choice of an index, and the rows in the
+result.
+"""
 
 from __future__ import annotations
 

@@ -32,18 +32,18 @@ def _run(lake: Lake, arguments: SuggestSkew) -> Iterator[Row]:
     snapshot = lake.find(arguments.table)
     auto = AutoSkew(arguments.share, arguments.values)
     if arguments.where is not None:
-        partition_condition(snapshot, arguments.where)  # of which the engine's own grammar is no narrower
+        partition_condition(snapshot, arguments.where)  # refuses here what our grammar does not accept
     for columns in _together(snapshot, arguments.columns):
         yield from _rows(lake, snapshot, columns, arguments.where, auto)
 
 
 def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> list[list[TableColumn]]:
-    """Return the columns to look at, those in one list together.
+    """Return the columns to look at. The values of columns in one list are counted together.
 
     Raises:
-        ColumnNotFoundError: one is not there.
-        UnsupportedError: the files hold no values of one that could be compared.
-        DuplicateSkewedColumnError: one is named twice.
+        ColumnNotFoundError: the table has no such column.
+        UnsupportedError: a column is not in the files, or its values cannot be compared.
+        DuplicateSkewedColumnError: a column is named twice.
     """
     metadata = snapshot.metadata
     skew = metadata.arrangement.skew
