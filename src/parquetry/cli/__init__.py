@@ -1,4 +1,6 @@
-"""The command `parquetry`: a thin mirror of the Python API, data first (`--json`), tables for people.
+"""The command `parquetry`: a thin mirror of the Python API, with JSON for programs (`--json`) and tables for
+people.
 
-`main` is the entrance. Commands are grouped in `show`, `maintain`, `publish` and `system`; each loads what it needs when it runs.
+`main` is the entrance. The commands are in `show`, `maintain`, `publish` and `system`. Each loads only what
+it needs.
 """
