@@ -6,13 +6,13 @@ statistics exclude the value.
 
 Example: rows with 20 and 7 are added to a partition that has a directory for 10.
 
-    | file         | x        | before: map (10) | after: map (10) (20)                              |
-    |--------------|----------|------------------|---------------------------------------------------|
-    | `x=10/a`     | 10       | cell 0           | cell 0                                            |
-    | `…DEFAULT/b` | 11 to 30 | the rest         | the rest of the first cell: may have rows with 20 |
-    | `…DEFAULT/c` | 11 to 15 | the rest         | the rest                                          |
-    | `x=20/d`     | 20       | (written now)    | cell 1                                            |
-    | `…DEFAULT/e` | 7        | (written now)    | the rest                                          |
+| file         | x        | before: map (10) | after: map (10) (20)                              |
+|--------------|----------|------------------|---------------------------------------------------|
+| `x=10/a`     | 10       | cell 0           | cell 0                                            |
+| `…DEFAULT/b` | 11 to 30 | the rest         | the rest of the first cell: may have rows with 20 |
+| `…DEFAULT/c` | 11 to 15 | the rest         | the rest                                          |
+| `x=20/d`     | 20       | (written now)    | cell 1                                            |
+| `…DEFAULT/e` | 7        | (written now)    | the rest                                          |
 
 Two writers may add different values to one map. Then the second writer's cells come after the first one's,
 and its files of the rest may have rows with the first one's values.

@@ -22,7 +22,7 @@ class Compact(Arguments, frozen=True, kw_only=True):
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
     concatenate: Annotated[
-        bool, "Whether the rules of list bucketing hold, as they do for ALTER TABLE … CONCATENATE."
+        bool, "Whether the rules of list bucketing apply, as they do for ALTER TABLE … CONCATENATE."
     ] = False
 
 
@@ -79,8 +79,8 @@ COLUMNS = (
 )
 COMPACT = Procedure(
     "compact",
-    "Writes small files of each partition, of each bucket and directory of heavy values, anew as fewer; where heavy values are "
-    "found by themselves, by those that are heavy by now.",
+    "Rewrites small files of each partition, bucket and directory of heavy values as fewer files. If heavy "
+    "values are measured, the directories follow the values that are heavy by now.",
     Compact,
     COLUMNS,
     _run,
