@@ -1,5 +1,4 @@
-"""Adopt files that others wrote into a table: find them below its location, compare them with its record,
-describe them.
+"""Adopt files that others wrote into a table's folders: find, compare and describe them.
 
 `sync` is the entrance. `table_diff` compares, `discover` lists, and `cells` and `buckets` find out which rows
 the files hold.

@@ -33,9 +33,7 @@ from parquetry.locations import bucket_from_name, join_location
 from parquetry.verification import BucketCheck, check_buckets
 
 MAX_ROWS_READ_WHOLE = 1 << 22
-"""Most rows of a file that is read whole, in its bucket and sort columns. Of a larger file, the first and
-last rows are read.
-"""
+"""Most rows of a file whose bucket and sort columns are read whole. Larger files: first and last rows."""
 _ROWS_READ_FOR_HINT = 1 << 14
 _MAX_READER_THREADS = 8
 _HASH_VERSIONS: tuple[Version, ...] = (1, 2, "spark")

@@ -44,17 +44,14 @@ DirectoryLister = Callable[[Iterable[str]], Iterable[DirectoryListing]]
 
 
 class Level(NamedTuple):
-    """One level of a directory's path: a column, in lower case, and the text of a value. Both are empty for
-    the rest.
-    """
+    """One level of a directory's path: a column in lower case, and a value's text. Empty for the rest."""
 
     column: str
     text: str
 
 
 def parse_levels(directory: str) -> tuple[Level, ...] | None:
-    """Return the levels of a directory below a partition, or None if it belongs neither to a cell nor to the
-    rest.
+    """Return the levels of a directory below a partition, or None if it is neither a cell's nor the rest's.
 
     >>> parse_levels("x=10/y=a%2Fb_copy_1")
     (Level(column='x', text='10'), Level(column='y', text='a%2Fb_copy_1'))

@@ -102,9 +102,7 @@ def adopt(
 
 
 def _in_file(levels: Sequence[Level], file: FileRecord) -> bool:
-    """Return whether a file contains the columns that its directory names. It does not contain partition
-    columns.
-    """
+    """Return whether a file contains the columns that its directory names; it has no partition columns."""
     names = {name.lower() for name in file.columns or ()}
     return all(level.column in names for level in levels if level.column)
 
@@ -139,7 +137,7 @@ class _Cells:
         levels: Mapping[str, tuple[Level, ...]],
         before: Sequence[FileRecord],
     ) -> tuple[list[FileRecord], list[FileRecord], list[str]]:
-        """Return the new files with their cells, the older files with theirs, and the paths of doubted files."""
+        """Return the new and the older files with their cells, and the paths of doubted files."""
         cells: dict[str, int] = {}
         doubted = []
         for file in files:
@@ -202,16 +200,12 @@ class _Cells:
 
 
 def _texts(text: str) -> list[str]:
-    """Return the texts that a directory's text may stand for: itself, and itself without Hive's mark of a
-    copy.
-    """
+    """Return the texts that a directory's text may stand for: with and without Hive's mark of a copy."""
     return list(dict.fromkeys((text, COPY_SUFFIX.sub("", text))))
 
 
 def _value(column: TableColumn, text: str) -> Value:
-    """Return the value of a directory's text, or None for no value or a timestamp, whose time zone is
-    unknown.
-    """
+    """Return the value of a directory's text, or None for no value or a timestamp (its zone is unknown)."""
     plain = unescape_path_name(text)
     if plain == DEFAULT_PARTITION or column.column_type.name == "timestamp":
         return None

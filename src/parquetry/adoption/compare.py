@@ -51,7 +51,7 @@ class ChangedPartition:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Partitions that are not recorded, that have other files than recorded, or that do not exist any more."""
+    """Partitions that are not recorded, have other files than recorded, or do not exist any more."""
 
     added: tuple[DiscoveredPartition, ...]
     changed: tuple[ChangedPartition, ...]
@@ -66,8 +66,7 @@ def compare(
     recorded: Iterable[RecordedPartition],
     location: str,
 ) -> Changes:
-    """Compare the partitions that `discover` found with the recorded ones, by each file's path, size and
-    time.
+    """Compare the partitions from `discover` with the recorded ones, by each file's path, size and time.
 
     Partitions that are recorded outside `location` count as unchanged.
 

@@ -1,5 +1,4 @@
-"""Find the files of others that a sync ignores: a version removed them on purpose, and they have not changed
-since.
+"""Find the files of others that a sync ignores: a version removed them, and they have not changed since.
 
 The metastore records removed files (`metastore.commits.removed_files`), and `sync` finds the existing ones.
 If the file is deleted, rewritten or listed again, its record is obsolete and is to be deleted.
@@ -81,9 +80,7 @@ class RemovedFilesFilter:
         return [*self._live, *gone]
 
     def differences(self) -> Iterator[Difference]:
-        """Yield the report of ignored files. It is one line for any number, because each later sync repeats
-        it.
-        """
+        """Yield the report of ignored files: one line for any number, as each later sync repeats it."""
         if not self._kept:
             return
         versions = {commit.ticket: commit.version for commit in history(self._snapshot)}

@@ -169,8 +169,7 @@ class _Sync:
         read, differences = self._read(snapshot, change.partition, [file.path for file in change.added])
         found = {file.path for file in read}
         broken = {file.path for file in change.added} - found
-        # a listed file that is broken now stays listed, so that queries fail instead of silently losing its
-        # rows
+        # a listed file that is broken now stays listed: queries fail, and do not silently lose its rows
         gone = [path for path in change.deleted if path not in broken]
         dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]

@@ -86,8 +86,9 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         progress: Progress = silent,
     ) -> list[Relocated]:
-        """Change locations after a folder was moved, in all databases, tables and versions. No file is
-        touched.
+        """Change the locations in all databases, tables and versions after a folder was moved.
+
+        No file is touched.
 
         Locations below the warehouse need no change: they are relative to it.
 
@@ -110,8 +111,9 @@ class Catalog(CatalogReader):
         return relocate(self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress)
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
-        """Rewrite long lists of files, sorted and in full parts. No data file is touched, and no answer
-        changes.
+        """Rewrite long lists of files, sorted and in full parts.
+
+        No data file is touched, and no answer changes.
 
         Args:
             name: of the table.

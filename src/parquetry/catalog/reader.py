@@ -116,8 +116,7 @@ class CatalogReader:
     def files(
         self, name: str, where: str | Predicate | None = None, limit: int | None = None
     ) -> Listing[DataFile]:
-        """Return the files of a table, partition by partition; with a filter, only files that may hold rows
-        of it.
+        """Return the files of a table, or the files that may hold rows of a filter, partition by partition.
 
         All are of one version. They are read while the caller iterates: some thousand at a time, or with a
         filter the selected files of one partition.

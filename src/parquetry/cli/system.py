@@ -1,5 +1,4 @@
-"""The commands around a warehouse: dump and restore its metastore, print settings for Spark, check the
-installation.
+"""Commands to dump, restore and relocate a metastore, print Spark's settings, and check the installation.
 
 Imports are in the commands, so that each loads only what it needs. `doctor` has the checks.
 """
@@ -154,11 +153,9 @@ def conf(
 def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Check the installation and the warehouse, and show the settings.
 
-    The checks cover Python, PySpark, Java, libraries, the bridge and the warehouse. The settings are those
-    outside a
-    session: of the catalog, with the origin of each, and the defaults of tables, with the ways to set them.
-        Spark's own
-    settings for joins of bucketed tables follow.
+    The checks cover Python, PySpark, Java, libraries, the bridge and the warehouse. The settings are the
+    values outside of a session: the catalog's, with the origin of each, and the tables' defaults, with the
+    ways to set them. Spark's own settings for joins of bucketed tables follow.
 
     The exit code is 1 if a check fails. The remedy is printed beside it.
     """

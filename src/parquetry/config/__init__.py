@@ -1,5 +1,4 @@
-"""The settings: their list, the meaning of their texts, and the precedence among several values of one
-setting.
+"""The settings: their list, the meaning of their texts, and the precedence among several values of one.
 
 - `registry` lists the settings, `setting` defines one, and `parse` reads texts.
 - `precedence` decides between the levels: option of the read or write, session, table, catalog.

@@ -1,5 +1,4 @@
-"""Decide which value of a setting applies: an option of the read or write, else the session's, the table's,
-the default.
+"""Decide which value of a setting applies: an option's, else the session's, the table's, the default.
 
 `registry` lists the settings. This module reduces the texts of all levels to one value. The caller passes
 these texts, so the answer is the same in a session, in a test, and on the command line.

@@ -1,8 +1,7 @@
 """Read the table property `bucket-begin-partition`: the first partition whose files are in buckets.
 
-Hive's users may bucket a table later on and leave older partitions unchanged. The property names the first
-bucketed
-partition: by a value of the first partition column, or by a condition on partition columns. NULL is before
+Hive's users may bucket a table later on and leave older partitions unchanged. The property tells where the
+buckets begin, by a value of the first partition column or by a condition on partition columns. NULL is before
 every value. Timestamps are read in UTC.
 
 >>> from parquetry.types import parse_type

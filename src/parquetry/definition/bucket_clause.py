@@ -134,9 +134,7 @@ def _names(type: Any) -> Iterator[str]:
 
 
 def sort_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[str]:
-    """Return the columns that buckets are sorted by, under their current names, each with DESC if it is
-    descending.
-    """
+    """Return the sort columns of buckets under their current names, with DESC where descending."""
     names = {column.physical: part_text(column.name) for column in columns}
     return [f"{names[each.column]}{' DESC' if each.descending else ''}" for each in buckets.sort]
 

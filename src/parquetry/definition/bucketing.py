@@ -222,9 +222,7 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
 def all_arrangements(
     snapshot: TableSnapshot, metadata: TableMetadata
 ) -> Iterator[tuple[ArrangementSpec, str | None]]:
-    """Yield the table's arrangement, then each other arrangement of its partitions once, with the name of one
-    partition.
-    """
+    """Yield the table's arrangement, then each other one of its partitions once, with a partition's name."""
     yield metadata.arrangement, None
     totals = snapshot.totals
     if not totals.arrangements or totals.all_arranged(metadata.arrangement):

@@ -1,5 +1,4 @@
-"""Drop columns, and fields of structs: check that nothing needs them, and break REPLACE COLUMNS into simple
-changes.
+"""Drop columns and fields of structs: check that nothing needs them; split REPLACE COLUMNS into changes.
 
 No file is rewritten. Readers ignore the values under the physical name. The name is recorded, so that a later
 column of the same name gets another one in the files (`schema_changes`). So old values never appear in a new
@@ -129,9 +128,7 @@ def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn
 
 
 def _within_keys(type_: Any, path: Sequence[str]) -> bool:
-    """Return whether a path within a type passes through a map's keys. (A field of a struct may have the name
-    `key`, too.)
-    """
+    """Return whether a path within a type passes through a map's keys (not a struct's field named `key`)."""
     if not path or not isinstance(type_, dict):
         return False
     step = path[0].lower()

@@ -32,8 +32,7 @@ def require_columns(metadata: TableMetadata, settings: Settings) -> None:
 
 
 def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, ...], ...]:
-    """Return the columns, and fields of structs, that a table's files are sorted by, each as a path of names
-    in the files.
+    """Return the columns and fields that a table's files are sorted by, as paths of names in the files.
 
     Raises:
         PropertyError: `sort-by` cannot be parsed, or names a column that does not exist or has no order.
@@ -150,8 +149,7 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[T
 
 
 def bloom_filter_options(metadata: TableMetadata, settings: Settings) -> dict[str, str]:
-    """Return the options that make the writer of a table's files write Bloom filters, each as large as its
-    values need.
+    """Return the writer's options for Bloom filters, each as large as its values need.
 
     Raises:
         PropertyError: see `bloom_filter_columns`.

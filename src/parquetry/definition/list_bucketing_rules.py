@@ -1,5 +1,4 @@
-"""The combinations that directories for heavy values exclude: a table of rules, each with its reason and
-remedy.
+"""The combinations that directories for heavy values exclude: rules, each with its reason and remedy.
 
 Hive's design names these combinations. Where Hive could not support one and Parquetry can, the table property
 `list-bucketing-rules` = `relaxed` lifts the rule. The other rules always apply.

@@ -26,9 +26,7 @@ from parquetry.types import type_from_json, type_text
 
 _INTEGERS = ("byte", "short", "integer", "long")
 _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
-"""The names that Spark's paths have for the parts of arrays and maps, and the keys of these parts in its
-JSON.
-"""
+"""The names of the parts of arrays and maps in Spark's paths, and the keys of these parts in its JSON."""
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
@@ -96,9 +94,7 @@ def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ..
 
 
 def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
-    """Return the fields next to a part of a path, or an empty list if the part is a step into an array or a
-    map.
-    """
+    """Return the fields next to a part of a path, or an empty list for a step into an array or a map."""
     try:
         return _siblings(fields, path)
     except ColumnNotFoundError:

@@ -63,8 +63,7 @@ def _auto(metadata: TableMetadata) -> AutoSkew:
 
 
 def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, SkewedLocations | None]:
-    """Return metadata with its record made from the properties about heavy values, and without these
-    properties.
+    """Return metadata whose properties about heavy values became its record.
 
     Returns:
         The metadata, and the locations for a partition, if the property is about a partition and not the
@@ -112,8 +111,7 @@ def skew_properties(metadata: TableMetadata) -> dict[str, str]:
 
 
 def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> SkewMap:
-    """Make a transaction give directories of a partition other locations, for files that are written from now
-    on.
+    """Make a transaction give directories of a partition other locations, for files written from now on.
 
     Existing files stay where they are, and are read as before.
 
@@ -245,8 +243,9 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
 def require_concatenable(
     label: str, snapshot: TableSnapshot, partitions: Iterable[PartitionSnapshot]
 ) -> None:
-    """Make sure that files of partitions may be merged. Partitions may have directories even if the table has
-    none by now.
+    """Make sure that files of partitions may be merged.
+
+    Partitions may have directories even if the table has none by now.
 
     Raises:
         ListBucketingError: partitions have directories, and a rule forbids the merge.

@@ -1,5 +1,4 @@
-"""Hive's clauses about heavy values for the columns of a table: values of the columns' types, and Hive's
-checks.
+"""Read Hive's clauses about heavy values for the columns of a table, with Hive's checks.
 
 Hive keeps any text as a value, in lower case. Here a value has to belong to its column's type: for an `int`
 column, `'1'` and `1` are the same, and `'one'` is an error. Names of columns match in any letter case; values

@@ -1,5 +1,4 @@
-"""The arrangement of a partition's rows: directories for heavy values, buckets, a sort order; and the
-schema's JSON.
+"""The arrangement of a partition's rows: directories for heavy values, buckets, order. And schemas in JSON.
 
 This package does not depend on its users: the metastore, pruning and the writers.
 """

@@ -97,8 +97,7 @@ class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The heavy values of a partition: tuples of values that have many rows each, and that may have
-    directories.
+    """The heavy values of a partition: tuples of values with many rows each, perhaps with directories.
 
     Attributes:
         columns: physical names.

@@ -43,8 +43,7 @@ def cell_directory(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str
 
 
 def cell_location(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str:
-    """Return where files of a cell are written: a path below the partition, or the cell's own absolute
-    location.
+    """Return where files of a cell are written: below the partition, or in the cell's own location.
 
     A cell whose directory would have too long a name for file systems shares the directory of the rest.
 

@@ -47,8 +47,7 @@ class Grown:
 
 
 def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
-    """Return whether files written for one arrangement can be added to a partition with another one, by
-    growing its map.
+    """Return whether growing the map of one arrangement lets it adopt files of another one.
 
     Both need directories for values of the same columns, and equal buckets and sort orders.
     """

@@ -35,8 +35,7 @@ class Counted:
 
 
 def least_count(rows: int, share: float) -> int:
-    """Return how often a value has to occur to have a share of the rows. The share's decimal digits are
-    exact.
+    """Return how often a value has to occur to have a share of the rows, whose decimal digits are exact.
 
     >>> least_count(1000, 0.05), least_count(100, 0.07), least_count(10, 0.25), least_count(3, 1.0)
     (50, 7, 3, 3)
@@ -51,8 +50,9 @@ def choose(
     columns: Sequence[str],
     types: Sequence[ColumnType],
 ) -> tuple[Heavy, ...]:
-    """Return the heavy tuples among some, the most frequent first. Among equally frequent tuples the least
-    comes first.
+    """Return the heavy tuples among some, the most frequent first.
+
+    Among equally frequent tuples the least comes first.
 
     A tuple is not heavy if the name of its directory would be too long.
 

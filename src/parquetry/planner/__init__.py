@@ -1,8 +1,7 @@
-"""Answer an engine's questions about tables, without pyspark or a JVM. The package `spark` is the engine's
-side.
+"""Answer an engine's questions about tables, without pyspark or a JVM.
 
-`planner` takes a question and hands it on to `tables`, `scans`, `streams`, `writes` or a procedure.
-`protocol` defines how questions and answers are written.
+The package `parquetry.spark` is the engine's side. `planner` takes a question and hands it on to `tables`,
+`scans`, `streams`, `writes` or a procedure. `protocol` defines how questions and answers are written.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,6 +1,4 @@
-"""Estimates of what a version of a table holds, cached for later queries: each one costs the statistics of
-thousands of files.
-"""
+"""Cached estimates about versions of tables: each one costs the statistics of thousands of files."""
 
 from __future__ import annotations
 

@@ -74,8 +74,9 @@ class Lake:
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:
-        """Open a catalog as the session's settings describe it. Makes an absent warehouse, and warns if the
-        path may be a slip.
+        """Open a catalog as the session's settings describe it.
+
+        Makes an absent warehouse, and warns if the path may be a slip.
 
         Raises:
             ConfigurationError: an option is missing or unknown.

@@ -1,5 +1,4 @@
-"""`lake.db.t.partitions`, `.files` and `.history`: the metastore's knowledge of a table, to be read as a
-table.
+"""`lake.db.t.partitions`, `.files` and `.history`: a table's metadata, to be read as a table.
 
 The partition columns come first, by name and type, and the facts follow. A fact whose name is also the name
 of a partition column gets an underscore before it. `VERSION AS OF` works here, too. A million rows are read
@@ -48,9 +47,7 @@ ROWS_PER_PAGE = 5_000
 _VERSION, _LONG = "version", parse_type("long")
 _FIRST_PAGE = questions.PageCursor("", 0)
 _Placed: TypeAlias = tuple[bytes, int, Row]
-"""A row, and the cursor behind it: the key of its partition, and how many rows of that partition have been
-read.
-"""
+"""A row, and the cursor after it: the key of its partition, and how many of its rows have been read."""
 
 
 def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:

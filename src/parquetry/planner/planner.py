@@ -40,9 +40,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
 
 
 def _subject(question: questions.Question | None, code: str) -> list[str]:
-    """Return the name that Spark's own errors (no such table, …) are about, or an empty list where our
-    message says more.
-    """
+    """Return the name in Spark's own error (no such table, …), or an empty list if our message says more."""
     match question:
         case questions.RenameTable(namespace=[database], to=to) if code in (
             "TABLE_EXISTS",

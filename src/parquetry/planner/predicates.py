@@ -1,6 +1,4 @@
-"""Convert Spark's predicates on a table's columns into our own, and find the whole partitions that they
-select.
-"""
+"""Convert Spark's predicates on a table's columns into our own, and find whole partitions by them."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ EVALUATED = "PARTITION_PREDICATE"
 
 
 DIRECTORY_EVALUATED = "DIRECTORY_PREDICATE"
-"""The function of trees that stand for conditions which Spark evaluated on the values of directories for
-heavy values.
-"""
+"""The function of trees that stand for conditions which Spark evaluated on directories' heavy values."""
 
 
 def conjuncts(
@@ -103,8 +99,9 @@ def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], 
 def _no_row(
     types: Mapping[str, ColumnType], columns: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> Predicate:
-    """Return the condition that columns have none of several rows of values. It is never NULL: NULL counts as
-    a value here.
+    """Return the condition that columns have none of several rows of values.
+
+    It is never NULL: NULL counts as a value here.
     """
     column_types = [types[name] for name in columns]
     values = [tuple(map(from_wire, column_types, row)) for row in rows]
@@ -123,8 +120,7 @@ def _no_row(
 
 
 def implied_by(tree: dict[str, Any], types: Mapping[str, ColumnType]) -> Filter:
-    """Return the filter that follows, without evaluation, from a condition that Spark evaluates on
-    partitions.
+    """Return the filter that a condition for Spark to evaluate on partitions implies in any case.
 
     Args:
         tree: the condition as the bridge describes it.

@@ -1,6 +1,4 @@
-"""Check a session's settings and a read's options when they are given or first used, before any table is
-loaded.
-"""
+"""Check a session's settings and a read's options before any table is loaded."""
 
 from __future__ import annotations
 

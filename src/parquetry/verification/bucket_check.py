@@ -99,8 +99,7 @@ def check_buckets(
                 if column.physical in unlike:
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
-            # Spark itself writes ORC's days before 1582 in the Julian calendar, which PyArrow takes for the
-            # Gregorian one
+            # Spark writes ORC's days before 1582 in the Julian calendar; PyArrow reads them as Gregorian
             checker = _BucketChecker(
                 bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc"
             )
@@ -224,7 +223,7 @@ def _temporal(array: pa.Array) -> Iterator[pa.Array]:
 
 
 def _settled(array: pa.Array) -> pa.Array:
-    """Return values whose hashes are equal if they are equal: 0.0 replaces -0.0, inside nested values, too."""
+    """Return values that have equal hashes if they are equal: 0.0 replaces -0.0, also inside nested ones."""
     type = array.type
     if pa.types.is_floating(type):
         return pc.add(array, pa.scalar(0.0, type))

@@ -1,5 +1,4 @@
-"""Read columns of a data file with PyArrow, batch by batch, and check whether Spark would read the same
-values.
+"""Read columns of a data file with PyArrow, and check whether Spark would read the same values.
 
 Names are compared as Spark compares them, without case. Hive's old ORC writers wrote no column names
 (`_col0`); then Spark goes by position, and so does this module. An ORC timestamp is a local time without a

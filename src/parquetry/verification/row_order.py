@@ -1,5 +1,4 @@
-"""Check the sort order of Hive and Spark: ascending with NULL first, descending with NULL last, NaN above all
-numbers.
+"""Check the sort order of Hive and Spark: NULL first if ascending, last if descending; NaN the greatest.
 
 >>> numbers = pa.array([None, 1, 1, 3])
 >>> first_out_of_order([numbers], [False]) is None, first_out_of_order([numbers], [True])

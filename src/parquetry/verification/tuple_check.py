@@ -1,5 +1,4 @@
-"""Check whether a file has rows with some tuples of values, by reading the file, where its statistics do not
-decide.
+"""Check whether a file has rows with some tuples of values, by reading it if statistics do not decide.
 
 PyArrow reads only the needed columns, batch by batch. Values without a certain comparison count as found:
 floats (NaN has many forms), timestamps (a file may have no time zone), and columns that have another type in
@@ -21,9 +20,7 @@ from parquetry.types import ColumnType, Value, to_python
 from parquetry.verification.column_reader import ColumnBatches
 
 Lacks: TypeAlias = Callable[[FileRecord, Sequence[TableColumn], Sequence[tuple[Value, ...]]], bool]
-"""Takes a file, some columns and tuples of their values. Returns whether no row of the file has one of the
-tuples.
-"""
+"""Takes a file, columns and tuples of their values. Returns whether no row of the file has one of them."""
 
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
 

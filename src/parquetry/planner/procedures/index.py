@@ -1,6 +1,4 @@
-"""The shared parts of the procedures about secondary indexes: the choice of an index, and the rows in the
-result.
-"""
+"""The shared parts of the procedures about secondary indexes: the choice of one, and the result's rows."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ class Done(Answer, frozen=True):
 
 
 class Confirmation(Answer, frozen=True):
-    """Yes or no: for instance, whether there was something to drop, or whether a condition selects whole
-    partitions.
-    """
+    """Yes or no, such as whether there was something to drop, or a condition selects whole partitions."""
 
     held: bool
 
@@ -318,9 +316,7 @@ class Aggregated(msgspec.Struct, frozen=True):
 
 
 class MaybeAggregated(Answer, frozen=True):
-    """An aggregate from the metastore alone, or None if the metastore's statistics do not give an exact
-    result.
-    """
+    """An aggregate from the metastore alone, or None if its statistics do not give an exact result."""
 
     aggregated: Aggregated | None
 
@@ -332,9 +328,7 @@ class RuntimeVerdicts(Answer, frozen=True):
 
 
 class KeyRangeRows(Answer, frozen=True):
-    """A row for each partition that has values: partition values, then the minimum and maximum of a column in
-    its files.
-    """
+    """For each partition with values a row: partition values, then a column's minimum and maximum."""
 
     rows: list[Values]
 
@@ -349,9 +343,7 @@ class WriteSummary(Answer, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of a procedure: its name, type in DDL, comment, and default in SQL, or None if it is
-    required.
-    """
+    """A parameter of a procedure: name, type in DDL, comment, and default in SQL or None if required."""
 
     name: str
     type: str

@@ -1,5 +1,4 @@
-"""Limits that hold for all questions of a session; `bridge/protocol/Terms.scala` reads them once, at the
-start.
+"""Limits for all questions of a session; `bridge/protocol/Terms.scala` reads them once, at the start.
 
 The bridge's rules look at every plan with one of our tables, even if they have nothing to ask about it. So
 they cannot wait for an answer to learn a limit.

@@ -8,9 +8,7 @@ from parquetry.types import STORED_BITS, ColumnType, Value, to_float32
 
 
 def from_wire(type_: ColumnType, text: str | None) -> Value:
-    """Return the value that the bridge sent. Dates are days, timestamps microseconds, and binary is
-    hexadecimal.
-    """
+    """Return the value that the bridge sent: dates in days, timestamps in microseconds, binary in hex."""
     if text is None:
         return None
     if type_.name in STORED_BITS:

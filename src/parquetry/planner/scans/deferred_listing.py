@@ -1,8 +1,7 @@
 """Defer the file list of a scan until runtime filters arrive, or until it is certain that none will.
 
-Until then Spark gets estimates from the table's totals (`prune.runtime.totals`). This does not decide which
-files are
-read: the bridge asks the same question once more, without `late`.
+Until then Spark gets estimates from the table's totals (`prune.runtime.totals`). These do not decide which
+files Spark reads, because the bridge asks the same question once more, without `late`.
 """
 
 from __future__ import annotations

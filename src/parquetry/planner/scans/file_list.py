@@ -47,9 +47,7 @@ def file_list(
 def _split_paths(
     paths: Sequence[str], partitions: Sequence[int], locations: Sequence[str]
 ) -> tuple[list[str], NDArray[Any], str]:
-    """Return folders, each file's folder index, and the names, where some files are elsewhere or in
-    subfolders.
-    """
+    """Return folders, each file's folder index and name, if some files are elsewhere or in subfolders."""
     numbers: dict[str, int] = {}
     found, names = [], []
     for path, partition in zip(paths, partitions, strict=True):

@@ -1,5 +1,4 @@
-"""Read only some files of a table: compaction reads the files that it rewrites as a query reads them, in one
-version.
+"""Read only some files of a table, such as the files that compaction rewrites, in one version.
 
 Such a read has a token in an option, and the files are registered here under the token while the read lasts.
 A statement that changes rows names its files itself, after it has found them.

@@ -65,8 +65,7 @@ def scan_buckets(
     partitions: Sequence[PartitionSnapshot],
     files: FileColumns,
 ) -> ScanBuckets | None:
-    """Return the buckets that contain all rows of a scan, or None if there are none or their columns are not
-    all read.
+    """Return the buckets that contain all rows of a scan, or None if it has none, or not all their columns.
 
     Args:
         snapshot: of the table.

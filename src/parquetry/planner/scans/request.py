@@ -24,8 +24,7 @@ from parquetry.prune import Condition, Selection, select_files
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """A version of a table, and the conditions of one question about it. Each part is computed once, on first
-    use.
+    """A version of a table, and the conditions of one question about it, each computed on first use.
 
     Args:
         lake: the catalog.

@@ -77,9 +77,7 @@ class _CandidateRequest:
         return limit if settings[RUNTIME_PRUNING] else None
 
     def candidate(self) -> Candidate:
-        """Return the candidate with estimates of its values and rows, if they help to predict what remains of
-        the probe side.
-        """
+        """Return the candidate, with estimates of its values and rows where the judge can use them."""
         facts, build = self._candidate.facts, self.build
         value_count = facts.held if facts.held is not None else self._partition_values()
         if build is None or (value_count is None and not self._files_decide()):
@@ -88,9 +86,7 @@ class _CandidateRequest:
         return replace(facts, held=value_count, build=replace(facts.build, rows=rows))
 
     def _files_decide(self) -> bool:
-        """Return whether files are pruned by their statistics of the column, and both tables are listed in
-        planning.
-        """
+        """Return whether statistics of the column decide, and both tables are listed in planning."""
         tables = [each.snapshot for each in (self.scan, self.build) if each is not None]
         columns = {column.lower() for column in self._candidate.columns}
         return all(table.totals.partitions < LIMITS.listed_partitions for table in tables) and not any(
@@ -117,9 +113,7 @@ class _CandidateRequest:
         )
 
     def dense_key_count(self) -> int | None:
-        """Return how many keys the small table has, if they are so dense that nearly every file of the large
-        one has some.
-        """
+        """Return how many keys the small table has, if nearly every file of the large one has some."""
         if self.build is None or len(self._candidate.columns) != 1:
             return None
         small, large = self.build.snapshot, self.scan.snapshot
@@ -132,9 +126,7 @@ class _CandidateRequest:
         )
 
     def key_files(self) -> KeyFiles | None:
-        """Return how the build side's files divide the candidate's key, or None if that is unknown or
-        expensive to find out.
-        """
+        """Return how the build side's files divide the key, or None if that is unknown or expensive."""
         build, key = self.build, self._candidate.facts.build.key
         if build is None:
             return None

@@ -1,5 +1,4 @@
-"""Values of several keys from one runtime filter: as tuples, or as one set for each key where tuples prune no
-better.
+"""Values of several keys from one runtime filter: tuples, or a set for each key if tuples prune no better.
 
     {"fn": "TUPLES", "count": 8, "args": [{"col": ["day"], "type": "date", "packed": …}, {"col": ["y"], "type": "int", "packed": …}]}
 

@@ -1,5 +1,4 @@
-"""Turn the values of joins into conditions of a scan: sets, ranges, tuples, or a comparison with a value
-known by now.
+"""Turn the values of joins into conditions of a scan: sets, ranges, tuples, or a comparison with a value.
 
 The bridge sends the values of a column packed (`predicate.reading.packed_values`). If there are more than
 `LIMITS.set_values`, it sends their number, their minimum and their maximum:

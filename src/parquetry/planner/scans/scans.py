@@ -66,8 +66,7 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     snapshot, asked, telling = request.snapshot, request.conditions, request.telling
     predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
-    # an implied predicate holds wherever the implying one does, so it does not matter which side evaluates
-    # that one
+    # an implied predicate holds wherever the other does, whichever side evaluates the other
     implied = set(range(len(predicates))) - set(telling)
     exact = set(exact_conditions(snapshot.metadata, request.filters))
     # the scan will be planned for the same conditions, so it finds these directories or fewer
@@ -107,9 +106,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 
 
 def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows:
-    """Return the values of directories, on which Spark evaluates the conditions that the planner does not
-    understand.
-    """
+    """Return the values of directories, for conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     snapshot, types = request.snapshot, request.types
 
@@ -211,9 +208,7 @@ def _values(
 
 
 def _evaluated_again(request: ScanRequest) -> list[bool]:
-    """Return for each runtime filter whether Spark still tests rows by it, because partitions alone do not
-    decide it.
-    """
+    """Return for each runtime filter whether Spark tests rows by it, as partitions do not decide it."""
     names = frozenset(request.snapshot.metadata.partition_by)
     return [any(_comes_again(each.condition, names) for each in some) for some in request.arrived]
 

@@ -1,5 +1,4 @@
-"""The files that a stream reads of each version, in a fixed order, so that a position is a version and a
-number of files.
+"""The files that a stream reads of each version, in a fixed order. A position is a version and a number.
 
 A stream begins with all files of one version, or after a version. Then it reads the files that each version
 added (`metastore.versions.changes_between`). The order does not depend on the query.

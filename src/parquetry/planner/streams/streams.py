@@ -52,8 +52,9 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
 def _end(
     table: StreamedTable, start: Position, until: int, options: StreamOptions, budget: tuple[int, int] | None
 ) -> Position:
-    """Return the end of a batch. A version that the stream cannot read ends it, if the batch is not empty
-    before that.
+    """Return the end of a batch.
+
+    A version that the stream cannot read ends it, if the batch is not empty before that.
 
     Args:
         table: that is read.
@@ -99,8 +100,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     begun = table.begun
     filters = [condition.filter for condition in conditions(begun, q.predicates)]
     until = end.version if end.files else end.version - 1
-    # a version that is read to its end needs no count of its files, so partitions may be pruned before
-    # listing
+    # a version that is read to its end needs no count of its files, so partitions may be pruned
     early = filters if start.version < end.version and not start.files else ()
     partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []

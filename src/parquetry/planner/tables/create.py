@@ -60,9 +60,7 @@ RESERVED_PROPERTIES = (
     "collation",
 )
 _OPTION_PREFIX = "option."
-"""Prefix of the second copy that Spark sends of each of OPTIONS, for `SHOW CREATE TABLE`. Only the first is
-kept.
-"""
+"""Prefix of Spark's second copy of each of OPTIONS, for `SHOW CREATE TABLE`. Only the first is kept."""
 _HIVE_PROPERTIES = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
 _SPARK_PROPERTY_PREFIXES = (
     "transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles", "clusteringColumns",
@@ -133,9 +131,7 @@ def new_metadata(
 
 
 def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
-    """Return whether the other table has buckets by Spark's own hash. (Our tables name the hash in a
-    property.)
-    """
+    """Return whether the other table has buckets by Spark's own hash; ours name the hash in a property."""
     spread = any(transform.name in BUCKET_TRANSFORMS for transform in q.partitioning)
     return (
         spread
@@ -187,9 +183,7 @@ def _external_location(
 
 
 def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that the table keeps as properties. The others stand for clauses of the
-    statement.
-    """
+    """Return the properties that the table keeps as such. The others stand for clauses of the statement."""
     return {
         key: value
         for key, value in properties.items()
@@ -204,9 +198,7 @@ def _fields(
     external: str | None,
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
-    """Return the fields of a table and the names of its partition columns, from the statement or from its
-    files.
-    """
+    """Return a table's fields and the names of its partition columns, from the statement or the files."""
     partition_by = tuple(
         _partition_column(each) for each in q.partitioning if each.name not in _FILE_TRANSFORMS
     )

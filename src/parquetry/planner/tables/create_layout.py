@@ -39,8 +39,7 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
 def bucketed(
     metadata: TableMetadata, label: str, partitioning: Sequence[questions.Transform]
 ) -> TableMetadata:
-    """Return the metadata with the buckets from its properties, or from a member of PARTITIONED BY such as
-    `bucket(8, id)`.
+    """Return the metadata with the buckets from its properties, or from `bucket(8, id)` in PARTITIONED BY.
 
     Raises:
         BucketError: the buckets cannot be used, or are given twice.
@@ -79,8 +78,7 @@ def _clustered_by(transform: questions.Transform) -> ClusteredBy:
 
 
 def descending_columns(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:
-    """Return for each partition column whether its values are kept in descending order; empty if none is
-    descending.
+    """Return for each partition column whether its keys are descending; empty if none is.
 
     Raises:
         PropertyError: the setting names a column that is no partition column.

@@ -39,8 +39,7 @@ _MAX_COUNTED_FILES = 1_000
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:
-    """Make the folder of a managed table, where Hive would put it; if that is in use, make one with a longer
-    name.
+    """Make the folder of a managed table where Hive would put it, or with a longer name if that is in use.
 
     The folder is made at once, so that no other table takes it. A location is also in use if another table
     claims it, or if a database's tables are stored there (as for a table `foo.db` in `default`), even without

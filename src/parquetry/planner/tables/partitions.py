@@ -1,6 +1,4 @@
-"""Statements on partitions by name, and on whole partitions by condition: ALTER TABLE … PARTITION, TRUNCATE,
-DELETE FROM.
-"""
+"""Statements on whole partitions: ALTER TABLE … PARTITION, TRUNCATE, and DELETE FROM by condition."""
 
 from __future__ import annotations
 
@@ -111,9 +109,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
 
 
 def drop(lake: Lake, q: questions.DropPartitions) -> answers.Confirmation:
-    """Drop partitions. Their files stay for readers of older versions, unless purged: see
-    `maintenance.deletion`.
-    """
+    """Drop partitions. Files stay for readers of older versions unless purged: see `maintenance.deletion`."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "drop partitions")
     gone: list[str] = []
@@ -175,9 +171,7 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
 
 
 def _truncated(snapshot: TableSnapshot, location: str) -> str:
-    """Return a partition's location relative to the parent of its table's folder, or in full if it is
-    elsewhere.
-    """
+    """Return a partition's path from its table's folder on, or its location in full if it is elsewhere."""
     table = snapshot.metadata.location.rstrip("/")
     return location.removeprefix(table.rpartition("/")[0]) if location.startswith(f"{table}/") else location
 

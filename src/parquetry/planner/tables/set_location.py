@@ -63,9 +63,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
 
 
 def _require_others(name: str, snapshot: TableSnapshot, location: str) -> None:
-    """Make sure that a location has no unlisted files of the table's own: no sync adopts these, and vacuum
-    deletes them.
-    """
+    """Make sure that a location has no unlisted files of the table itself: vacuum would delete them."""
     try:
         filesystem, folder = open_location(location)
         own = [path for path in visible_files(filesystem, folder) if is_own(path, snapshot.id)]

@@ -224,9 +224,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
 
 
 def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
-    """Return whether this change of a column is allowed. If not, Spark leaves the column unchanged and casts
-    the rows.
-    """
+    """Return whether a column may change so. If not, Spark leaves the column unchanged and casts the rows."""
     snapshot = lake.snapshot(q.table)
     try:
         bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)

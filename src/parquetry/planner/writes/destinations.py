@@ -33,9 +33,7 @@ from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
 
 MAX_OWN_ARRANGEMENTS = 50_000
-"""Most partitions with an arrangement other than the table's that a write distinguishes. Beyond it, files
-record no cells.
-"""
+"""Most partitions with their own arrangement that a write distinguishes. Beyond it, files record no cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +154,7 @@ def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[Pa
 
 
 def _together(part: PartitionSnapshot, added: Counted, stated: StatedTuples) -> Counted | None:
-    """Return lower bounds of how often values occur after the write, or None if the partition's rows were
-    never counted.
+    """Return lower bounds of value counts after the write, or None if the rows were never counted.
 
     Statistics of existing files count only if the partition's own record lists these files: no other list is
     read.

@@ -1,5 +1,4 @@
-"""Find partitions whose folder is not named for their values. Rows are written to that folder, as in Hive and
-Spark.
+"""Find partitions whose folders are not named for their values. Writes go there, as in Hive and Spark.
 
 Such partitions were adopted under another spelling (`month=02`), or added with a LOCATION, below the table or
 elsewhere. No write goes to a folder that another table has, or that contains this table's own: readers of
@@ -19,8 +18,7 @@ their values, and are listed by full paths."""
 
 
 def own_locations(snapshot: TableSnapshot) -> dict[str, str]:
-    """Return the locations of such partitions, by the directories below the table that their rows would go to
-    else.
+    """Return the locations of such partitions, by the directories that their rows would go to otherwise.
 
     Args:
         snapshot: of the table.

@@ -1,5 +1,4 @@
-"""Find the commits that conflict with a statement because of what it read, besides commits that change the
-same partitions.
+"""Find the commits that conflict with a statement because of what it read.
 
 The conditions of the statement's scans define what it read, at the grain of partitions. Runtime filters do
 not narrow it. Nor do Spark's results on the existing partitions: others may add partitions that satisfy the
@@ -56,8 +55,7 @@ def rely_on_search(
     searched_by: Sequence[str],
     inserted: Collection[tuple[Value, ...]],
 ) -> None:
-    """Make a transaction conflict with commits that add to a partition where a MERGE found no match for its
-    new rows.
+    """Make a transaction conflict with additions to partitions where a MERGE found no match for new rows.
 
     Args:
         lake: the catalog.

@@ -193,9 +193,7 @@ class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
 
 
 class CanAlter(CatalogQuestion, tag="can_alter", frozen=True):
-    """Answer: `Confirmation`, whether this change of a column is allowed, for a statement WITH SCHEMA
-    EVOLUTION.
-    """
+    """Answer: `Confirmation`, whether a column may change so, for a statement WITH SCHEMA EVOLUTION."""
 
     table: TableRef
     change: dict[str, Any]

@@ -8,9 +8,7 @@ from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 
 
 class Predicates(CatalogQuestion, tag="predicates", frozen=True):
-    """A question about a table, with a statement's conditions on its rows (trees, see
-    `predicate.reading.spark_json`).
-    """
+    """A question about a table and conditions on its rows (trees, see `predicate.reading.spark_json`)."""
 
     table: TableRef
     predicates: list[dict[str, Any]]

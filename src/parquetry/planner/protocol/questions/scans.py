@@ -34,8 +34,7 @@ class PushPredicates(Reading, tag="push_predicates", frozen=True):
 
 
 class PartitionValues(Predicates, tag="partition_values", frozen=True):
-    """Answer: `PartitionValueRows`, for each condition the rows of values that its columns have in the
-    selected partitions.
+    """Answer: `PartitionValueRows`, the selected partitions' values in each condition's columns.
 
     The predicates, and what the conditions imply, select the partitions. A condition has its SQL text, its
     columns, and a tree (see `planner.predicates.implied_by`).
@@ -45,8 +44,7 @@ class PartitionValues(Predicates, tag="partition_values", frozen=True):
 
 
 class HeavyValues(Predicates, tag="heavy_values", frozen=True):
-    """Answer: `HeavyValueRows`, the values of directories, so that Spark evaluates conditions on skewed
-    columns.
+    """Answer: `HeavyValueRows`, the values of directories, for Spark's conditions on skewed columns.
 
     The predicates select the partitions. Each partition has its own directories.
 

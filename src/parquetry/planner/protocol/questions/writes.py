@@ -59,8 +59,7 @@ class Write(Predicates, tag="write", frozen=True):
 
 
 class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
-    """Answer: `WriteSummary`. The new rows for all rows of some files come beside the question, as a
-    DataFrame.
+    """Answer: `WriteSummary`. The new rows of some files come beside the question, as a DataFrame.
 
     Attributes:
         table: the version that was read.
