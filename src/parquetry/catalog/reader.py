@@ -1,6 +1,6 @@
 """Read a warehouse: its databases, tables, partitions, files and versions.
 
-Names are text. This package only reads. `parquetry.prune` decides which files may hold an answer.
+Names are text. This module only reads. `parquetry.prune` decides which files may hold an answer.
 """
 
 from __future__ import annotations

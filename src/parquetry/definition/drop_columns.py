@@ -38,7 +38,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
     """
     column = _named(metadata, path[0])
     if column is None:
-        return  # the change itself will fail
+        return  # the change itself reports it
     label = ".".join([column.name, *path[1:]])
     if column.name in metadata.partition_by:
         raise UnsupportedError(

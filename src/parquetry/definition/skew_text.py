@@ -60,7 +60,7 @@ def described_skew(
     Args:
         skew: of a table or of a partition.
         columns: of the table's files.
-        location: the partition's path relative to the table's folder, or None for a table.
+        location: the partition's path from its table's folder on, or None for a table.
 
     >>> skew = SkewMap(("x",), ((10,), (None,)), directories=True)
     >>> for name, text in described_skew(skew, [TableColumn("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")

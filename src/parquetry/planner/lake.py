@@ -297,7 +297,7 @@ def described_arrangement(
     Args:
         metadata: of the table.
         arrangement: of the table or of a partition.
-        location: the partition's path relative to the table's folder, or None for a table.
+        location: the partition's path from its table's folder on, such as `/t/ds=1`, or None for a table.
     """
     buckets, skew, columns = arrangement.buckets, arrangement.skew, metadata.data_columns
     return [

@@ -48,8 +48,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
             transaction.keep_location(partition)
         else:
             transaction.drop(partition.values)
-    # removed files are recorded by their paths below the location, so these records would be wrong in the new
-    # one
+    # removed files are recorded by their paths below the location, so the records would be wrong now
     transaction.leave_records()
     transaction.record_removed_files({file.path: None for file in files_removed(snapshot)})
     transaction.set_metadata(replace(metadata, location=location))
