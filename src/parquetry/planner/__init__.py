@@ -1,7 +1,7 @@
-"""Questions of an engine about tables, answered: no pyspark, no JVM. The package `spark` is the engine's side.
+"""Answer an engine's questions about tables, without pyspark or a JVM.
 
-`planner` takes a question and hands it on: to `tables`, `scans`, `streams`, `writes`, or a procedure. `protocol` says how questions and
-answers are written.
+The package `parquetry.spark` is the engine's side. `planner` takes a question and hands it on to `tables`,
+`scans`, `streams`, `writes` or a procedure. `protocol` defines how questions and answers are written.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""What the planner asks back of the engine that asked it: what only the engine knows, or can do."""
+"""The calls that the planner makes to the engine that asked: facts and actions that only the engine has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parquetry.progress import Progress
 
 
 class Failure(NamedTuple):
-    """An error of the engine's own, to be raised there again as if nobody had stood between.
+    """An error of the engine's own. The engine raises it again on its side, unchanged.
 
     Attributes:
         code: as an answer carries it.
@@ -59,17 +59,17 @@ class Engine(FooterReader, Protocol):
         progress: Progress,
         /,
     ) -> TableSnapshot:
-        """Write files of a table anew, and commit.
+        """Rewrite files of a table, and commit.
 
         Args:
             table: the table's name in the session.
             snapshot: of the table, which the rewrites are of.
             rewrites: which files, by partition.
             operation: for the history.
-            progress: called with what is done.
+            progress: called with the work that is done.
 
         Returns:
-            The version made.
+            The new version.
 
         Raises:
             CommitConflictError: others changed one of the partitions meanwhile.
@@ -86,15 +86,15 @@ class Engine(FooterReader, Protocol):
         files: Sequence[str] | None = None,
         /,
     ) -> list[Counted]:
-        """Count how often values occur in each partition; nothing but the columns asked for is read.
+        """Count how often values occur in each partition. Reads nothing but these columns.
 
         Args:
             table: the table's name in the session.
             snapshot: of the table.
-            where: a condition on partition columns; None: all.
+            where: a condition on partition columns, or None for all partitions.
             columns: whose values are counted together.
-            share: least share of a partition's rows of the values to tell of.
-            files: absolute paths; only the rows of these are counted. None: all.
+            share: the least share of a partition's rows that a reported value has.
+            files: absolute paths, to count the rows of these files only, or None for all.
         """
         ...
 
@@ -107,12 +107,12 @@ class Engine(FooterReader, Protocol):
         ...
 
     def failure(self, error: Exception, /) -> Failure | None:
-        """Return how an answer tells of an error; None if it is not one of the engine's own."""
+        """Return the engine's own error in the form that an answer carries, or None for any other error."""
         ...
 
 
 class NoEngine(ArrowFooters):
-    """Stands where no engine runs: for programs that ask the planner themselves, and for tests."""
+    """Stands in where no engine runs: for programs that use the planner directly, and for tests."""
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Refuse: an engine infers columns.

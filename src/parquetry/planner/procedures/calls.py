@@ -1,4 +1,4 @@
-"""CALL and MSCK REPAIR TABLE: which procedures there are, and what they give back."""
+"""CALL and MSCK REPAIR TABLE: the names, parameters and results of procedures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def repair_schema(_lake: Lake, _q: questions.RepairSchema) -> answers.Schema:
 
 
 def repair(lake: Lake, q: questions.Repair) -> answers.Called:
-    """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
+    """Run MSCK REPAIR TABLE: add what is on disk, and drop what is missing there if the statement says so."""
     before = lake.current(q.table)
     with progress_bar() as progress:
         told = synchronise(before, lake.engine, SyncOptions(add=q.add, drop=q.drop), progress)
@@ -70,7 +70,7 @@ def repair(lake: Lake, q: questions.Repair) -> answers.Called:
 
 
 def _changed(before: TableSnapshot) -> list[str] | None:
-    """Return the table's database and name if it has another version now: what Spark has cached of it is old."""
+    """Return the table's database and name if its version changed, so that Spark drops its cached data."""
     after = before.refresh()
     return [after.database, after.name] if after.version != before.version else None
 

@@ -1,7 +1,7 @@
-"""What holds for all questions of a session, and is told once, when the planner is put into it; `bridge/protocol/Terms.scala` is the other side.
+"""Limits for all questions of a session; `bridge/protocol/Terms.scala` reads them once, at the start.
 
-The bridge's rules look at every plan with one of our tables, also where they find nothing to ask about. So they cannot wait for
-an answer to learn a limit.
+The bridge's rules look at every plan with one of our tables, even if they have nothing to ask about it. So
+they cannot wait for an answer to learn a limit.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from parquetry.prune.runtime import LIMITS, TRANSPARENT_JOINS, Limits
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What is told once.
+    """Constants that the bridge shares with the planner.
 
     Attributes:
-        limits: those of the cost model; the bridge keeps to some.
-        transparent_joins: types of joins with the side whose rows they pass on, as the judge of run-time filters has them.
+        limits: of the cost model; the bridge applies some of them.
+        transparent_joins: types of joins with the side whose rows they pass on, as the judge of runtime
+            filters sees them.
     """
 
     limits: Limits
@@ -24,5 +25,5 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms() -> str:
-    """Return it as the bridge reads it."""
+    """Return the terms as the bridge reads them."""
     return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS))).decode()
