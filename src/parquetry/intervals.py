@@ -1,4 +1,4 @@
-"""SQL's intervals and their text. Year-month intervals are stored as months, day-time intervals as microseconds.
+"""SQL's intervals and their text: year-month intervals as months, day-time intervals as microseconds.
 
 | type | value | text, as Spark casts it and SQL reads it |
 |---|---|---|

@@ -155,7 +155,7 @@ class KeySchema:
         return tuple(values)
 
     def fits(self, key: bytes) -> bool:
-        """Return whether this schema can have made a key. Before a REPLACE TABLE the table may have had another.
+        """Return whether this schema can have made a key. Before a REPLACE TABLE the table may have had others.
 
         >>> from parquetry.types import parse_type
         >>> numbers, texts = (KeySchema.from_columns([('p', parse_type(name))]) for name in ('int', 'string'))
@@ -170,7 +170,7 @@ class KeySchema:
             return False
 
     def decode_all(self, keys: Sequence[bytes]) -> list[tuple[Value, ...]]:
-        """Decode all values of many keys. Keys of whole numbers without NULL are decoded in arrays, which is faster.
+        """Decode all values of many keys. Keys of whole numbers without NULL are decoded in arrays.
 
         >>> from parquetry.types import parse_type
         >>> schema = KeySchema.from_columns([('h', parse_type('tinyint')), ('d', parse_type('date'))], [True, False])

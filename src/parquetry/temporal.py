@@ -2,7 +2,7 @@
 
 A date is days since 1970-01-01, a timestamp microseconds since its midnight in UTC, both in the proleptic
 Gregorian calendar. Python's own types end at the years 1 and 9999; Spark's do not, and a partition of the
-year 12345 must not break a plan. `types` decides which column is a date or a timestamp.
+year 12345 must not break a plan. The module `types` decides which column is a date or a timestamp.
 """
 
 from __future__ import annotations

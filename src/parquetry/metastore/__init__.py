@@ -6,7 +6,7 @@
 | `namespace` | names of databases and tables                                            |
 | `commits`   | transactions; a commit makes a new version of a table                    |
 | `cleanup`   | removing rows that no version needs                                      |
-| `access`    | choosing the keys or the index by which to read a version                |
+| `access`    | choosing between a table's keys and its indexes for reading a version    |
 | `versions`  | reading a version                                                        |
 | `manifest`  | coding lists of files                                                    |
 | `storage`   | the keys and values of all rows                                          |

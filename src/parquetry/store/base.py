@@ -69,9 +69,9 @@ class Store(Protocol):
             where: condition on fields. The store may leave out any number of rows that do not satisfy it, so
                 the caller tests again. Such rows may or may not count for `limit` and `each`. Rows without
                 fields satisfy it.
-            groups: groups of which the caller wants one row each. The store may leave out any number of rows
-                behind that row in its group. With groups, `each` is None or 1; 1 means that the caller wants
-                one group of each range.
+            groups: the caller wants one row of each of these groups. The store may leave out any number of
+                rows behind that row in its group. With groups, `each` is None or 1; 1 means that the caller
+                wants one group of each range.
         """
         ...
 

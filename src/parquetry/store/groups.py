@@ -89,7 +89,7 @@ class Groups:
         return kept
 
     def after(self, rows: Sequence[Row], last: bytes) -> bytes:
-        """Return the key from which to read on.
+        """Return the key at which reading goes on.
 
         Args:
             rows: the rows read last, in order.
@@ -155,9 +155,12 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
     While groups are small, pages are read row by row, each up to eight times as long as the one before. After
     a page that shows that seeks pay, some groups are skipped; then a small page shows whether seeks still pay.
 
-    Example: of 30 groups of 700 rows each, 32 rows are read. First 2 rows in a row, both of the first group;
-    then the first rows of 16 groups; then 2 rows in a row, both of the 18th group; then the first rows of the
-    last 12 groups.
+    Example: of 30 groups of 700 rows each, 32 rows are read.
+
+    1. 2 rows one after the other, both of the first group: seeks pay.
+    2. The first rows of 16 groups.
+    3. 2 rows one after the other, both of the 18th group: seeks still pay.
+    4. The first rows of the last 12 groups.
 
     Args:
         groups: the groups of the rows.

@@ -65,7 +65,7 @@ class SQLiteStore:
 
     Args:
         path: path of the file.
-        create: whether to create the file and its folder if they do not exist. If not, nothing is ever created.
+        create: whether to create the file and its folder if they do not exist. If not, opening creates nothing.
 
     Raises:
         WarehouseError: the file does not exist and `create` is False, or it cannot be made or opened.

@@ -36,8 +36,8 @@ def skipping_page(
 ) -> RowPage:
     """Read the first row of each of `count` groups within start <= key < stop.
 
-    One statement seeks from group to group, which takes a third of the time of a statement per group. `||` turns
-    its operands into text without changing the bytes, so a cast makes them bytes again.
+    One statement seeks from group to group, which takes a third of the time of a statement per group. The operator
+    `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
     """
     below = "" if stop is None else "AND k < ?2"
     rows: list[Row] = connection.execute(

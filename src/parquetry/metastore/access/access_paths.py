@@ -38,19 +38,19 @@ from parquetry.scan import IndexOrder, ScanPlan, Test, compile_residual, plan_by
 from parquetry.scan.unions import unions
 
 FIRST_COUNTED_KEYS, COUNT_GROWTH_FACTOR = 16, 4
-"""Keys of each path that are counted in the first round, and the factor by which a round grows."""
+"""Keys of each path that are counted in the first round, and the growth factor of a round."""
 MIN_KEYS_BEFORE_SAMPLE, PARTITIONS_PER_KEY_BEFORE_SAMPLE = 64, 400
 """Keys counted before a sample is taken: 64, or one per 400 partitions of the table if that is more."""
 MAX_INCONCLUSIVE_HITS = 3
-"""Hits of a path in the sample up to which the sample cannot distinguish it from a path without hits."""
+"""Hits of a path in the sample. With so few, the sample cannot distinguish it from a path without hits."""
 MAX_ESTIMATE_ERROR_FACTOR = 4
-"""Factor by which a path may turn out longer than its estimate before it is given up."""
+"""Limit of a path's keys as a multiple of its estimate. Beyond it, the path is given up."""
 MAX_COST_SHARE = 0.9
-"""Fraction of the estimated cost of the partitions' own keys that another path's estimate may reach and still win."""
+"""Fraction of the estimated cost of the partitions' own keys. Another path must cost less to win by estimates."""
 MAX_TESTED_KEYS = 256
 """Counted keys that are tested, at most, to estimate the fraction of keys that satisfy the filter."""
 MAX_PLAIN_GETS = 64
-"""Lookups of single partitions up to which no index is considered: a search for a shorter path would cost more."""
+"""Lookups of single partitions. For so few, a search for a shorter path would cost more than it saves."""
 
 
 def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | None = None) -> ScanPlan:
@@ -160,7 +160,7 @@ class _PathChoice:
         return 2 * INDEXED_KEY_COST * sum(map(self._test, keys)) >= len(keys) > 0
 
     def _entries_counted(self, way: AccessPath) -> bool:
-        """Count the entries of a path's indexes up to the limit at which it loses; return whether all were counted."""
+        """Count the entries of a path's indexes until it loses; return whether all of them were counted."""
         parts = way.by_index if isinstance(way, UnionPath) else [way]
         for part in parts:
             limit = round(

@@ -1,7 +1,7 @@
 """A sample of a table's keys, which estimates the fraction of all keys that a plan reads.
 
-The metastore stores no distribution of values. So the bytes between the first and the last key are divided into
-strata of equal width, and the sample has a run of neighbouring keys from each stratum that is not empty.
+The metastore stores no distribution of values. So the sample divides the bytes between the first and the last key
+into strata of equal width. It has a run of neighbouring keys from each stratum that is not empty.
 
 The first key of a stratum has the least values in all columns but the first, so a run that began there would be
 biased. A run begins somewhere among the keys with the same value in the first column.
@@ -28,7 +28,7 @@ MAX_RUNS = 16
 _GOLDEN_RATIO = 0.618_033_988_7
 """The fractional parts of its multiples are spread evenly over 0 to 1, however many are taken."""
 _DIVIDED_BYTES = 8
-"""Bytes behind the common prefix of two keys that are treated as a number, to divide the range between the keys."""
+"""Bytes behind the common prefix of two keys that are taken as a number, to divide the range between them."""
 
 
 def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> list[bytes]:
@@ -59,7 +59,7 @@ def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> li
 def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> Iterator[bytes]:
     """Yield the key at which the run of each stratum begins, in order.
 
-    It is a key among those that have the first value of the stratum's first key.
+    The first value of this key is the first value of the stratum's first key.
     """
     width = len(snapshot.key_schema)
     first = next(snapshot.visible.first_keys([(b"", None)], examined), None)

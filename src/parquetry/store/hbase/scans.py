@@ -4,7 +4,7 @@ A request names the key to go on from (after the last row seen) and the number o
 remembers nothing: the next request may reach another server, or the same one after a restart.
 
 If servers leave out rows, a request could go through the whole table before it finds enough, and would look
-like a lost one. So the filter also passes some rows at random, as milestones: whatever the condition, a request
+like a lost one. So the filter also passes some rows at random, as milestones: under any condition, a request
 returns after some hundred thousand rows.
 """
 

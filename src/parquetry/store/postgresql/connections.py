@@ -31,7 +31,7 @@ _SESSION = (
     "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END"
 )
 _PASSING = ("starting up", "shutting down", "recovery", "too many", "remaining connection slots", "read-only")
-"""Parts of the messages with which a server refuses a new connection that it may accept later."""
+"""Parts of the messages of a server that refuses a new connection now and may accept it later."""
 _Statement = sql.SQL | sql.Composed
 _NOT_DONE = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 """Errors of a statement that the server has undone, and that may succeed when it is repeated."""

@@ -28,7 +28,7 @@ from parquetry.store.postgresql.statements import Statements
 FIRST_BATCH = 64
 """Rows of the first statement: few, as the range may have no more."""
 CROWDED_ROWS = 16
-"""Rows per group from which on the server seeks the next group faster than it reads on."""
+"""Rows per group. In groups of this size or more the server seeks the next group faster than it reads on."""
 RANGES_PER_STATEMENT, ROWS_PER_STATEMENT = 500, 2000
 """Ranges whose first rows one statement reads, and about how many rows it reads of all of them together."""
 

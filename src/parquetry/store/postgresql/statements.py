@@ -1,7 +1,7 @@
 """The SQL of a store in PostgreSQL.
 
-The store is one table. `key` is the primary key, of type `bytea`, which sorts as bytes do. `fields` are the parts
-of the key that conditions test, or null for a row without fields. Values travel in binary form.
+The store is one table. The primary key `key` has the type `bytea`, which sorts as bytes do. The column `fields`
+has the parts of the key that conditions test, or null for a row without fields. Values travel in binary form.
 """
 
 from __future__ import annotations
@@ -87,9 +87,15 @@ class Statements:
     def wanted_page(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
         """Return the statement that reads a page of a range and returns the wanted row of each group in it.
 
-        Arguments of the statement: the width of the mark, start, stop if the range has one, the condition's
-        arguments, the number of rows of the page, the first wanted mark, the unwanted marks. The last row of
-        the result has the last key of the page, no value, and the number of rows of the page.
+        Arguments of the statement, in this order:
+
+        - the width of the mark,
+        - start, and stop if the range has one,
+        - the condition's arguments,
+        - the number of rows of the page,
+        - the first wanted mark, and the unwanted marks.
+
+        The last row of the result has the last key of the page, no value, and the number of rows of the page.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(
@@ -106,9 +112,15 @@ class Statements:
     def leading(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
         """Return the statement that reads the first row of many groups, and seeks each group in the index.
 
-        Arguments of the statement: start, stop if the range has one, the width of the mark, the bytes that
-        follow the last mark of any group, stop again, the condition's arguments, the number of groups. The
-        value of a row that does not satisfy the condition is null.
+        Arguments of the statement, in this order:
+
+        - start, and stop if the range has one,
+        - the width of the mark, and the bytes that replace it to skip a group,
+        - stop again, if the range has one,
+        - the condition's arguments,
+        - the number of groups.
+
+        The value of a row that does not satisfy the condition is null.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(

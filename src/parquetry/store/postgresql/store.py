@@ -23,7 +23,7 @@ _COLUMNS = [("key", "bytea"), ("value", "bytea"), ("fields", "bytea[]")]
 class PostgreSQLStore:
     """An ordered map in a table of PostgreSQL, shared by machines.
 
-    A call runs one or more statements, each a transaction of its own. So nothing is locked between two calls.
+    A call runs one or more statements, each a transaction of its own. No lock outlives a call.
 
     Args:
         address: the server and the table.
