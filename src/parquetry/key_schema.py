@@ -1,7 +1,7 @@
 """The fields of a key: names, types and directions, in the order of the key.
 
-`keys` encodes the bytes. Code that plans, tests or reads keys takes a `KeySchema`: for the keys of partitions,
-and for the entries of an index, which have the same fields in another order.
+`keys` encodes the bytes. Code that plans, tests or reads keys takes a `KeySchema`: for the keys of
+partitions, and for the entries of an index, which have the same fields in another order.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class KeyField:
         return self.turned(NULL_FIELD)
 
     def prefix(self, text: str) -> bytes:
-        """Return the first bytes of all fields whose text begins with a text. NULL's field is not among them."""
+        """Return the first bytes of all fields whose text begins with a text.
+
+        NULL's field is not among them.
+        """
         return self.turned(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
 
     def turned(self, data: bytes) -> bytes:
@@ -155,7 +158,9 @@ class KeySchema:
         return tuple(values)
 
     def fits(self, key: bytes) -> bool:
-        """Return whether this schema can have made a key. Before a REPLACE TABLE the table may have had others.
+        """Return whether this schema can have made a key.
+
+        Before a REPLACE TABLE the table may have had others.
 
         >>> from parquetry.types import parse_type
         >>> numbers, texts = (KeySchema.from_columns([('p', parse_type(name))]) for name in ('int', 'string'))

@@ -127,8 +127,8 @@ def field_count(key: bytes) -> int:
 def successor(prefix: bytes) -> bytes | None:
     """Return the smallest bytes greater than every string that begins with `prefix`, or None if no bytes are.
 
-    The last byte grows by one, and a byte of 255 is carried over. Hive forgot the carry: its `p = 255` scanned
-    nothing.
+    The last byte grows by one, and a byte of 255 is carried over. Hive forgot the carry: its `p = 255`
+    scanned nothing.
 
     >>> successor(b'\\x01\\xff'), successor(b'\\xff')
     (b'\\x02', None)

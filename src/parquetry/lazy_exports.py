@@ -1,8 +1,8 @@
 """The names that a package exports, each loaded on first use.
 
-A package's `__init__` runs before any module in the package. If it imported its exports, an import of one small
-module would load all of them, PyArrow included. So the imports there are for type checkers and editors, and
-`lazy_exports` reads them as text when a program first uses a name:
+A package's `__init__` runs before any module in the package. If it imported its exports, an import of one
+small module would load all of them, PyArrow included. So the imports there are for type checkers and editors,
+and `lazy_exports` reads them as text when a program first uses a name:
 
     if FOR_TYPE_CHECKERS:
         from parquetry.store.base import Store

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with the name of a piece of work, how much of it is done, and the total, or None if it is not known."""
+"""Called with the name of a piece of work, how much of it is done, and the total, or None if it is not
+known."""
 _T = TypeVar("_T")
 
 

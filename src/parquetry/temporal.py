@@ -108,9 +108,10 @@ def timestamp_from_text(text: str, zone: str | None) -> int:
     """Read a timestamp, `yyyy-M-d[ T]h:m[:s[.fraction]][zone]`, as microseconds since the epoch.
 
     Args:
-        text: a date alone means its midnight. Digits of a fraction after the sixth are dropped, as Spark does.
-        zone: the zone of a text that names none. None leaves the wall clock as it is and ignores a zone in the
-            text, as Spark does for `timestamp_ntz`.
+        text: a date alone means its midnight. Digits of a fraction after the sixth are dropped, as Spark
+            does.
+        zone: the zone of a text that names none. None leaves the wall clock as it is and ignores a zone in
+            the text, as Spark does for `timestamp_ntz`.
 
     Raises:
         ValueError: the text is not a timestamp, or the zone is unknown.

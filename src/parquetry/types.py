@@ -1,9 +1,9 @@
 """Column types, and a value's forms: in memory, in a path, in SQL, in Python.
 
-A value in memory (`Value`) has the form of Spark's InternalRow: None, bool, int, float, Decimal, str or bytes.
-A date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and statistics,
-keys and filters compare plain Python values. `keys` turns values into sortable bytes; `layout` escapes them in
-paths.
+A value in memory (`Value`) has the form of Spark's InternalRow: None, bool, int, float, Decimal, str or
+bytes. A date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and
+statistics, keys and filters compare plain Python values. `keys` turns values into sortable bytes; `layout`
+escapes them in paths.
 """
 
 from __future__ import annotations
@@ -407,5 +407,8 @@ def order_key(value: Value) -> Any:
 
 
 def identity(values: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values as a key of a dict. NaN does not equal itself but is one partition, so it becomes a text."""
+    """Return values as a key of a dict.
+
+    NaN does not equal itself but is one partition, so it becomes a text.
+    """
     return tuple("NaN" if value != value else value for value in values)

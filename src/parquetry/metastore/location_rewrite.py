@@ -7,8 +7,9 @@
 | partition | the partition, its directories for heavy values, and files with absolute paths          |
 | chunk     | files with absolute paths                                                               |
 
-A file outside its partition has an absolute path; other paths are relative to the partition and stay. Records of
-removed files have paths relative to the table. Values of columns may look like locations, and are never changed.
+A file outside its partition has an absolute path; other paths are relative to the partition and stay. Records
+of removed files have paths relative to the table. Values of columns may look like locations, and are never
+changed.
 """
 
 from __future__ import annotations

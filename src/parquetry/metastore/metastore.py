@@ -1,8 +1,8 @@
 """The metastore: databases, tables by name, and making, renaming and dropping tables.
 
-A table is a head under a random id. Its name is another row, which points to the head (`namespace.names`). Each
-operation takes place at one compare-and-set, and may stop at any step. What it leaves half done is invisible, or the
-next process that finds it finishes it.
+A table is a head under a random id. Its name is another row, which points to the head (`namespace.names`).
+Each operation takes place at one compare-and-set, and may stop at any step. What it leaves half done is
+invisible, or the next process that finds it finishes it.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class Metastore:
         Args:
             name: name of the database.
             cascade: whether to drop its tables and views, too.
-            drop: drops a table or a view, given its database and its name. None is `drop_table`, which leaves files
-                alone.
+            drop: drops a table or a view, given its database and its name. None is `drop_table`, which leaves
+                files alone.
 
         Raises:
             NamespaceNotFoundError: the database does not exist.
@@ -153,11 +153,17 @@ class Metastore:
     # -- tables
 
     def tables(self, database: str) -> list[str]:
-        """Return the sorted names of a database's tables. Raise NamespaceNotFoundError if it does not exist."""
+        """Return the sorted names of a database's tables.
+
+        Raise NamespaceNotFoundError if it does not exist.
+        """
         return self._names.list(self.database(database).name, "table")
 
     def views(self, database: str) -> list[str]:
-        """Return the sorted names of a database's views. Raise NamespaceNotFoundError if it does not exist."""
+        """Return the sorted names of a database's views.
+
+        Raise NamespaceNotFoundError if it does not exist.
+        """
         return self._names.list(self.database(database).name, "view")
 
     def table(
@@ -290,9 +296,9 @@ class Metastore:
             database: name of the database, in any case.
             name: name of the table or view, in any case.
             kind: kind that it must have, or None for either.
-            before: called with the table while its rows can still be read. It returns whether exactly this version
-                must be dropped. If so and the table changes, or if another table gets the name, it is called again.
-                The table of its last call is the dropped one.
+            before: called with the table while its rows can still be read. It returns whether exactly this
+                version must be dropped. If so and the table changes, or if another table gets the name, it is
+                called again. The table of its last call is the dropped one.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.
@@ -371,7 +377,8 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
 
     Args:
         warehouse: path or URI.
-        store: URL of the store, see `parquetry.store.open_store`; None for a SQLite file inside the warehouse.
+        store: URL of the store, see `parquetry.store.open_store`; None for a SQLite file inside the
+            warehouse.
         create: whether to make the metastore if it does not exist. If not, opening writes nothing.
 
     Raises:

@@ -1,14 +1,15 @@
 """The store of a warehouse as the rest of the library sees it: with absolute locations and without checksums.
 
-**Locations.** In the store, locations below the warehouse are relative to it (`locations.warehouse_relative`). So a
-warehouse that was moved or copied with its metastore reads, writes and deletes files in its new place. Only this module
-converts them, as rows are read and written.
+**Locations.** In the store, locations below the warehouse are relative to it
+(`locations.warehouse_relative`). So a warehouse that was moved or copied with its metastore reads, writes and
+deletes files in its new place. Only this module converts them, as rows are read and written.
 
-**Checksums.** If the store's format has checksums (`storage.checksums`), they are checked and removed as rows are read,
-and added as rows are written.
+**Checksums.** If the store's format has checksums (`storage.checksums`), they are checked and removed as rows
+are read, and added as rows are written.
 
-Rows of older libraries have absolute locations and are read unchanged. The first row with a relative location raises the
-store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a message.
+Rows of older libraries have absolute locations and are read unchanged. The first row with a relative location
+raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a
+message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ordered maps of bytes: all that a metastore needs of a database.
 
-`base` states the contract; `memory`, `sqlite`, `postgresql` and `hbase` implement it; `tests/conformance` checks
-it. Only the metastore knows the meaning of the bytes.
+`base` states the contract; `memory`, `sqlite`, `postgresql` and `hbase` implement it; `tests/conformance`
+checks it. Only the metastore knows the meaning of the bytes.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,7 @@
 """The contract of a store: ordered scans, batches, and compare-and-set on one row.
 
-HBase offers no more than this, so the metastore needs no more. Each row is durable when the call that wrote it
-returns. A store promises nothing about several rows together.
+HBase offers no more than this, so the metastore needs no more. Each row is durable when the call that wrote
+it returns. A store promises nothing about several rows together.
 
 A row may be written with *fields*: parts of its key that a scan can put a `Condition` on. If the store is on
 another machine, rows that do not satisfy the condition need not travel.
@@ -24,8 +24,8 @@ Fields = Callable[[bytes], Sequence[bytes]]
 class Store(Protocol):
     """An ordered map from bytes to bytes, shared by threads and processes.
 
-    Keys sort as bytes do. Neither keys nor values are empty: HBase cannot tell an empty cell from a missing one.
-    Every method raises `StoreError` if the store fails. A write may then have taken place, or may still.
+    Keys sort as bytes do. Neither keys nor values are empty: HBase cannot tell an empty cell from a missing
+    one. Every method raises `StoreError` if the store fails. A write may then have taken place, or may still.
     """
 
     @property

@@ -8,7 +8,8 @@ from parquetry.store.groups import Row
 
 MAX_BATCH_ROWS = 8192
 MAX_BATCH_BYTES = 4 << 20
-"""Size of a batch's values in bytes. A batch may exceed it a little: its rows are sized by the batch before."""
+"""Size of a batch's values in bytes. A batch may exceed it a little: its rows are sized by the batch
+before."""
 _GROWTH_FACTOR = 8
 
 

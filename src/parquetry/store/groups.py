@@ -4,8 +4,9 @@ A metastore keeps every version of a partition until a vacuum. After 20,000 comm
 rows per partition have the same key but for the ticket at its end, and a reader wants the newest of them. So
 the reader names the groups when it scans, and the store *skips*: it seeks the first row behind a group.
 
-A seek costs more than the next row: 3 times as much in SQLite, 50 times in HBase. Most tables have one version
-of most partitions. So `first_rows` reads one row after another until it meets groups so large that seeks pay.
+A seek costs more than the next row: 3 times as much in SQLite, 50 times in HBase. Most tables have one
+version of most partitions. So `first_rows` reads one row after another until it meets groups so large that
+seeks pay.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Range = tuple[bytes, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups of rows whose keys differ only in their last bytes, the *mark*. The reader wants one row of each.
+    """Groups of rows whose keys differ only in their last bytes, the *mark*.
+
+    The reader wants one row of each.
 
     The wanted row is the first whose mark is at least `first` and not in `without`. The keys of a group are
     consecutive in the store. Example: the keys are `a3 a6 a7 a8 b5 b9 c1`, the mark is one byte, `first` is 5
@@ -153,7 +156,8 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
     """Yield the wanted row of each group and the rows before it, and perhaps others.
 
     While groups are small, pages are read row by row, each up to eight times as long as the one before. After
-    a page that shows that seeks pay, some groups are skipped; then a small page shows whether seeks still pay.
+    a page that shows that seeks pay, some groups are skipped; then a small page shows whether seeks still
+    pay.
 
     Example: of 30 groups of 700 rows each, 32 rows are read.
 

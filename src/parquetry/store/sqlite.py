@@ -1,8 +1,8 @@
 """A store in one SQLite file: the embedded default, shared by the threads and processes of one machine.
 
-The file has a write-ahead log and synchronous=FULL, so that acknowledged writes outlive a crash. Its pages have
-16 KiB: in smaller ones, rows without rowid spill into overflow pages as soon as values pass 300 bytes, and scans
-take ten times as long. `sqlite_layout` describes the tables.
+The file has a write-ahead log and synchronous=FULL, so that acknowledged writes outlive a crash. Its pages
+have 16 KiB: in smaller ones, rows without rowid spill into overflow pages as soon as values pass 300 bytes,
+and scans take ten times as long. `sqlite_layout` describes the tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ T = TypeVar("T")
 
 BUSY_SECONDS = 30
 CACHE_KIB = 16 << 10
-"""KiB of pages that a connection caches: enough for the inner pages of a million partitions. SQLite's default is 2 MiB."""
+"""KiB of pages that a connection caches: enough for the inner pages of a million partitions. SQLite's default
+is 2 MiB."""
 FIRST_BATCH_ROWS = 64
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
@@ -48,7 +49,8 @@ class _Connections:
 
     Attributes:
         lock: guards `open`.
-        local: per thread, its connection, the signature of the file if it is opened as unchanging, and the layout.
+        local: per thread, its connection, the signature of the file if it is opened as unchanging, and the
+            layout.
         open: the connection of each thread.
     """
 
@@ -65,7 +67,8 @@ class SQLiteStore:
 
     Args:
         path: path of the file.
-        create: whether to create the file and its folder if they do not exist. If not, opening creates nothing.
+        create: whether to create the file and its folder if they do not exist. If not, opening creates
+            nothing.
 
     Raises:
         WarehouseError: the file does not exist and `create` is False, or it cannot be made or opened.
@@ -188,7 +191,8 @@ class SQLiteStore:
         """Open the file. If SQLite cannot place its side files, open it as a file that does not change.
 
         Returns:
-            the connection; and, if the file is opened as unchanging, its signature, which shows later changes.
+            the connection; and, if the file is opened as unchanging, its signature, which shows later
+            changes.
         """
         address = urllib.parse.quote(self.path)
         connection = self._connect(f"file:{address}?mode=rw", uri=True)

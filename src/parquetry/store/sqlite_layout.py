@@ -7,14 +7,15 @@
 |          | `large (id, v)` | values of rows of more than `MAX_ROW_BYTES_IN_PAGE` bytes          |
 |          | `kv`            | a view of both, with the columns of version 0                      |
 
-**Why apart?** To find a key in a table without rowid, SQLite compares it with the rows on the way, and reads each
-of those rows whole. Past four values of 400 KB a lookup takes 80 µs instead of 5. With large values apart, every
-row of `keyed` is in one page. `large` is searched by number, which reads no value but the wanted one.
+**Why apart?** To find a key in a table without rowid, SQLite compares it with the rows on the way, and reads
+each of those rows whole. Past four values of 400 KB a lookup takes 80 µs instead of 5. With large values
+apart, every row of `keyed` is in one page. `large` is searched by number, which reads no value but the wanted
+one.
 
-**Versions.** A new file has version 1. A file of version 0 keeps its version, so that older libraries can go on
-using it, until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is written. Then its table is renamed,
-and the values in it stay there. Older libraries read a file of version 1 through the view; their writes fail with
-a message. The version is `PRAGMA user_version`, written in one transaction with the tables.
+**Versions.** A new file has version 1. A file of version 0 keeps its version, so that older libraries can go
+on using it, until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is written. Then its table is
+renamed, and the values in it stay there. Older libraries read a file of version 1 through the view; their
+writes fail with a message. The version is `PRAGMA user_version`, written in one transaction with the tables.
 
 All functions here except `get` and `get_many` need a transaction that can write.
 """
@@ -28,7 +29,8 @@ from collections.abc import Iterable, Iterator, Sequence
 MAX_ROW_BYTES_IN_PAGE = 4000
 """Bytes of key and value. A larger row of a table without rowid would overflow its page of 16 KiB."""
 MAX_VALUE_BYTES_IN_VERSION_0 = 64 << 10
-"""Bytes of a value. Format 1 of the metastore hardly ever has larger ones, and SQLite reads smaller ones in a few µs."""
+"""Bytes of a value. Format 1 of the metastore hardly ever has larger ones, and SQLite reads smaller ones in a
+few µs."""
 
 Row = tuple[bytes, bytes]
 
@@ -67,7 +69,8 @@ _GET_APART = """
 """
 _GETS = {Layout.INLINE: "SELECT v, k FROM kv WHERE k", Layout.APART: _GET_APART}
 _KEYS_PER_STATEMENT = 256
-"""Most keys of one statement. Their number is padded to a power of two, so that SQLite prepares few statements."""
+"""Most keys of one statement. Their number is padded to a power of two, so that SQLite prepares few
+statements."""
 _DELETE_LARGE_VALUE = (
     "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
 )
@@ -94,7 +97,9 @@ def get(connection: sqlite3.Connection, layout: Layout, key: bytes) -> bytes | N
 
 
 def get_many(connection: sqlite3.Connection, layout: Layout, keys: Sequence[bytes]) -> list[bytes | None]:
-    """Return the values of keys, in the order of the keys. Some hundred take a third of the time of as many `get`s.
+    """Return the values of keys, in the order of the keys.
+
+    Some hundred take a third of the time of as many `get`s.
 
     Args:
         connection: connection to the file.

@@ -7,7 +7,8 @@ import sqlite3
 from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
 
 _ROWS_PER_FETCH = 64
-"""Rows between two checks whether the page has reached a large group. The first check comes after two rows."""
+"""Rows between two checks whether the page has reached a large group. The first check comes after two
+rows."""
 
 
 def plain_page(
@@ -36,8 +37,8 @@ def skipping_page(
 ) -> RowPage:
     """Read the first row of each of `count` groups within start <= key < stop.
 
-    One statement seeks from group to group, which takes a third of the time of a statement per group. The operator
-    `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
+    One statement seeks from group to group, which takes a third of the time of a statement per group. The
+    operator `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
     """
     below = "" if stop is None else "AND k < ?2"
     rows: list[Row] = connection.execute(

@@ -1,20 +1,20 @@
 """The choice of the access path that examines the fewest keys.
 
-An access path reads the partitions of a filter by the partitions' own keys, by an index, or by a union of both.
-The metastore stores no statistics of values. So paths are compared in up to three steps:
+An access path reads the partitions of a filter by the partitions' own keys, by an index, or by a union of
+both. The metastore stores no statistics of values. So paths are compared in up to three steps:
 
 1. **Count.** Keys of each path are counted in turn, up to a quarter of a percent of the table's keys. A path
-   whose keys have all been counted wins once no other path can be shorter. Keys counted by an index need not be
-   read again.
+   whose keys have all been counted wins once no other path can be shorter. Keys counted by an index need not
+   be read again.
 2. **Sample.** A sample of the table's keys (`key_sample`) is tested against each path. Example: some 40 seeks
    show that `region != 'eu'` reads three quarters of the table by either path.
-3. **Count on.** If the sample favours an index, its entries are counted on while they stay fewer than the other
-   paths' keys. If the sample is too coarse, because each path reads only a few hundredths of the table, all paths
-   are counted in turn.
+3. **Count on.** If the sample favours an index, its entries are counted on while they stay fewer than the
+   other paths' keys. If the sample is too coarse, because each path reads only a few hundredths of the table,
+   all paths are counted in turn.
 
-A filter that no index helps costs some 3 % more than it would without indexes. The chosen path is nearly always
-the shortest. A key behind an index entry costs as much as three keys that are read in order. A path that wins by
-estimates alone must be shorter by at least a tenth.
+A filter that no index helps costs some 3 % more than it would without indexes. The chosen path is nearly
+always the shortest. A key behind an index entry costs as much as three keys that are read in order. A path
+that wins by estimates alone must be shorter by at least a tenth.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ MAX_INCONCLUSIVE_HITS = 3
 MAX_ESTIMATE_ERROR_FACTOR = 4
 """Limit of a path's keys as a multiple of its estimate. Beyond it, the path is given up."""
 MAX_COST_SHARE = 0.9
-"""Fraction of the estimated cost of the partitions' own keys. Another path must cost less to win by estimates."""
+"""Fraction of the estimated cost of the partitions' own keys. Another path must cost less to win by
+estimates."""
 MAX_TESTED_KEYS = 256
 """Counted keys that are tested, at most, to estimate the fraction of keys that satisfy the filter."""
 MAX_PLAIN_GETS = 64

@@ -1,14 +1,14 @@
 """A sample of a table's keys, which estimates the fraction of all keys that a plan reads.
 
-The metastore stores no distribution of values. So the sample divides the bytes between the first and the last key
-into strata of equal width. It has a run of neighbouring keys from each stratum that is not empty.
+The metastore stores no distribution of values. So the sample divides the bytes between the first and the last
+key into strata of equal width. It has a run of neighbouring keys from each stratum that is not empty.
 
-The first key of a stratum has the least values in all columns but the first, so a run that began there would be
-biased. A run begins somewhere among the keys with the same value in the first column.
+The first key of a stratum has the least values in all columns but the first, so a run that began there would
+be biased. A run begins somewhere among the keys with the same value in the first column.
 
 All runs count alike, however many keys their strata have. So an estimate can distinguish a tenth of the table
-from all of it, and no more. Keys from before a REPLACE TABLE that changed the partition columns do not belong to
-the sample.
+from all of it, and no more. Keys from before a REPLACE TABLE that changed the partition columns do not belong
+to the sample.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from parquetry.store import Range
 INDEXED_KEY_COST = 3
 """Cost of a row that is found by an index, as a multiple of the cost of a key that is read in order."""
 MAX_CACHED_ROWS = 1 << 16
-"""Most keys of indexed rows that are kept for the reading. If there are more, the reading finds them again."""
+"""Most keys of indexed rows that are kept for the reading. If there are more, the reading finds them
+again."""
 
 
 class AccessPath(ABC):

@@ -4,8 +4,8 @@ This module is about rows of partitions that later rows have superseded. `commit
 `recovery` removes the rows of failed commits, and `parquetry.maintenance.deletion.vacuum` deletes data files.
 
 A reader takes the newest row that its version shows, and a tombstone hides the rows before it. So rows are
-removed oldest first. In another order, a reader of a version that is about to disappear could take an older row
-for its own.
+removed oldest first. In another order, a reader of a version that is about to disappear could take an older
+row for its own.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from parquetry.store import Store
 class Need(IntEnum):
     """The use of a row. Unneeded rows have to be removed in the order of these numbers.
 
-    Example: the oldest kept version shows the row of ticket 9, and a later one the row of ticket 12. The rows of a
-    partition have the tickets 12, 9, 7 and 4: two are LIVE, 7 is SUPERSEDED and 4 is OLDER.
+    Example: the oldest kept version shows the row of ticket 9, and a later one the row of ticket 12. The rows
+    of a partition have the tickets 12, 9, 7 and 4: two are LIVE, 7 is SUPERSEDED and 4 is OLDER.
     """
 
     LIVE = 0

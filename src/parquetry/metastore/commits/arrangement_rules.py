@@ -1,14 +1,14 @@
 """The arrangement of a partition, and whether new files fit it.
 
-A new partition gets the table's arrangement, and keeps it. Example: table `t` has 4 buckets when partition `d=1`
-is made, and 8 buckets when `d=2` is made. A file appended to `d=1` names one of 4 buckets, and a file appended to
-`d=2` one of 8.
+A new partition gets the table's arrangement, and keeps it. Example: table `t` has 4 buckets when partition
+`d=1` is made, and 8 buckets when `d=2` is made. A file appended to `d=1` names one of 4 buckets, and a file
+appended to `d=2` one of 8.
 
-Suppose that one writer prepares an append of files of 4 buckets to `d=1`, and meanwhile another writer replaces
-`d=1` by files of 8 buckets. Bucket 3 of 4 is none of the 8 buckets, so the append conflicts.
+Suppose that one writer prepares an append of files of 4 buckets to `d=1`, and meanwhile another writer
+replaces `d=1` by files of 8 buckets. Bucket 3 of 4 is none of the 8 buckets, so the append conflicts.
 
-There are two exceptions. If maps of heavy values grow, files may have been written for fewer or other heavy values
-(`layout.grown_maps`). Files that name neither cell nor bucket fit any arrangement.
+There are two exceptions. If maps of heavy values grow, files may have been written for fewer or other heavy
+values (`layout.grown_maps`). Files that name neither cell nor bucket fit any arrangement.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def is_hashed_otherwise(
 ) -> bool:
     """Return whether a column of a partition's arrangement got another type while its files were written.
 
-    The files are in the buckets of the old type's hash, and a reader would look for them by the new type's hash.
+    The files are in the buckets of the old type's hash, and a reader would look for them by the new type's
+    hash.
 
     Args:
         transaction: the transaction of the change.

@@ -20,9 +20,10 @@ class FileChange:
 
     Attributes:
         files: files to add, or to replace the present files.
-        location: location of `files`. None is the partition's location in `base`, or else its default location.
-        arrangement: the arrangement that the files were written for. Unless files are only added, the partition
-            has it from now on. None is the partition's arrangement in `base`, or else the table's.
+        location: location of `files`. None is the partition's location in `base`, or else its default
+            location.
+        arrangement: the arrangement that the files were written for. Unless files are only added, the
+            partition has it from now on. None is the partition's arrangement in `base`, or else the table's.
     """
 
     files: tuple[FileRecord, ...] = ()

@@ -1,16 +1,16 @@
 """How a transaction becomes a version: on compare-and-set of one row, atomic over any number of partitions.
 
-1. Raise the format of the store, if the rows need it (`storage.format`). Take a ticket: compare-and-set of the head, which
-   then names this process as the author of a commit under way.
+1. Raise the format of the store, if the rows need it (`storage.format`). Take a ticket: compare-and-set of
+   the head, which then names this process as the author of a commit under way.
 2. Write the journal: the keys of the partitions that this commit will write, and of the foreign files that it
    removes. A later writer needs them to clean up after a crash.
-3. Read the newest rows of the partitions. Write the new rows, tagged with the ticket, their entries in the table's
-   indexes, and the records of removed files. No version shows them yet. Before the first long list of files in
-   columns, raise the format for it.
-4. Compare-and-set the head: the ticket leaves the pending ones, and the version goes up by one. If the head lists
-   the newest rows of partitions (`versions.newest_rows`), the new rows join that list. Now all rows are visible.
-   If others have committed since, first compare: appends are merged again, and any other change of a partition
-   that others changed is a conflict.
+3. Read the newest rows of the partitions. Write the new rows, tagged with the ticket, their entries in the
+   table's indexes, and the records of removed files. No version shows them yet. Before the first long list of
+   files in columns, raise the format for it.
+4. Compare-and-set the head: the ticket leaves the pending ones, and the version goes up by one. If the head
+   lists the newest rows of partitions (`versions.newest_rows`), the new rows join that list. Now all rows are
+   visible. If others have committed since, first compare: appends are merged again, and any other change of a
+   partition that others changed is a conflict.
 5. Remove the journal, and the rows of dead writers.
 
 Two writers, A and B, append to partition d=1 of version 7, whose head gives out ticket 12 next:
@@ -22,21 +22,22 @@ Two writers, A and B, append to partition d=1 of version 7, whose head gives out
                                                         writes row (d=1, ticket 14): files 1, 2, a, b
                                                  B   4  head: version 9, pending {}
 
-A reader of version 7 sees the row of the newest ticket below 12. A reader of version 8 sees the row of ticket 12, and
-a reader of version 9 the row of ticket 14. None ever sees ticket 13. Had B overwritten the partition instead of
-appending to it, its commit would fail with a conflict.
+A reader of version 7 sees the row of the newest ticket below 12. A reader of version 8 sees the row of ticket
+12, and a reader of version 9 the row of ticket 14. None ever sees ticket 13. Had B overwritten the partition
+instead of appending to it, its commit would fail with a conflict.
 
-The newest ticket of a partition, or of a removed file, wins. So tickets must grow in the order of the commits. A commit
-that finds a later ticket than its own on one of its rows gives up its ticket and takes another. It does the same if it
-would have to change a row that it has written. No row ever gets a second value: a late message, or a clock that was set
-back, could bring the first value back.
+The newest ticket of a partition, or of a removed file, wins. So tickets must grow in the order of the
+commits. A commit that finds a later ticket than its own on one of its rows gives up its ticket and takes
+another. It does the same if it would have to change a row that it has written. No row ever gets a second
+value: a late message, or a clock that was set back, could bring the first value back.
 
-A crash before step 4 leaves invisible rows and a pending ticket. The next writer aborts the ticket, and then deletes the
-rows. An author that wakes up too late finds its ticket aborted. The head remembers aborted tickets for ever, because a
-late message may bring a row back. It forgets one only if the ticket's own author has seen all its rows deleted.
+A crash before step 4 leaves invisible rows and a pending ticket. The next writer aborts the ticket, and then
+deletes the rows. An author that wakes up too late finds its ticket aborted. The head remembers aborted
+tickets for ever, because a late message may bring a row back. It forgets one only if the ticket's own author
+has seen all its rows deleted.
 
-A store that tries a write twice says so (`Store.put_many`): the first try may arrive after the rows were deleted. Such a
-ticket is not forgotten either.
+A store that tries a write twice says so (`Store.put_many`): the first try may arrive after the rows were
+deleted. Such a ticket is not forgotten either.
 """
 
 from __future__ import annotations

@@ -15,13 +15,13 @@ In this table, *placement* is the partition columns, the location, the format an
 | gives a column another type          | changed how partitions are arranged                             |
 | puts files into buckets by a column  | given the column another type: the hash depends on the type     |
 
-An append does not depend on the files that a partition already has, so appends do not conflict with each other. The
-exception is files with an arrangement: see `arrangement_rules`. Any other change of a partition was decided by
-looking at it, so the partition must still be the one that was looked at.
+An append does not depend on the files that a partition already has, so appends do not conflict with each
+other. The exception is files with an arrangement: see `arrangement_rules`. Any other change of a partition
+was decided by looking at it, so the partition must still be the one that was looked at.
 
-A transaction that adds a partition adopts files there. If another one adopted the same files and then dropped the
-partition, its absence is another absence: the files must not come back. For the same reason a transaction that adopts
-files must find the records of removed files as they were in its base.
+A transaction that adds a partition adopts files there. If another one adopted the same files and then dropped
+the partition, its absence is another absence: the files must not come back. For the same reason a transaction
+that adopts files must find the records of removed files as they were in its base.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The effects of a transaction on its base, before it takes a ticket and writes anything.
 
-This module looks at the base only. `validate` decides whether the changes are possible, and `conflicts` compares
-them with others' commits.
+This module looks at the base only. `validate` decides whether the changes are possible, and `conflicts`
+compares them with others' commits.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Records of foreign files that a table removed on purpose, so that a later sync does not adopt them again.
 
-A file that is overwritten, deleted or dropped stays on disk for the earlier versions. The table recognises its own
-files by their names. Files of other writers need a record: the commit that removes them writes a row for each file.
-The row's key is the file's path below the table's location and the ticket, so that it belongs to the same versions
-as the commit's partitions.
+A file that is overwritten, deleted or dropped stays on disk for the earlier versions. The table recognises
+its own files by their names. Files of other writers need a record: the commit that removes them writes a row
+for each file. The row's key is the file's path below the table's location and the ticket, so that it belongs
+to the same versions as the commit's partitions.
 
-Example: `DELETE FROM t WHERE p = 1` in version 5 writes the record `p=1/a.parquet` with the file's size and time. A
-later tombstone says that the file is live again, or is another file now.
+Example: `DELETE FROM t WHERE p = 1` in version 5 writes the record `p=1/a.parquet` with the file's size and
+time. A later tombstone says that the file is live again, or is another file now.
 
 A live file stays live even if it has a record. The code that adopts files decides what to do about records.
 """
@@ -75,7 +75,8 @@ def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
 def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
     """Return the keys, without tickets, and values of the records that a commit writes.
 
-    They follow from the transaction's base alone: a change that removes files needs its partition as it was there.
+    They follow from the transaction's base alone: a change that removes files needs its partition as it was
+    there.
     """
     transaction, base = prepared.transaction, prepared.base
     rows: dict[str, RemovedFileRecord | None] = {}

@@ -1,7 +1,7 @@
 """REPLACE TABLE: a new definition and content for a table, gathered out of sight, then shown by one commit.
 
-The table keeps its name, its id and its history. Earlier versions are read with their own columns and partition
-columns, and a rollback brings them back. No reader sees the table without content in between.
+The table keeps its name, its id and its history. Earlier versions are read with their own columns and
+partition columns, and a rollback brings them back. No reader sees the table without content in between.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Replacement:
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
-            CommitConflictError: the table was renamed meanwhile, or others commit all the time. If the statement
-                must be serializable: others have committed since it began.
+            CommitConflictError: the table was renamed meanwhile, or others commit all the time. If the
+                statement must be serializable: others have committed since it began.
             CommitUnknownError: the store does not answer whether the commit took place.
         """
         if self._reads:  # the content is right only for the version that was read
@@ -117,7 +117,8 @@ class Replacement:
     def _removed_files(self, now: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
         """Return the records of removed files, by their paths below the new location.
 
-        They include foreign files there that the table lists until now: a later sync must not bring them back.
+        They include foreign files there that the table lists until now: a later sync must not bring them
+        back.
         """
         location = self.snapshot.metadata.location
         try:

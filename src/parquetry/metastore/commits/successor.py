@@ -1,6 +1,7 @@
 """A table as a REPLACE TABLE defines it. Commits on it wait for the replacement's own commit.
 
-The code that fills it need not know: it makes transactions as on any table, and `committer` hands them to `gather`.
+The code that fills it need not know: it makes transactions as on any table, and `committer` hands them to
+`gather`.
 """
 
 from __future__ import annotations

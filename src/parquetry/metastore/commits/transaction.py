@@ -35,12 +35,12 @@ from parquetry.types import Value
 class Transaction:
     """Changes to a table on top of one version of it, which one commit makes visible together.
 
-    **What it is.** A list of changes to partitions, at most one for each, and perhaps new metadata. Several calls
-    for one partition add up. Gathering changes writes nothing. `commit` then checks the changes against `base`,
-    compares them with what others have committed since, and publishes all of them in one step.
+    **What it is.** A list of changes to partitions, at most one for each, and perhaps new metadata. Several
+    calls for one partition add up. Gathering changes writes nothing. `commit` then checks the changes against
+    `base`, compares them with what others have committed since, and publishes all of them in one step.
 
-    **Example.** Version 1 has the partitions d=1 with files a and b, and d=2 with file c. We append file m to d=1
-    and drop d=2. Before we commit, another writer appends file z to d=1.
+    **Example.** Version 1 has the partitions d=1 with files a and b, and d=2 with file c. We append file m to
+    d=1 and drop d=2. Before we commit, another writer appends file z to d=1.
 
     >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
     >>> from parquetry.metastore.commits import commit
@@ -71,27 +71,27 @@ class Transaction:
 
     **What it is not.**
 
-    - It holds no lock, and reads nothing for its caller. If the changes depend on partitions that the caller has
-      read, `rely_on` names them; then the commit fails if they have changed.
+    - It holds no lock, and reads nothing for its caller. If the changes depend on partitions that the caller
+      has read, `rely_on` names them; then the commit fails if they have changed.
     - It covers one table. Two tables need two commits.
-    - It neither writes nor deletes data files. The caller writes them before the commit. If the commit fails, the
-      caller may delete them, but only if `may_be_visible` is False.
+    - It neither writes nor deletes data files. The caller writes them before the commit. If the commit fails,
+      the caller may delete them, but only if `may_be_visible` is False.
     - It cannot be committed twice, even after a failure: begin another one on the newest version.
 
-    **Why not otherwise.** Locks on partitions would outlive a writer that dies, and HBase offers nothing to take
-    many of them at once. Conflicts of whole versions instead of partitions would let one of two writers to
-    different partitions fail.
+    **Why not otherwise.** Locks on partitions would outlive a writer that dies, and HBase offers nothing to
+    take many of them at once. Conflicts of whole versions instead of partitions would let one of two writers
+    to different partitions fail.
 
-    **Reference.** Kung and Robinson, *On Optimistic Methods for Concurrency Control*, ACM TODS 1981. The protocol is
-    in `commits.committer`, and its rules in `commits.conflicts`.
+    **Reference.** Kung and Robinson, *On Optimistic Methods for Concurrency Control*, ACM TODS 1981. The
+    protocol is in `commits.committer`, and its rules in `commits.conflicts`.
 
     Args:
         base: the version.
         operation: name of the change in the history, such as ``append``.
 
     Attributes:
-        may_be_visible: whether a version may show the changes, because the commit took place or may have. Only if
-            it is False may the files of a failed transaction be deleted.
+        may_be_visible: whether a version may show the changes, because the commit took place or may have.
+            Only if it is False may the files of a failed transaction be deleted.
         records: whether the commit records the foreign files that it removes; see `removed_files`.
     """
 
@@ -119,7 +119,9 @@ class Transaction:
         location: str | None = None,
         arrangement: ArrangementSpec | None = None,
     ) -> None:
-        """Add files to a partition, or make it. Files without an arrangement never conflict with others' changes.
+        """Add files to a partition, or make it.
+
+        Files without an arrangement never conflict with others' changes.
 
         Args:
             values: internal values of the partition columns.
@@ -127,7 +129,8 @@ class Transaction:
                 default location.
             location: another base of the paths, and the location of a new partition.
             arrangement: the arrangement that the files were written for, if they name cells or buckets. The
-                partition must have the same. None is the partition's arrangement in `base`, or else the table's.
+                partition must have the same. None is the partition's arrangement in `base`, or else the
+                table's.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -154,8 +157,8 @@ class Transaction:
         Args:
             values: internal values of the partition columns.
             files: as for `append`.
-            arrangement: the arrangement that the files were written for. It is the partition's own, with perhaps
-                more values in its map.
+            arrangement: the arrangement that the files were written for. It is the partition's own, with
+                perhaps more values in its map.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -179,7 +182,8 @@ class Transaction:
             values: internal values of the partition columns.
             files: as for `append`.
             location: the partition's new location. None keeps the location in `base`, or else the default.
-            arrangement: the partition's new arrangement. None keeps its own, or the table's for a new partition.
+            arrangement: the partition's new arrangement. None keeps its own, or the table's for a new
+                partition.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -296,8 +300,8 @@ class Transaction:
     def replace_where(self, plan: ScanPlan | None) -> None:
         """Drop all partitions of `base` that a plan selects, except partitions that this transaction gives files.
 
-        An `append` to such a partition replaces its files. The commit conflicts with every partition that others
-        add, change or drop in the scope.
+        An `append` to such a partition replaces its files. The commit conflicts with every partition that
+        others add, change or drop in the scope.
 
         Args:
             plan: the scope, or None for the whole table.
@@ -321,24 +325,28 @@ class Transaction:
     def rely_on(
         self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()
     ) -> None:
-        """Name the partitions that were read for this transaction. The commit conflicts if others change them.
+        """Name the partitions that were read for this transaction.
+
+        The commit conflicts if others change them.
 
         Args:
             version: the version that was read.
             plan: a plan by the partitions' own keys, which may select more than was read; None for the whole
                 table. A partition that others add or drop in it is a conflict, too.
-            harmless: operations that cannot change what was read. If all later commits are such operations, the
-                partitions are not compared.
+            harmless: operations that cannot change what was read. If all later commits are such operations,
+                the partitions are not compared.
         """
         self.reads.append(ReadScope(version, plan, harmless))
 
     def adopt(self, check: Callable[[], None]) -> None:
         """Declare that this transaction lists files of other writers, which a vacuum may be about to delete.
 
-        New partitions must be made by `add`, so that two writers who find the same files do not both list them.
+        New partitions must be made by `add`, so that two writers who find the same files do not both list
+        them.
 
         Args:
-            check: raises an error if one of the files is missing. It is called when no vacuum can come in between.
+            check: raises an error if one of the files is missing. It is called when no vacuum can come in
+                between.
         """
         self.checks.append(check)
 
@@ -358,11 +366,16 @@ class Transaction:
         self.removed_files.update(files)
 
     def set_stream_batch(self, batch: StreamBatch) -> None:
-        """Name the batch of a streaming query that this transaction writes. A batch is committed only once."""
+        """Name the batch of a streaming query that this transaction writes.
+
+        A batch is committed only once.
+        """
         self.batch = batch
 
     def become(self, successor: TableSnapshot, changes: Mapping[bytes, Change]) -> None:
-        """Replace the table's columns, partition columns and content. The next version keeps nothing of `base`.
+        """Replace the table's columns, partition columns and content.
+
+        The next version keeps nothing of `base`.
 
         The commit conflicts with any other commit.
 

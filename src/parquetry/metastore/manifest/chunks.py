@@ -3,8 +3,8 @@
     08 table ticket number   the files, in columns (`columns`), or in format 1 as a list of records
     0a table ticket number   the summary of their statistics (`summary`); a chunk of format 1 has none
 
-Both rows are immutable, and the versions of a partition share them. `merge_policy` decides which files go into
-which chunk.
+Both rows are immutable, and the versions of a partition share them. `merge_policy` decides which files go
+into which chunk.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def chunk_files(value: bytes) -> FileColumns:
     """Return the files that a chunk lists, in either form.
 
     Raises:
-        MetastoreDamagedError: the bytes are not a chunk. For a chunk in columns the error may come later, when a
-            column is read.
+        MetastoreDamagedError: the bytes are not a chunk. For a chunk in columns the error may come later,
+            when a column is read.
     """
     if is_in_columns(value):
         return ChunkColumns(value)

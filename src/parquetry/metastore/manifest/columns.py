@@ -11,8 +11,8 @@ The value is the byte `c1` and then an array of msgpack. No list of records begi
 | `sorted`, `described`               | bitmaps                                                                |
 | `{name: statistics of this column}` | for each column the bytes of a `_PackedColumn`                         |
 
-The numbers of an earlier rest (`FileRecord.rest_of`) are stored as the NULL counts of a column with a name that no
-real column has. Libraries that do not know these numbers never read that column.
+The numbers of an earlier rest (`FileRecord.rest_of`) are stored as the NULL counts of a column with a name
+that no real column has. Libraries that do not know these numbers never read that column.
 
 A chunk of format 1 is the msgpack of a list of records, as in a partition's row. `chunks` reads both.
 """
@@ -53,8 +53,8 @@ MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""
 
 _PATHS_PER_PICKED_PATH = 8
-"""Paths per wanted path. If a chunk has at least so many, the wanted paths are cut out one by one, which is faster
-than splitting all of them."""
+"""Paths per wanted path. If a chunk has at least so many, the wanted paths are cut out one by one, which is
+faster than splitting all of them."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

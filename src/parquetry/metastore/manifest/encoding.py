@@ -5,8 +5,9 @@ difference from the base, in 0, 1, 2, 4 or 8 bytes.
 
     [1000, 1004, None, 1300]  ->  kind "i", base 1000, width 2, data 0000 0400 0000 2c01, known 1101
 
-An array of equal values takes no bytes for data. An array without a known value is None instead of a `Packed`.
-Damaged bytes raise one of the errors of `DAMAGE`, which `columns` turns into a MetastoreDamagedError.
+An array of equal values takes no bytes for data. An array without a known value is None instead of a
+`Packed`. Damaged bytes raise one of the errors of `DAMAGE`, which `columns` turns into a
+MetastoreDamagedError.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ class Packed(msgspec.Struct, frozen=True, array_like=True):
     """N values.
 
     Attributes:
-        kind: whole numbers (i), floats (f), flags (b), texts that are all known (s), or other values (o), which
-            may include None.
-        data: the bytes of numbers and floats, a `Bitmap` of flags, or the msgpack of a list of texts or others.
+        kind: whole numbers (i), floats (f), flags (b), texts that are all known (s), or other values (o),
+            which may include None.
+        data: the bytes of numbers and floats, a `Bitmap` of flags, or the msgpack of a list of texts or
+            others.
         width: bytes of each whole number.
         base: the number that is added to each whole number.
         known: which values are known.

@@ -1,8 +1,8 @@
 """The value of a partition's row, and long lists of files.
 
-A row lists its files inline up to `MAX_INLINE_BYTES`, or up to a fraction of that if the partition also has chunks.
-Then the files move to immutable chunk rows (`chunks`), which later versions of the partition share. So an append
-writes little, however many files the partition has (`merge_policy`).
+A row lists its files inline up to `MAX_INLINE_BYTES`, or up to a fraction of that if the partition also has
+chunks. Then the files move to immutable chunk rows (`chunks`), which later versions of the partition share.
+So an append writes little, however many files the partition has (`merge_policy`).
 """
 
 from __future__ import annotations
@@ -156,12 +156,12 @@ def _listed(files: FileColumns) -> Iterable[ListedFile]:
 def _inline_bytes(chunks: Sequence[FileChunk]) -> int:
     """Return how many bytes of files a row may list inline, given the partition's chunks.
 
-    Without chunks it is `MAX_INLINE_BYTES`. With chunks it is a sixteenth of their bytes, at least 1 KB and at most
-    8 KB. A file takes three to five times as many bytes inline as in a chunk. Without this limit, a list that grew
-    by many small appends would be twice as long as the same list from a single commit.
+    Without chunks it is `MAX_INLINE_BYTES`. With chunks it is a sixteenth of their bytes, at least 1 KB and
+    at most 8 KB. A file takes three to five times as many bytes inline as in a chunk. Without this limit, a
+    list that grew by many small appends would be twice as long as the same list from a single commit.
 
-    Example: behind 600 files in chunks of 15 KB, the row lists up to 1 KB, some 25 files. Behind chunks of 128 KB it
-    lists up to 8 KB.
+    Example: behind 600 files in chunks of 15 KB, the row lists up to 1 KB, some 25 files. Behind chunks of
+    128 KB it lists up to 8 KB.
     """
     if not chunks or not all(chunk.bytes for chunk in chunks):
         return MAX_INLINE_BYTES
@@ -200,7 +200,8 @@ class EntryWriter:
             location: location of the partition, or None for the default.
             files: files to list.
             arrangement: arrangement of the partition.
-            previous: the partition's present entry, with the same arrangement. The new entry shares its chunks.
+            previous: the partition's present entry, with the same arrangement. The new entry shares its
+                chunks.
         """
         rows = row_sum(files)
         size = sum(file.bytes for file in files)
@@ -323,8 +324,8 @@ def files_in_parts(
 ) -> Iterator[_T]:
     """Yield the files of an entry, and read only some chunks at a time: a partition may list a million files.
 
-    An entry that names some of the chunks lists some of the files, so any function that reads an entry will do.
-    Example: chunks 0 and 1 have 3,000 files each, chunk 2 has 500, and 20 files are inline.
+    An entry that names some of the chunks lists some of the files, so any function that reads an entry will
+    do. Example: chunks 0 and 1 have 3,000 files each, chunk 2 has 500, and 20 files are inline.
 
     | `start` | reads                                                              |
     |---------|--------------------------------------------------------------------|

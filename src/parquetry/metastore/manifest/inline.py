@@ -1,11 +1,12 @@
 """Files of many lists of records, decoded together and only as far as needed.
 
-A list is a msgpack array of `FileRecord`: the inline list of a partition's row, or a chunk row of format 1. Many lists
-are joined into one array and decoded in one call, with a type that has the wanted columns only. Example: a file has
-statistics of 23 columns, and the condition is about one. Then the decoder skips the other 22.
+A list is a msgpack array of `FileRecord`: the inline list of a partition's row, or a chunk row of format 1.
+Many lists are joined into one array and decoded in one call, with a type that has the wanted columns only.
+Example: a file has statistics of 23 columns, and the condition is about one. Then the decoder skips the other
+22.
 
-The type for the columns `id` and `day` has the fields `columns.c0` and `columns.c1`. A field is None if the file has
-no statistics of the column, and `columns` is None if the file has no statistics at all.
+The type for the columns `id` and `day` has the fields `columns.c0` and `columns.c1`. A field is None if the
+file has no statistics of the column, and `columns` is None if the file has no statistics at all.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class InlineFiles(FileColumns):
         sizes: number of files of each list.
         columns: the decoded statistics by the columns' names.
         lists: returns some of the lists by their positions, to decode other columns later.
-        all_names: the columns of all files, or None if each file has statistics of all wanted columns or of none.
+        all_names: the columns of all files, or None if each file has statistics of all wanted columns or of
+            none.
     """
 
     def __init__(
@@ -156,8 +158,8 @@ class InlineFiles(FileColumns):
             lists: returns some of the lists as msgpack, by their positions.
 
         Returns:
-            the files; or None if a file has statistics, but none of a wanted column. Then the file spells the column
-            in another way, or was written before the column was added.
+            the files; or None if a file has statistics, but none of a wanted column. Then the file spells the
+            column in another way, or was written before the column was added.
         """
         files = [file for each in decoded for file in each]
         said = [file.columns for file in files] if names else []
@@ -230,7 +232,10 @@ class InlineFiles(FileColumns):
         return self._whole.records()
 
     def narrowed(self, places: Indices, names: Collection[str] | None) -> FileColumns:
-        """Return some of the files. If other columns are wanted, the lists of these files are decoded again."""
+        """Return some of the files.
+
+        If other columns are wanted, the lists of these files are decoded again.
+        """
         if names is not None and self._columns.keys() >= set(names):
             return self.take(places)
         list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[places]

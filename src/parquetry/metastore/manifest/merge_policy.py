@@ -1,8 +1,8 @@
 """The merge policy of chunks: which files of a partition are in one chunk, as its list grows.
 
-It is a leveled merge. The weight of a chunk says how full it is: 1 is full (`Room.weight`). Files that no longer fit
-into the partition's row become a small chunk. Once the last chunks that are each lighter than 1/27 together weigh
-1/27, they are merged. The same holds for 1/9, for 1/3 and for 1.
+It is a leveled merge. The weight of a chunk says how full it is: 1 is full (`Room.weight`). Files that no
+longer fit into the partition's row become a small chunk. Once the last chunks that are each lighter than 1/27
+together weigh 1/27, they are merged. The same holds for 1/9, for 1/3 and for 1.
 
 Example: a chunk has room for 1,000 files, and each move adds 16.
 
@@ -14,16 +14,17 @@ Example: a chunk has room for 1,000 files, and each move adds 16.
 
 So each file is rewritten at most once for each level, however long the list is.
 
-**Short tails.** The short chunks at the end are also merged on each move, as long as this rewrites at most 32 times the
-added bytes and at most 64 KiB. That is enough for 2,600 files without statistics: 1,000 take 25 KiB. Example: 30
-partitions have 700 files each, appended one by one. A reader finds one chunk in each. With levels alone it would find
-four, and take half as long again. Of longer chunks, three are not full, on average.
+**Short tails.** The short chunks at the end are also merged on each move, as long as this rewrites at most 32
+times the added bytes and at most 64 KiB. That is enough for 2,600 files without statistics: 1,000 take 25
+KiB. Example: 30 partitions have 700 files each, appended one by one. A reader finds one chunk in each. With
+levels alone it would find four, and take half as long again. Of longer chunks, three are not full, on
+average.
 
-**Many files.** A partition with very many files gets chunks of 8,000 files (`room_for`), so that its own row stays
-small.
+**Many files.** A partition with very many files gets chunks of 8,000 files (`room_for`), so that its own row
+stays small.
 
-**Order.** If the table has a sort column, files are sorted by their minimum of it before they are divided into chunks.
-Then few chunks contain a value, and a query skips the others.
+**Order.** If the table has a sort column, files are sorted by their minimum of it before they are divided
+into chunks. Then few chunks contain a value, and a query skips the others.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ MAX_TAIL_BYTES = 64 << 10
 TAIL_BYTES_PER_ADDED_BYTE = 32
 """Bytes of those short chunks per added byte, at most."""
 _MIN_LEVEL_SHARE = 0.75
-"""Fraction of a level's weight. A chunk of that weight or more belongs to the level: bytes do not add up exactly."""
+"""Fraction of a level's weight. A chunk of that weight or more belongs to the level: bytes do not add up
+exactly."""
 _MIN_CHUNK_WEIGHT = 0.5
 """Weight of a chunk that `recut` leaves alone. Chunks are divided by the average size of a file, so few are
 exactly full."""

@@ -1,6 +1,7 @@
 """The summary of a chunk: statistics of all its files together, so that a query can skip the chunk unread.
 
-A summary has the form of one file's record. Example: three files of a chunk, and its summary, for an int column.
+A summary has the form of one file's record. Example: three files of a chunk, and its summary, for an int
+column.
 
 |             | rows | nulls | min  | max  |
 |-------------|------|-------|------|------|
@@ -9,15 +10,16 @@ A summary has the form of one file's record. Example: three files of a chunk, an
 | file 3      | 20   | 1     | -2   | 4    |
 | the summary | 35   | 6     | -2   | 9    |
 
-Pruning tests a summary like a file (`data_files.bounds_vectorized`). So a summary may know less than its files, and never
-more: a filter that excludes the summary must exclude every row of every file. So the summary leaves unknown:
+Pruning tests a summary like a file (`data_files.bounds_vectorized`). So a summary may know less than its
+files, and never more: a filter that excludes the summary must exclude every row of every file. So the summary
+leaves unknown:
 
 - what one of the files does not know,
 - a column that the files spell in different ways,
 - bounds whose order depends on a column type that the table does not have.
 
-The type is the table's type when the summary is written. If the column is widened later, the summary is tested by the
-new type, as old files are. This is sound, because a widening keeps the order of the values.
+The type is the table's type when the summary is written. If the column is widened later, the summary is
+tested by the new type, as old files are. This is sound, because a widening keeps the order of the values.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ _BOUND_CLASSES: dict[str, tuple[type, ...]] = {
     "decimal": (int, str),
     "boolean": (bool,),
 }
-"""The Python types of the bounds in files, by the name of the column's type. Bounds of other types are not used."""
+"""The Python types of the bounds in files, by the name of the column's type. Bounds of other types are not
+used."""
 
 
 def types_of(columns: Iterable[TableColumn]) -> Types:

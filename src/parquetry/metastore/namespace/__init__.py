@@ -1,7 +1,7 @@
 """Databases and the names of tables: which table has a name, how names change, and tables that no name leads to.
 
-`databases` and `names` maintain the rows, `staging` fills a table before it gets its name, and `orphans` finds
-tables without a name.
+`databases` and `names` maintain the rows, `staging` fills a table before it gets its name, and `orphans`
+finds tables without a name.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,8 +1,8 @@
 """Databases: one row each, and dropping a database while other processes may be making tables in it.
 
-Only single rows change atomically, so each side writes its own row first and then looks at the other's. A process
-that drops a database marks the database, and then looks for tables. A process that makes a table writes the table's
-name, and then looks for the mark and removes it. At least one of the two sees the other.
+Only single rows change atomically, so each side writes its own row first and then looks at the other's. A
+process that drops a database marks the database, and then looks for tables. A process that makes a table
+writes the table's name, and then looks for the mark and removes it. At least one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class DatabaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A database as stored.
 
     Attributes:
-        nonce: random, so that no two values of the row are ever equal, and a compare-and-set cannot confuse them.
+        nonce: random, so that no two values of the row are ever equal, and a compare-and-set cannot confuse
+            them.
         dropping: whether a process is about to remove the row, unless it finds a table.
     """
 

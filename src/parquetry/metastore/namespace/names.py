@@ -1,9 +1,9 @@
 """The names of tables.
 
-The row of a name has a table's id and a token. It is in force only if the table's head has the same name and the same
-token. So a row that a crash left behind means nothing, and may be overwritten. A stale row stays stale, because a token
-is never used twice. In metastores of earlier formats a table may have replaced another one; then the head of the old
-table leads to the new one.
+The row of a name has a table's id and a token. It is in force only if the table's head has the same name and
+the same token. So a row that a crash left behind means nothing, and may be overwritten. A stale row stays
+stale, because a token is never used twice. In metastores of earlier formats a table may have replaced another
+one; then the head of the old table leads to the new one.
 
 A name is taken in three steps, for a renaming and for the first name of a new table:
 
@@ -11,7 +11,8 @@ A name is taken in three steps, for a renaming and for the first name of a new t
 2. The row of the name is written.
 3. The head says that the name is in force.
 
-So a process that finds a row can finish what another process began. A live head that announces nothing has its name.
+So a process that finds a row can finish what another process began. A live head that announces nothing has
+its name.
 """
 
 from __future__ import annotations
@@ -170,8 +171,9 @@ class TableNames:
     def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
         """Return the rows of a database's names, with at least one row of each table that exists the whole time.
 
-        One scan may miss a table that is renamed meanwhile. It may pass the key of the new name before the row is
-        written, and reach the key of the old name after that row is deleted. So rows are read until two scans agree.
+        One scan may miss a table that is renamed meanwhile. It may pass the key of the new name before the
+        row is written, and reach the key of the old name after that row is deleted. So rows are read until
+        two scans agree.
         """
         last = [*self._store.scan(*prefix_range(names_prefix(database)))]
         rows = dict.fromkeys(last)
@@ -192,8 +194,8 @@ class TableNames:
 
         Raises:
             TableExistsError: another table has the name.
-            NamespaceNotFoundError: the database was dropped. The row may have been written; to undo it, change
-                the head first and then `release` the row.
+            NamespaceNotFoundError: the database was dropped. The row may have been written; to undo it,
+                change the head first and then `release` the row.
         """
         key, mine = name_key(database, name), table + token
         while True:
@@ -222,8 +224,8 @@ class TableNames:
     def withdraw_new(self, database: str) -> None:
         """Withdraw the names announced in a database that was dropped, both first names and renamings.
 
-        Otherwise their tables would appear in a new database of the same name. A process that is still at work on one
-        notices, and tries again.
+        Otherwise their tables would appear in a new database of the same name. A process that is still at
+        work on one notices, and tries again.
         """
         for key, row in self._store.scan(*prefix_range(names_prefix(database))):
             id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
@@ -273,8 +275,8 @@ class TableNames:
     def rename(self, table: NamedTable, database: str, name: str) -> Head | None:
         """Give a table another name.
 
-        The head announces the name first, then the row of the name is written, then the head takes the name. A
-        process that finds the row in between finishes what the head announces.
+        The head announces the name first, then the row of the name is written, then the head takes the name.
+        A process that finds the row in between finishes what the head announces.
 
         Returns:
             the new head, or None if the head had changed; then nothing was done.
@@ -338,7 +340,10 @@ class TableNames:
         return edit_head(self._store, table, change, done).token != token
 
     def _finish(self, table: bytes, token: bytes) -> Head:
-        """Give a table the name that it has announced and reserved. The returned head shows whether it has it now."""
+        """Give a table the name that it has announced and reserved.
+
+        The returned head shows whether it has it now.
+        """
 
         def change(head: Head) -> Head:
             if head.state != "live" or head.renaming is None or head.renaming[2] != token:

@@ -1,11 +1,11 @@
 """Orphans: tables that no name leads to, because their making, dropping or replacing was interrupted, and their names.
 
-The head of a dropped or replaced table says so. The head of an unfinished table names its author, as a commit under
-way does. A head is written before all other rows of its table, and removed after them. So rows without a head are
-orphans, too: a writer wrote them before it noticed that the table had been dropped.
+The head of a dropped or replaced table says so. The head of an unfinished table names its author, as a commit
+under way does. A head is written before all other rows of its table, and removed after them. So rows without
+a head are orphans, too: a writer wrote them before it noticed that the table had been dropped.
 
-A renaming that was announced and not finished is withdrawn. Otherwise the table would get the name much later, as a
-surprise.
+A renaming that was announced and not finished is withdrawn. Otherwise the table would get the name much
+later, as a surprise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from parquetry.metastore.storage import (
 from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
-"""Milliseconds (a week) after which the author of an unfinished table counts as dead, whether or not it can be checked."""
+"""Milliseconds (a week) after which the author of an unfinished table counts as dead, whether or not it can
+be checked."""
 MIN_RENAMING_S = 1.0
 """Seconds that an announced renaming must have stood before it is withdrawn."""
 _TAGS_OF_TABLE_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, REMOVED_FILES)

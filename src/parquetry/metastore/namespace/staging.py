@@ -1,7 +1,7 @@
 """Tables that are made out of sight: they are filled first, and then get their name in one step.
 
-`CREATE TABLE … AS SELECT` needs a table that others see complete or not at all. `commits.replacement` replaces the
-content of an existing table.
+`CREATE TABLE … AS SELECT` needs a table that others see complete or not at all. `commits.replacement`
+replaces the content of an existing table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The checksums of rows: a damaged row is refused, and so is a row under another key than it was written under.
 
-A disk, a copy or a program may change a byte. Without a checksum the row would then have another number of rows,
-another bound or another partition. The CRC-32 of key and value is at the end of the value:
+A disk, a copy or a program may change a byte. Without a checksum the row would then have another number of
+rows, another bound or another partition. The CRC-32 of key and value is at the end of the value:
 
 | row            | value in the store        | remark                                                            |
 |----------------|---------------------------|-------------------------------------------------------------------|
@@ -13,15 +13,16 @@ another bound or another partition. The CRC-32 of key and value is at the end of
 | all others     | `c0 <value> <crc>`        |                                                                   |
 | format         | `<value>`                 | no checksum, since libraries of any age must read it; the mark of a restore has none either |
 
-Decoders ignore fields and keys that they do not know. So partitions and index entries, which are many, are read with
-their checksums; from other rows the checksum is removed. Rows of earlier formats have no checksum and are read unchanged.
+Decoders ignore fields and keys that they do not know. So partitions and index entries, which are many, are
+read with their checksums; from other rows the checksum is removed. Rows of earlier formats have no checksum
+and are read unchanged.
 
-**Many rows at once.** The CRC of any text followed by its own CRC is a constant, `_CRC_RESIDUE`. The checksum of a row is
-computed with this constant as the initial value. So one call over the keys and values of many rows returns the constant
-again, unless one of the rows is damaged.
+**Many rows at once.** The CRC of any text followed by its own CRC is a constant, `_CRC_RESIDUE`. The checksum
+of a row is computed with this constant as the initial value. So one call over the keys and values of many
+rows returns the constant again, unless one of the rows is damaged.
 
-**Damage.** A damaged row is read as `damaged`: bytes that no decoder accepts, and that name the row. So a reader that can
-go on without the row does. Code that counts rows without decoding them calls `refuse`.
+**Damage.** A damaged row is read as `damaged`: bytes that no decoder accepts, and that name the row. So a
+reader that can go on without the row does. Code that counts rows without decoding them calls `refuse`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ from parquetry.metastore.storage.keyspace import (
 Row = tuple[bytes, bytes]
 
 TAGS_WITH_CHECKSUMS = (PARTITIONS, INDEXES)
-"""The tags of rows that are read with their checksums: they are many, and to remove the checksums would cost time."""
+"""The tags of rows that are read with their checksums: they are many, and to remove the checksums would cost
+time."""
 _CRC_RESIDUE = 0x2144DF1C
 _CHECKSUM_BYTES = 4
 _MARK = b"\xc0"
@@ -69,8 +71,8 @@ _LIST, _CHECKED_LIST = b"\xc1\x9a", b"\xc1\x9b"
 """The first bytes of a list of files in columns, without and with a checksum: an array of 10 or 11 fields."""
 _NUMBER_MARK = _CHECKSUM_FIELD[-1:]
 _DAMAGED = b"\xc1\xc1"
-"""The first bytes of a damaged row. msgpack never uses `c1`, so neither the value nor the value behind its first byte
-can be decoded."""
+"""The first bytes of a damaged row. msgpack never uses `c1`, so neither the value nor the value behind its
+first byte can be decoded."""
 _KINDS = {
     DATABASES: "a database",
     NAMES: "a table's name",

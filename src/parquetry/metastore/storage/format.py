@@ -1,10 +1,10 @@
 """The format row, which says that a store is a metastore, and which version its rows have.
 
-This library reads every version from the first on, and makes a new store in the newest version. An existing store
-keeps its version, so that older libraries can go on using it, until a library writes something that the version
-cannot express. That library first raises the version, by compare-and-set of the format row. From then on older
-libraries refuse the store with a message. A library that dies in between has raised a store whose rows have not
-changed, which does no harm.
+This library reads every version from the first on, and makes a new store in the newest version. An existing
+store keeps its version, so that older libraries can go on using it, until a library writes something that the
+version cannot express. That library first raises the version, by compare-and-set of the format row. From then
+on older libraries refuse the store with a message. A library that dies in between has raised a store whose
+rows have not changed, which does no harm.
 
 | version | new in it                                                                         |
 |---------|-----------------------------------------------------------------------------------|
@@ -19,9 +19,9 @@ changed, which does no harm.
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
 |         | checksums of rows (`checksums`); a raised store also has rows without             |
 
-A library may have a store open while a later library raises it. The older library notices when it next commits: it
-reads the format row after the head on which the commit builds. So it cannot build on rows that a later library has
-published.
+A library may have a store open while a later library raises it. The older library notices when it next
+commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
+later library has published.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ DROPPED = VIEWS = STREAMS = 3
 RELATIVE = CONSTRAINTS = 4
 """The first version with locations relative to the warehouse, and with constraints."""
 REPLACED = 5
-"""The first version with REPLACE TABLE as a commit: earlier versions of a table may have other partition columns."""
+"""The first version with REPLACE TABLE as a commit: earlier versions of a table may have other partition
+columns."""
 CHECKED = 5
 """The first version with checksums. No row needs one, so nothing raises a store for checksums alone."""
 FORMAT_VERSION = 5
@@ -105,7 +106,8 @@ def require_format(store: Store, version: int) -> None:
     """Make sure that rows of a version may be written, and raise the store's version if it is lower.
 
     Raises:
-        MetastoreVersionError: a later library has raised the store beyond the versions that this library reads.
+        MetastoreVersionError: a later library has raised the store beyond the versions that this library
+            reads.
     """
     while True:
         value = store.get(FORMAT)

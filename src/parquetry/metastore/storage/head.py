@@ -1,11 +1,11 @@
 """A table's head: the one row whose compare-and-set makes a commit visible.
 
-The head has the newest commit, the tickets of commits under way (pending), and the tickets of commits that were given
-up (aborted). It never returns to an earlier value, because tickets and versions only grow. So a delayed compare-and-set
-cannot hit a later head that happens to be equal.
+The head has the newest commit, the tickets of commits under way (pending), and the tickets of commits that
+were given up (aborted). It never returns to an earlier value, because tickets and versions only grow. So a
+delayed compare-and-set cannot hit a later head that happens to be equal.
 
-The answer of a compare-and-set is not enough to know whether it took place: a lost or repeated message may turn
-"done" into an error, or into False. So the writer reads the head back and looks for its own ticket.
+The answer of a compare-and-set is not enough to know whether it took place: a lost or repeated message may
+turn "done" into an error, or into False. So the writer reads the head back and looks for its own ticket.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a table.
 
     Attributes:
-        state: a ``staged`` table has no name yet, a ``live`` one has its name, a ``dropped`` one has it no longer. A
-            ``replaced`` table has lost its name to another table; only libraries before format 5 made such heads.
+        state: a ``staged`` table has no name yet, a ``live`` one has its name, a ``dropped`` one has it no
+            longer. A ``replaced`` table has lost its name to another table; only libraries before format 5
+            made such heads.
         database: the database's name, in lower case.
         name: the table's name, in lower case.
         token: token that the row of the name must have to lead to this table.
@@ -48,12 +49,13 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         pending: commits under way: their tickets and authors.
         aborted: tickets whose rows must never be visible.
         commit: the newest version.
-        renaming: database, name and token that the table is about to take. A new table announces its first name so.
+        renaming: database, name and token that the table is about to take. A new table announces its first
+            name so.
         successor: value for the name's row, with the table that replaced this one.
         oldest: first version that can still be read.
         cleaner: the process that deletes files of other writers. While it does, no commit adopts files.
-        author: the process that makes the table. If it dies before the table has a name, the table is an orphan.
-            None once the table has a name, or if the author is not known.
+        author: the process that makes the table. If it dies before the table has a name, the table is an
+            orphan. None once the table has a name, or if the author is not known.
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
         kind: whether it is a table or a view, as its metadata say in all versions.
     """
@@ -78,7 +80,10 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_first_name(self) -> bool:
-        """Return whether the table is about to get its first name. Until the name's row is written, no name leads to it."""
+        """Return whether the table is about to get its first name.
+
+        Until the name's row is written, no name leads to it.
+        """
         return self.renaming is not None and self.renaming[2] == self.token
 
     cleaner: Owner | None = None
@@ -182,7 +187,8 @@ def edit_head(
         store: store of the metastore.
         table: id of the table.
         change: returns the new head for the present head, or the same object to change nothing. It may raise.
-        applied: returns whether a head shows that an earlier try took place, although its answer was lost or wrong.
+        applied: returns whether a head shows that an earlier try took place, although its answer was lost or
+            wrong.
 
     Returns:
         the head as written, or as found.

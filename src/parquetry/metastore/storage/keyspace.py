@@ -1,9 +1,9 @@
 """The keys and values of all rows of the store.
 
-Every key begins with one tag byte, so that rows of a kind are neighbours. Then comes a name, or the eight random bytes
-of a table's id. Numbers are eight bytes, big-endian. The key of a partition's row ends with the complement of the
-ticket that wrote it (`~ticket`), so the newest row of a partition comes first. Values end with a checksum
-(`checksums`).
+Every key begins with one tag byte, so that rows of a kind are neighbours. Then comes a name, or the eight
+random bytes of a table's id. Numbers are eight bytes, big-endian. The key of a partition's row ends with the
+complement of the ticket that wrote it (`~ticket`), so the newest row of a partition comes first. Values end
+with a checksum (`checksums`).
 
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|

@@ -1,7 +1,7 @@
 """The metastore's records: columns, tables, data files, partitions, totals and commits.
 
-Records are plain and immutable. `wire` has their bytes, `keyspace` their keys; `head` and `commits.committer` make them
-visible. A new field goes to the end and has a default, so that older records stay readable.
+Records are plain and immutable. `wire` has their bytes, `keyspace` their keys; `head` and `commits.committer`
+make them visible. A new field goes to the end and has a default, so that older records stay readable.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class ViewDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
         namespace: the current namespace when the view was made.
         settings: settings of the session when the view was made, needed to parse the query.
         schema_mode: how the view handles changed columns of its tables.
-        query_columns: names of the query's columns, one for each column of the view; empty if the view takes all
-            columns that the query has.
+        query_columns: names of the query's columns, one for each column of the view; empty if the view takes
+            all columns that the query has.
     """
 
     text: str
@@ -115,12 +115,13 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         descending: per partition column, whether its keys sort downwards; empty if all are ascending.
         indexes: the indexes over the partitions, in the order of their creation.
         arrangement: arrangement of the rows of new partitions.
-        view: definition of a view, or None for a table. A view's `location` is empty, and its `format` means nothing.
-        dropped: dropped columns and fields, as paths of physical names. Files may still have them, so nothing new may
-            get such a path. Steps into arrays and maps are `element`, `key` and `value`.
+        view: definition of a view, or None for a table. A view's `location` is empty, and its `format` means
+            nothing.
+        dropped: dropped columns and fields, as paths of physical names. Files may still have them, so nothing
+            new may get such a path. Steps into arrays and maps are `element`, `key` and `value`.
         constraints: the constraints, in the order of their declaration.
-        replacement: random id, hexadecimal, of the REPLACE TABLE that defined the table; empty if CREATE TABLE did.
-            Changes that were prepared under one id do not fit the table under another.
+        replacement: random id, hexadecimal, of the REPLACE TABLE that defined the table; empty if CREATE
+            TABLE did. Changes that were prepared under one id do not fit the table under another.
     """
 
     columns: tuple[TableColumn, ...]
@@ -206,7 +207,8 @@ class FileChunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
         ticket: ticket of the commit that wrote the row.
         number: number of the row among the rows of this ticket.
         files: number of files that it lists.
-        bytes: size of the row's value; 0, which is not written, for a row of format 1, whose size is not recorded.
+        bytes: size of the row's value; 0, which is not written, for a row of format 1, whose size is not
+            recorded.
     """
 
     ticket: int
@@ -223,10 +225,11 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
         file_count: number of files, including the files in chunks.
         rows: number of rows, or None if one file's number is not known.
         bytes: size of all files.
-        arrangement: arrangement of the rows, not yet decoded; see `wire.decode_arrangement`. Format 1 wrote a map of
-            parameters here, which was always empty.
+        arrangement: arrangement of the rows, not yet decoded; see `wire.decode_arrangement`. Format 1 wrote a
+            map of parameters here, which was always empty.
         chunks: the chunks with the earlier files, in order; see `manifest.entries`.
-        inline: the later files, not yet decoded, so that listing a million partitions does not decode their files.
+        inline: the later files, not yet decoded, so that listing a million partitions does not decode their
+            files.
     """
 
     location: str | None
@@ -252,7 +255,8 @@ class RemovedFileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defau
 
     Attributes:
         bytes: size of the file.
-        modified: the file system's modification time in milliseconds since the epoch, or None if it is not known.
+        modified: the file system's modification time in milliseconds since the epoch, or None if it is not
+            known.
     """
 
     bytes: int
@@ -271,10 +275,10 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
         bytes: size of the data files.
         known_rows: rows of the partitions whose number of rows is known.
         uncounted: number of partitions whose number of rows is not known.
-        arrangements: sum of the fingerprints of the partitions' arrangements, modulo 2 ** 64. A plain arrangement has
-            the fingerprint 0, and so has every partition from before format 2. A commit adds and subtracts
-            fingerprints. The sum shows whether all partitions have the same arrangement (`all_arranged`), and takes
-            eight bytes even for a million different ones.
+        arrangements: sum of the fingerprints of the partitions' arrangements, modulo 2 ** 64. A plain
+            arrangement has the fingerprint 0, and so has every partition from before format 2. A commit adds
+            and subtracts fingerprints. The sum shows whether all partitions have the same arrangement
+            (`all_arranged`), and takes eight bytes even for a million different ones.
     """
 
     partitions: int = 0
@@ -329,11 +333,11 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         metadata: ticket of the row with the table's metadata in this version.
         totals: totals after this commit.
         next_ticket: rows of this ticket and later ones do not belong to this version.
-        invisible: ranges of earlier tickets, both ends included, whose rows do not belong to it either: their commits
-            were under way, or had been aborted.
-        streams: the last committed batch of each streaming query that has written into the table, by the query's id.
-            Queries that committed last are last. Each commit repeats the entries of the previous one. So a query that
-            runs a batch again finds that it was committed, even after a vacuum.
+        invisible: ranges of earlier tickets, both ends included, whose rows do not belong to it either: their
+            commits were under way, or had been aborted.
+        streams: the last committed batch of each streaming query that has written into the table, by the
+            query's id. Queries that committed last are last. Each commit repeats the entries of the previous
+            one. So a query that runs a batch again finds that it was committed, even after a vacuum.
     """
 
     version: int

@@ -1,7 +1,8 @@
 """The author of a commit under way, and whether it is still alive.
 
-A commit under way names its process, so that another writer can distinguish a slow author from a dead one. On the same
-machine the writer looks the process up. On another machine it knows only the start time, and a lease decides.
+A commit under way names its process, so that another writer can distinguish a slow author from a dead one. On
+the same machine the writer looks the process up. On another machine it knows only the start time, and a lease
+decides.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Iterator
 import msgspec
 
 LEASE_MS = 15 * 60 * 1000
-"""Milliseconds (15 minutes) after which the next writer aborts a commit under way. A commit itself is short, because
-its data files are written before it begins."""
+"""Milliseconds (15 minutes) after which the next writer aborts a commit under way. A commit itself is short,
+because its data files are written before it begins."""
 
 _active: set[bytes] = set()
 _active_lock = threading.Lock()
@@ -33,7 +34,8 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
         started_at: milliseconds since the epoch.
         host: machine and process namespace.
         pid: process id.
-        born: start time of the process, which distinguishes it from others with the same id; empty if not known.
+        born: start time of the process, which distinguishes it from others with the same id; empty if not
+            known.
     """
 
     nonce: bytes

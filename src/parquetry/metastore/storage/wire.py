@@ -1,8 +1,8 @@
 """The bytes of the metastore's records: msgpack, decoded by type.
 
-Records have the form of format 1 if it can express them. A file without cell, bucket and order is written without these
-fields, and a plain arrangement is the empty map that format 1 wrote there. The field `FileRecord.rest_of` is written
-only if it is set; older libraries ignore it.
+Records have the form of format 1 if it can express them. A file without cell, bucket and order is written
+without these fields, and a plain arrangement is the empty map that format 1 wrote there. The field
+`FileRecord.rest_of` is written only if it is set; older libraries ignore it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class RecordDecoder:
 
 
 look_at_types = threading.Lock()
-"""Guards the making of decoders. msgspec inspects a struct type then, and two threads at once crash the process."""
+"""Guards the making of decoders. msgspec inspects a struct type then, and two threads at once crash the
+process."""
 
 
 @functools.cache

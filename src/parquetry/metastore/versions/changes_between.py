@@ -1,7 +1,7 @@
 """The changes between two versions: the files that each version added, and whether it removed any.
 
-The tickets of rows show which partitions were written between two versions, and only these are compared. Of long lists
-of files only the chunks that the two versions do not share are read.
+The tickets of rows show which partitions were written between two versions, and only these are compared. Of
+long lists of files only the chunks that the two versions do not share are read.
 
 | version | p=1     | p=2 | change                    |
 |---------|---------|-----|---------------------------|
@@ -25,8 +25,8 @@ from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.metastore.versions.visible_rows import PartitionRow
 
 _FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
-"""Versions that are read together, at first and at most. The first group is small, because a caller with a limit of
-files may stop early."""
+"""Versions that are read together, at first and at most. The first group is small, because a caller with a
+limit of files may stop early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class VersionChanges:
 
     Attributes:
         version: the table in this version.
-        brought: partitions with new files, in key order, and these files in the order of the partition's list.
+        brought: partitions with new files, in key order, and these files in the order of the partition's
+            list.
         takes_away: whether the version removed a file, or lists another file under its path.
     """
 

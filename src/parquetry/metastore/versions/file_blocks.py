@@ -1,4 +1,6 @@
-"""The files of many partitions, in blocks of some thousand. Each block is read, tested and released before the next.
+"""The files of many partitions, in blocks of some thousand.
+
+Each block is read, tested and released before the next.
 
 Example: the partitions 0, 1 and 2 have these files.
 
@@ -16,9 +18,9 @@ Their blocks:
 | 1     | 2, 2       | g, h       |
 | 2     | 0, 0, 1, 2 | a, b, c, i |
 
-So a million files are never in memory at once, nor their bytes. A hundred thousand partitions of one file each are
-decoded in a few calls, with only the needed statistics. When the remaining files of the blocks are joined, they are again
-in the order of their partitions, and oldest first in each.
+So a million files are never in memory at once, nor their bytes. A hundred thousand partitions of one file
+each are decoded in a few calls, with only the needed statistics. When the remaining files of the blocks are
+joined, they are again in the order of their partitions, and oldest first in each.
 """
 
 from __future__ import annotations

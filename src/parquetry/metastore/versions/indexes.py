@@ -1,14 +1,14 @@
 """Secondary indexes over a table's partitions, for conditions that skip the first partition column.
 
-An entry's key has the same fields as the partition's own key, in the index's order. So the code that plans and tests
-partitions' keys works on entries, too, and an entry's key contains the partition's key.
+An entry's key has the same fields as the partition's own key, in the index's order. So the code that plans
+and tests partitions' keys works on entries, too, and an entry's key contains the partition's key.
 
-Every row of a partition has an entry with the same ticket, written by the same commit, and a tombstone has a tombstone
-as its entry. So the entries of a version are found like its partitions (`visible_rows`). Each leads to exactly one row.
-An index may have too many entries, which lead to no row, but never too few.
+Every row of a partition has an entry with the same ticket, written by the same commit, and a tombstone has a
+tombstone as its entry. So the entries of a version are found like its partitions (`visible_rows`). Each leads
+to exactly one row. An index may have too many entries, which lead to no row, but never too few.
 
-Example: a table is partitioned by `day, region`, and has an index on `region`. The row `(5, 'eu') ~12` of a partition
-has the entry `('eu', 5) ~12`, where `~12` is the complement of ticket 12.
+Example: a table is partitioned by `day, region`, and has an index on `region`. The row `(5, 'eu') ~12` of a
+partition has the entry `('eu', 5) ~12`, where `~12` is the complement of ticket 12.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def entry_rows(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the entries of partitions' rows in some indexes.
 
-    Rows with more or fewer fields than an index, from before a change of the partition columns, have no entry in it.
+    Rows with more or fewer fields than an index, from before a change of the partition columns, have no entry
+    in it.
 
     Args:
         table: id of the table.

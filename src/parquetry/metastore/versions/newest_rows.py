@@ -1,19 +1,21 @@
 """The list of newest rows in a table's head. It lets a store skip the older rows of partitions.
 
-After 20,000 commits to 30 partitions, each partition has some 700 rows, and a reader wants one of each. On a store on
-another machine, each seek is a request. If the request names the newest rows, the store itself goes from one to the next
-(`store.groups`). So while a table has few partitions with several rows each, its head lists their keys and the tickets of
-their newest rows. The compare-and-set that publishes a commit also writes the list.
+After 20,000 commits to 30 partitions, each partition has some 700 rows, and a reader wants one of each. On a
+store on another machine, each seek is a request. If the request names the newest rows, the store itself goes
+from one to the next (`store.groups`). So while a table has few partitions with several rows each, its head
+lists their keys and the tickets of their newest rows. The compare-and-set that publishes a commit also writes
+the list.
 
-The list saves time and is never needed. Each line is true by itself: the row exists, and a version that shows its ticket
-needs no older row. A reader reads a partition without the list if it is not listed, or if the reader's version does not
-show the listed row.
+The list saves time and is never needed. Each line is true by itself: the row exists, and a version that shows
+its ticket needs no older row. A reader reads a partition without the list if it is not listed, or if the
+reader's version does not show the listed row.
 
-The list may also say that it names all partitions of one commit's version. A reader of that version reads these rows and
-looks for no others. A library that does not know the list writes a head without it; the next commit of a library that
-knows it makes it again.
+The list may also say that it names all partitions of one commit's version. A reader of that version reads
+these rows and looks for no others. A library that does not know the list writes a head without it; the next
+commit of a library that knows it makes it again.
 
-The list also has the tombstones of recently dropped partitions, because older rows are behind them until a vacuum.
+The list also has the tombstones of recently dropped partitions, because older rows are behind them until a
+vacuum.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from parquetry.metastore.storage import CommitRecord, decoder, encode
 MIN_ROWS_PER_PARTITION = 4
 """Average rows per partition. With so many or more, the head lists the newest; half as many keep a list."""
 MAX_LISTED_PARTITIONS = 512
-"""Partitions of a table with such a list. With some hundred rows each, HBase takes longer to read all of them than to
-receive the list."""
+"""Partitions of a table with such a list. With some hundred rows each, HBase takes longer to read all of them
+than to receive the list."""
 MAX_LIST_BYTES = 4096
 """Bytes of the list, which every reader of the head has to read."""
 MAX_LISTED_TOMBSTONES = 64
@@ -64,8 +66,8 @@ def is_listed(commit: CommitRecord, before: bytes) -> bool:
 def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> bytes:
     """Return the bytes of the list in a head.
 
-    If there are too many tombstones, the oldest are left out. If the list is then still too long, more of the rows that
-    were written longest ago are left out, tombstones first.
+    If there are too many tombstones, the oldest are left out. If the list is then still too long, more of the
+    rows that were written longest ago are left out, tombstones first.
 
     Args:
         rows: the newest rows by the keys of their partitions.

@@ -18,9 +18,10 @@ from parquetry.types import ColumnType, Value
 class TablePlacement:
     """The partition columns and the location of one version of a table.
 
-    Example: table `lake.t` is at `/lake/t` and partitioned by `d DATE, h INT`. For the values `(2026-01-02, 7)`,
-    `key_of` returns the key that orders the partition's rows in the store, and `values_of` returns the values of that
-    key. `default_location` is `/lake/t/d=2026-01-02/h=7`, and `describe` returns `d=2026-01-02/h=7`.
+    Example: table `lake.t` is at `/lake/t` and partitioned by `d DATE, h INT`. For the values `(2026-01-02,
+    7)`, `key_of` returns the key that orders the partition's rows in the store, and `values_of` returns the
+    values of that key. `default_location` is `/lake/t/d=2026-01-02/h=7`, and `describe` returns
+    `d=2026-01-02/h=7`.
 
     Attributes:
         label: the table's name for messages.
@@ -49,7 +50,10 @@ class TablePlacement:
         return self.key_schema.decode(key)
 
     def fits(self, key: bytes) -> bool:
-        """Return whether a key fits these partition columns. Before a REPLACE TABLE the table may have had others."""
+        """Return whether a key fits these partition columns.
+
+        Before a REPLACE TABLE the table may have had others.
+        """
         return self.key_schema.fits(key)
 
     def default_location(self, values: Sequence[Value]) -> str:

@@ -85,7 +85,8 @@ def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...
 
     Args:
         plan: the union.
-        parts: for each index, the keys of the partitions that it leads to, each followed by the age of its row.
+        parts: for each index, the keys of the partitions that it leads to, each followed by the age of its
+            row.
     """
     keys = {key for part in parts for key in part}
     return tuple(sorted(key for key in keys if not plan.reads_key(key[:-TICKET_BYTES])))

@@ -52,13 +52,13 @@ __all__ = [
 class TableSnapshot:
     """One version of a table, which never changes.
 
-    **What it is.** The record of the commit that made the version, and the table's metadata. Partitions are read from
-    the store when they are needed. So a snapshot of a table with a million partitions is made from two rows: the
-    table's head and its metadata.
+    **What it is.** The record of the commit that made the version, and the table's metadata. Partitions are
+    read from the store when they are needed. So a snapshot of a table with a million partitions is made from
+    two rows: the table's head and its metadata.
 
-    Each row of a partition is tagged with the *ticket* of the commit that wrote it. The commit record alone decides
-    which rows the version shows: rows with a ticket below `next_ticket` that is not in `invisible`. The newest of them
-    counts, and a tombstone says that the partition was dropped.
+    Each row of a partition is tagged with the *ticket* of the commit that wrote it. The commit record alone
+    decides which rows the version shows: rows with a ticket below `next_ticket` that is not in `invisible`.
+    The newest of them counts, and a tombstone says that the partition was dropped.
 
     **Example.** Version 7 has `next_ticket` 12 and `invisible` {9}. The store has these rows:
 
@@ -91,17 +91,18 @@ class TableSnapshot:
       TableNotFoundError. `partitions` checks this at its end, so that missing rows never look like missing
       partitions.
     - It is not a copy. Each call of `partitions` reads the store again.
-    - It does not choose the files of a query. `parquetry.prune` does, from the partitions and their statistics.
+    - It does not choose the files of a query. `parquetry.prune` does, from the partitions and their
+      statistics.
 
-    **Why not otherwise.** A version could be a file that lists its partitions, as in other formats. Then a commit to
-    one partition of a million would rewrite part of that list. Here it writes one row for each partition that it
-    changes, and a reader scans only the key ranges of its filter. Why is the check at the end? A vacuum first
-    retires versions in the head, and then deletes rows. If the head still keeps the version after the last row was
-    read, no row was missing.
+    **Why not otherwise.** A version could be a file that lists its partitions, as in other formats. Then a
+    commit to one partition of a million would rewrite part of that list. Here it writes one row for each
+    partition that it changes, and a reader scans only the key ranges of its filter. Why is the check at the
+    end? A vacuum first retires versions in the head, and then deletes rows. If the head still keeps the
+    version after the last row was read, no row was missing.
 
     **Reference.** This is multiversion concurrency control: Bernstein and Goodman, *Multiversion Concurrency
-    Control: Theory and Algorithms*, ACM TODS 1983. `next_ticket` and `invisible` are like `xmax` and `xip_list` of a
-    snapshot in PostgreSQL (`pg_current_snapshot`).
+    Control: Theory and Algorithms*, ACM TODS 1983. `next_ticket` and `invisible` are like `xmax` and
+    `xip_list` of a snapshot in PostgreSQL (`pg_current_snapshot`).
 
     Attributes:
         store: store of the metastore.
@@ -186,8 +187,8 @@ class TableSnapshot:
 
         Raises:
             UnsupportedError: the plan uses an index that this version does not have.
-            TableNotFoundError: the table was dropped, or a vacuum retired this version, before the end. Then rows
-                may have been missing.
+            TableNotFoundError: the table was dropped, or a vacuum retired this version, before the end. Then
+                rows may have been missing.
         """
         rows = (
             self.visible.scan([(b"", None)], single=not self.partition_types, examined=examined)
@@ -308,7 +309,10 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
 
 
 def forget_metadata(store: Store) -> None:
-    """Forget all cached metadata, because their rows were changed. Only a rewrite of locations changes them."""
+    """Forget all cached metadata, because their rows were changed.
+
+    Only a rewrite of locations changes them.
+    """
     _cache.pop(store, None)
 
 
@@ -331,8 +335,8 @@ def load(store: Store, table: bytes, head: Head, commit: CommitRecord | None = N
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
     """Return the newest version of a table whose head has just been changed.
 
-    If the table was dropped right afterwards, its metadata may be deleted. This must not look like a failure of the
-    change, so the metadata of `before` are used.
+    If the table was dropped right afterwards, its metadata may be deleted. This must not look like a failure
+    of the change, so the metadata of `before` are used.
     """
     try:
         return load(before.store, before.id, head)

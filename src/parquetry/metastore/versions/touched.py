@@ -1,7 +1,7 @@
 """A cache of the partitions that the commits between two versions wrote to.
 
-Spark asks twice about a batch of a stream: how far it goes, and which files it reads. To find the written partitions, the
-first request reads all keys of the table. The second is answered from the cache.
+Spark asks twice about a batch of a stream: how far it goes, and which files it reads. To find the written
+partitions, the first request reads all keys of the table. The second is answered from the cache.
 
 | request                          | versions | keys read | result                                               |
 |----------------------------------|----------|-----------|------------------------------------------------------|
@@ -22,8 +22,8 @@ from parquetry.metastore.versions.snapshot import TableSnapshot
 _CACHED_VERSION_RANGES = 16
 """Cached ranges of versions: as many as streams usually read at the same time."""
 _MAX_CACHED_KEYS = 100_000
-"""Keys of one cached range, some ten megabytes. If more partitions were written, all their rows are read anyway, and
-finding the keys again costs little beside that."""
+"""Keys of one cached range, some ten megabytes. If more partitions were written, all their rows are read
+anyway, and finding the keys again costs little beside that."""
 
 
 class TouchedPartitions:
@@ -31,7 +31,8 @@ class TouchedPartitions:
 
     def __init__(self) -> None:
         self._cached: OrderedDict[tuple[bytes, frozenset[str]], dict[bytes, int]] = OrderedDict()
-        """By table and ids of commits: partitions' keys with the ticket of each one's newest row in the last version."""
+        """By table and ids of commits: partitions' keys with the ticket of each one's newest row in the last
+        version."""
         self._lock = threading.Lock()
 
     def written_by(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:

@@ -1,9 +1,10 @@
 """The rows of a table's partitions that belong to a version.
 
-A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been published by
-then. Of such rows of a partition the newest counts, and a tombstone says that the partition was dropped. The version's
-commit record decides all of this, in memory: a reader reads only the partitions' own rows. The head may list the newest
-ones (`newest_rows`), so that the store finds them faster. `TableSnapshot` has an example.
+A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been
+published by then. Of such rows of a partition the newest counts, and a tombstone says that the partition was
+dropped. The version's commit record decides all of this, in memory: a reader reads only the partitions' own
+rows. The head may list the newest ones (`newest_rows`), so that the store finds them faster. `TableSnapshot`
+has an example.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class Examined:
 
     Attributes:
         keys: number of keys.
-        tested: whether the store got a condition. If so, a store that `leaves_out` rows examined more keys than it
-            returned.
+        tested: whether the store got a condition. If so, a store that `leaves_out` rows examined more keys
+            than it returned.
     """
 
     def __init__(self) -> None:
@@ -97,7 +98,10 @@ _entry = functools.lru_cache(maxsize=32)(decode_entry)
 
 @functools.lru_cache(maxsize=32)
 def _listed_row_keys(prefix: bytes, newest: bytes, groups: Groups) -> tuple[bytes, ...]:
-    """Return the keys of the listed newest rows that a version shows. Cached, as tables are planned more than written."""
+    """Return the keys of the listed newest rows that a version shows.
+
+    Cached, as tables are planned more than written.
+    """
     rows = (prefix + key + complement(row.ticket) for key, row in decode_newest(newest))
     return tuple(filter(groups.wants, rows))
 
@@ -158,7 +162,9 @@ class VisibleRows:
         return replace(self._groups, known_keys=listed, rows=1)  # the list shortens most groups to one row
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:
-        """Yield rows by their keys and ages, such as the entries of an index contain. Missing rows are left out.
+        """Yield rows by their keys and ages, such as the entries of an index contain.
+
+        Missing rows are left out.
 
         Args:
             keys: keys of partitions, each followed by the age of its row.
@@ -255,7 +261,9 @@ class VisibleRows:
         return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
 
     def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, PartitionRow]:
-        """Return the newest rows of partitions, in order, including tombstones. Partitions without a row are left out.
+        """Return the newest rows of partitions, in order, including tombstones.
+
+        Partitions without a row are left out.
 
         Args:
             keys: keys of the partitions.
@@ -340,10 +348,13 @@ class VisibleRows:
 def _passing(
     rows: Iterable[tuple[bytes, bytes]], passes: Callable[[bytes], bool], unsure: set[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows that pass, and the rows that cannot be tested. The keys of the latter are added to `unsure`.
+    """Yield the rows that pass, and the rows that cannot be tested.
 
-    A key from before a change of the partition columns cannot be decoded, and the test fails with an error. No version with
-    the present columns shows such a row. The caller then finds it too old, or hidden by a tombstone.
+    The keys of the latter are added to `unsure`.
+
+    A key from before a change of the partition columns cannot be decoded, and the test fails with an error.
+    No version with the present columns shows such a row. The caller then finds it too old, or hidden by a
+    tombstone.
     """
     for row in rows:
         try:

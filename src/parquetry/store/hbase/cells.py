@@ -1,8 +1,8 @@
 """The cells of a row: its value behind a tag, and the fields of its key.
 
 HBase cannot tell an empty cell from a missing one, so every value has a tag. A compare-and-set must recognise
-its own write, so it stores eight random bytes with the value: the cell equals no earlier one. A compare-and-set
-that removes a row stores a tombstone, and then deletes the cell.
+its own write, so it stores eight random bytes with the value: the cell equals no earlier one. A
+compare-and-set that removes a row stores a tombstone, and then deletes the cell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _NONCE_BYTES = 8
 
 
 def field_column(position: int) -> bytes:
-    """Return the column of a field. It sorts behind the value's, so that a reader of values does not pass it."""
+    """Return the column of a field.
+
+    It sorts behind the value's, so that a reader of values does not pass it.
+    """
     return b"x%d" % position
 
 

@@ -1,8 +1,8 @@
 """One table of HBase through Thrift2: cells with their timestamps, one request per call.
 
 A row has a column with its value, and perhaps one for each of its fields. A delete names the timestamp of the
-cell that it removes, never a later one. A delete marker hides every put up to its timestamp, and so also a put
-made afterwards in the same millisecond.
+cell that it removes, never a later one. A delete marker hides every put up to its timestamp, and so also a
+put made afterwards in the same millisecond.
 """
 
 from __future__ import annotations

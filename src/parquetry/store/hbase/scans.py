@@ -40,7 +40,8 @@ RANGES_PER_REQUEST = 500
 MAX_SINGLE_RANGE_REQUESTS = 32
 """Ranges that get a request each if only their first rows are wanted; more ranges go together."""
 BYTES_PER_SEEK, BYTES_PER_ROW = 60_000, 1500
-"""The cost of a request and of a row, as the number of bytes of values that HBase returns in the same time."""
+"""The cost of a request and of a row, as the number of bytes of values that HBase returns in the same
+time."""
 MAX_UNVERIFIED_GROUPS = 64
 """Groups skipped on the caller's word that groups are large; after that, the pages read must show it."""
 ROWS_EXAMINED_PER_REQUEST = 250_000.0
@@ -144,8 +145,8 @@ def leading(
     """Yield the wanted rows of groups and the rows before them, and perhaps others.
 
     A seek is a request. In its time HBase returns some 40 rows, or fewer long ones. So a seek pays only after
-    many old rows have been read. There are two exceptions. If the caller says that groups are large, such as 30
-    partitions after 20,000 commits, the first request is small and the first groups with several rows are
+    many old rows have been read. There are two exceptions. If the caller says that groups are large, such as
+    30 partitions after 20,000 commits, the first request is small and the first groups with several rows are
     skipped. If the wanted row of a group is known, the request leaves out the rest of the group, and HBase
     seeks by itself.
 

@@ -30,7 +30,8 @@ CONNECTION_DEFAULTS = {
 }
 """Parameters of libpq, unless the URL sets them.
 
-With them a client notices within a minute that a server vanished, and of several hosts it takes the writable one.
+With them a client notices within a minute that a server vanished, and of several hosts it takes the writable
+one.
 """
 _EXPECTED = (
     "write postgresql://user@host:port/database, optionally with ?table=NAME&timeout=SECONDS&patience=SECONDS"

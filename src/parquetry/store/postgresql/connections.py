@@ -1,7 +1,7 @@
 """Statements to a server: each is a transaction of its own, and is tried again for a bounded time.
 
-If a connection breaks, the server may have carried out the statement, or may still. The caller says whether such
-a statement may be repeated.
+If a connection breaks, the server may have carried out the statement, or may still. The caller says whether
+such a statement may be repeated.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class StatementError(StoreError):
 class PostgreSQLConnections:
     """The connections of a store, shared by its threads; a forked child has its own.
 
-    Why not psycopg's pool? It connects in threads of its own. So it cannot report why a server is out of reach,
-    and it does not survive a fork.
+    Why not psycopg's pool? It connects in threads of its own. So it cannot report why a server is out of
+    reach, and it does not survive a fork.
 
     Args:
         address: the server and the table.
@@ -205,7 +205,10 @@ def _close(idle: list[tuple[float, psycopg.Connection[Any]]]) -> None:
 
 
 def _is_open(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether an idle connection is still open. One that the server has closed has something to read."""
+    """Return whether an idle connection is still open.
+
+    One that the server has closed has something to read.
+    """
     if connection.closed:
         return False
     poll = select.poll()

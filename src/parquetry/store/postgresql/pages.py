@@ -1,7 +1,8 @@
 """Scans as a series of independent statements: no cursor stays open between two of them.
 
 Many ranges are read together. One statement returns the first rows of each range; then each of the few ranges
-with more rows is read by itself. To skip through groups, one statement seeks from group to group in the index.
+with more rows is read by itself. To skip through groups, one statement seeks from group to group in the
+index.
 """
 
 from __future__ import annotations

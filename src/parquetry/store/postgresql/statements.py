@@ -1,7 +1,8 @@
 """The SQL of a store in PostgreSQL.
 
-The store is one table. The primary key `key` has the type `bytea`, which sorts as bytes do. The column `fields`
-has the parts of the key that conditions test, or null for a row without fields. Values travel in binary form.
+The store is one table. The primary key `key` has the type `bytea`, which sorts as bytes do. The column
+`fields` has the parts of the key that conditions test, or null for a row without fields. Values travel in
+binary form.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Statements:
     def page(self, bounded: bool, reverse: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
         """Return the statement that reads rows of a range, and the condition's arguments.
 
-        Arguments of the statement: start, stop if the range has one, the condition's arguments, the number of rows.
+        Arguments of the statement: start, stop if the range has one, the condition's arguments, the number of
+        rows.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(

@@ -43,9 +43,10 @@ class Attempt:
     Attributes:
         ticket: the ticket.
         metadata: the metadata of the new version, as of the last call of `write`.
-        built: for each partition, the ticket of the row on which its new row was built, and the difference that
-            the new row makes to the totals.
-        in_doubt: whether rows of the ticket may reappear after they were deleted, because a write got no answer.
+        built: for each partition, the ticket of the row on which its new row was built, and the difference
+            that the new row makes to the totals.
+        in_doubt: whether rows of the ticket may reappear after they were deleted, because a write got no
+            answer.
     """
 
     def __init__(self, task: CommitTask, ticket: int) -> None:

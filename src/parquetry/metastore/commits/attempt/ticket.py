@@ -24,8 +24,8 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
 
     Raises:
         TableNotFoundError: the table was dropped or replaced.
-        CommitConflictError: the table was renamed, a vacuum retired the base, or a vacuum may be deleting files
-            that the commit adopts.
+        CommitConflictError: the table was renamed, a vacuum retired the base, or a vacuum may be deleting
+            files that the commit adopts.
     """
 
     def mine(head: Head) -> list[int]:
