@@ -161,7 +161,7 @@ class ValueTypeError(ParquetryError):
 
 
 class ArrangementError(ParquetryError, ValueError):
-    """An arrangement of rows (heavy values, buckets, sort order) is impossible, or does not fit these columns."""
+    """An arrangement of rows (heavy values, buckets, sort order) is invalid, or does not fit the columns."""
 
     code = "ARRANGEMENT"
 
@@ -290,11 +290,11 @@ class SkewedLocationError(SkewError):
 
 
 class SkewedValueError(SkewError):
-    """A skewed value does not fit its column, or cannot name a directory, or the table has too many of them."""
+    """A skewed value does not fit its column or cannot name a directory, or the table has too many."""
 
 
 class ListBucketingError(SkewError):
-    """A table with directories for its heavy values cannot be combined with this; the message names the rule."""
+    """A table with directories for heavy values does not allow this; the message names the rule."""
 
     code = "LIST_BUCKETING"
 

@@ -32,7 +32,7 @@ INTERVAL_BITS = dict.fromkeys(_types(tuple(_MONTHS)), 32) | dict.fromkeys(_types
 
 
 def _parts(type: str) -> tuple[dict[str, int], list[str]]:
-    """Return the units of a type's family, in months or microseconds, and the names of the type's own units."""
+    """Return the units of a type's family, in months or microseconds, and the names of its own units."""
     first, _, last = type.removeprefix("interval ").partition(" to ")
     units = _MONTHS if first in _MONTHS else _MICROS
     names = list(units)

@@ -1,4 +1,4 @@
-"""The progress of long work: a callback for the code that does the work, a bar on standard error for people."""
+"""The progress of long work: a callback for the code at work, and a bar on standard error for people."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ class ColumnType:
 
     @property
     def primitive(self) -> bool:
-        """Whether values can be compared, written in a path and put in a key, and files have statistics of them."""
+        """Whether values can be compared, be in a path and in a key, and have statistics in files."""
         return self.name in _PRIMITIVE
 
     @property
     def keyed(self) -> bool:
-        """Whether values can be compared, written in a path and put in a key, as a partition column's must be."""
+        """Whether values can be compared, be in a path and in a key, as partition columns need."""
         return self.primitive or self.interval
 
     @property
@@ -341,7 +341,7 @@ def _java_text(value: float, single: bool) -> str:
 
 
 def to_python(type: ColumnType, value: Value) -> Any:
-    """Return a value as Python's users expect it: date, datetime (aware in UTC for `timestamp`), timedelta, Decimal, …
+    """Return a value as Python's users expect it: date, datetime (a `timestamp` is aware, in UTC), Decimal, …
 
     A date or timestamp outside the years 1 to 9999 becomes its text. So does an interval of years and months:
     Python has no type for it.
@@ -389,8 +389,8 @@ def sql_literal(type: ColumnType, value: Value) -> str:
         escaped = text.replace("\\", "\\\\").replace("'", "''")
         return f"'{escaped}'"
     if isinstance(value, float):
-        # SQL reads 0.1 as a decimal and compares it as a double. A float's 0.1 is another double, so write all
-        # of its digits. SQL has no bare NaN or Infinity, but takes a quoted one where a number is due.
+        # SQL reads 0.1 as a decimal and compares it as a double. A float's 0.1 is another double, so write
+        # all of its digits. SQL has no bare NaN or Infinity, but takes a quoted one where a number is due.
         return _java_text(value, single=False) if math.isfinite(value) else f"'{text}'"
     return text
 

@@ -327,7 +327,7 @@ class Metastore:
         return last
 
     def _mark_dropped(self, named: NamedTable, version: int | None) -> Head | None:
-        """Mark a table's head as dropped and return it, or do nothing and return None if the table has changed."""
+        """Mark a table's head as dropped and return it, or return None if the table has changed."""
         mine = new_token()  # shows which of two processes dropped it
 
         def change(head: Head) -> Head:

@@ -134,7 +134,7 @@ class WarehouseStore:
         return swapped
 
     def _forms(self, key: bytes, expected: bytes | None) -> Sequence[bytes | None]:
-        """Return the stored forms that a value may have: an older library wrote absolute locations or no checksum.
+        """Return the stored forms of a value: older libraries wrote absolute locations, or no checksum.
 
         The store has only one of them. Mostly the value has just been read, and its form is known.
         """
@@ -157,8 +157,8 @@ class WarehouseStore:
             yield key, without_checksum(key, value)
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
-        # Many rows are checked together: a scan may pass a million partitions, and few have a location. The first
-        # ones are checked one by one, as the caller may want only a few.
+        # Many rows are checked together: a scan may pass a million partitions, and few have a location. The
+        # first ones are checked one by one, as the caller may want only a few.
         remaining, size, seen = iter(rows), 1, 0
         while some := list(islice(remaining, size)):
             yield from self._read_some(some)

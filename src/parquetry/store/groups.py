@@ -59,7 +59,7 @@ class Groups:
         return key[: -self.width] == other[: -self.width]
 
     def end(self, key: bytes) -> bytes:
-        """Return a key greater than all keys of the row's group, and not greater than any key behind the group."""
+        """Return the end of the row's group: greater than its keys, and not than the keys behind it."""
         return key[: -self.width] + b"\xff" * self.width + b"\0"
 
     def passing_over(self, ranges: Sequence[Range]) -> list[Range]:

@@ -2,7 +2,7 @@
 
 The file has a write-ahead log and synchronous=FULL, so that acknowledged writes outlive a crash. Its pages
 have 16 KiB: in smaller ones, rows without rowid spill into overflow pages as soon as values pass 300 bytes,
-and scans take ten times as long. `sqlite_layout` describes the tables.
+and scans take ten times as long. The module `sqlite_layout` describes the tables.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class SQLiteStore:
 
     @staticmethod
     def _switch_to_wal(connection: sqlite3.Connection) -> None:
-        # The switch needs the file for itself and does not wait; another process may be creating the file, too.
+        # The switch needs the file for itself and does not wait; another process may be making it, too.
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:

@@ -130,7 +130,7 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
             placed.append((key, _stored_value(connection, layout, key, value)))
             yield placed[-1]
 
-    # Most rows are new. A trigger that removes old large values would make each write take three times as long.
+    # Most rows are new. A trigger that removes old large values would make each write three times as slow.
     insert = f"INSERT INTO {_TABLES[layout]} (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING"
     if connection.executemany(insert, placing()).rowcount < len(placed):
         for key, value in placed:
@@ -140,7 +140,7 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
 def swap(
     connection: sqlite3.Connection, layout: Layout, key: bytes, expected: bytes | None, value: bytes | None
 ) -> bool:
-    """Write (None: remove) a row if it has the expected value (None: if it is absent); return whether it did."""
+    """Write (None: remove) a row if it has the expected value (None: is absent); return whether it did."""
     if get(connection, layout, key) != expected:
         return False
     if value is None:

@@ -13,8 +13,8 @@ both. The metastore stores no statistics of values. So paths are compared in up 
    all paths are counted in turn.
 
 A filter that no index helps costs some 3 % more than it would without indexes. The chosen path is nearly
-always the shortest. A key behind an index entry costs as much as three keys that are read in order. A path
-that wins by estimates alone must be shorter by at least a tenth.
+always the shortest. An entry of an index, or the row behind it, costs as much as three keys that are read in
+order. A path that wins by estimates alone must be shorter by at least a tenth.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _PathChoice:
         self._examined = examined
 
     def best(self) -> AccessPath:
-        """Return the shortest path, or the partitions' own keys if no shorter path is found at little cost."""
+        """Return the shortest path, or the partitions' own keys if little effort finds no shorter one."""
         total = self._snapshot.totals.partitions
         best = self._counted(
             self._ways, max(MIN_KEYS_BEFORE_SAMPLE, total // PARTITIONS_PER_KEY_BEFORE_SAMPLE)
@@ -139,7 +139,7 @@ class _PathChoice:
         return likely
 
     def _counted(self, ways: Sequence[AccessPath], limit: int) -> AccessPath | None:
-        """Count keys of paths in turn; return a complete one once no other can be shorter, or None at the limit."""
+        """Count keys of paths in turn; return a complete one that no other can beat, or None at the limit."""
         upto = FIRST_COUNTED_KEYS
         while True:
             best: AccessPath | None = None

@@ -1,4 +1,4 @@
-"""Access paths to a filter's partitions, each with the number of keys that it examines, counted or estimated."""
+"""Access paths to a filter's partitions, each with its number of keys to examine, counted or estimated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from parquetry.scan import Estimate, ScanPlan, Test, compile_residual
 from parquetry.store import Range
 
 INDEXED_KEY_COST = 3
-"""Cost of a row that is found by an index, as a multiple of the cost of a key that is read in order."""
+"""Cost of an index's entry, or of the row behind it, as a multiple of a key that is read in order."""
 MAX_CACHED_ROWS = 1 << 16
 """Most keys of indexed rows that are kept for the reading. If there are more, the reading finds them
 again."""
@@ -134,7 +134,7 @@ class IndexPath(AccessPath):
         self.expected = self.keys if self.complete else max(self.keys, scaled(hits, sample, total))
 
     def _keys_for(self, key: bytes) -> int:
-        """Return the number of keys that the path examines for one partition: at most its entry and its row."""
+        """Return the number of keys examined for one partition: at most its entry and its row."""
         assert self.plan.index is not None
         order = self.plan.index.order
         entry = entry_key(order, key)
@@ -203,5 +203,5 @@ def only_gets(plan: ScanPlan) -> bool:
 
 
 def scaled(hits: int, sample: Sequence[bytes], total: int) -> float:
-    """Return the estimated number of keys in a table of `total` keys, given `hits` such keys in its sample."""
+    """Return the estimated number of such keys in a table of `total` keys, given the hits in its sample."""
     return (hits + 0.5) / (len(sample) + 1) * total

@@ -198,7 +198,7 @@ def delete_stored_rows(
             if row.need is need and row.key not in spared
         )
         for batch in batches(rows, ROWS_PER_DELETE):
-            # A row leads to its entries, and a batch is removed in any order. So entries go before their rows.
+            # A row leads to its entries, and a batch is removed in any order. So entries go first.
             delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
 

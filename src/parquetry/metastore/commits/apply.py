@@ -48,7 +48,7 @@ class Merge:
             current: its row now.
         """
         change = self._prepared.changes[key]
-        # REPLACE TABLE keeps nothing of the base: the totals begin at zero, and damaged rows are no hindrance.
+        # REPLACE TABLE keeps nothing of the base: totals begin at zero, and damaged rows are no hindrance.
         old = None if self._transaction.successor else entry_of(current)
         totals = Totals() if old is None else Totals().plus(old, -1)
         match change:
@@ -92,7 +92,7 @@ class Merge:
     def _grown(
         self, old: PartitionEntry, own: ArrangementSpec, written: ArrangementSpec, files: Sequence[FileRecord]
     ) -> PartitionEntry:
-        """Return the entry of a partition whose map grows by the added files' map; see `layout.grown_maps`."""
+        """Return a partition's entry whose map grows by the added files' map; see `layout.grown_maps`."""
         assert own.skew is not None  # else it is a conflict
         assert written.skew is not None
         metadata = self._transaction.metadata or self._base.metadata

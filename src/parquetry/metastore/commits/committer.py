@@ -17,7 +17,7 @@ Two writers, A and B, append to partition d=1 of version 7, whose head gives out
 
     A   1  head: next 13, pending {12}           B   1  head: next 14, pending {12, 13}
     A   3  row (d=1, ticket 12): files 1, 2, a   B   3  row (d=1, ticket 13): files 1, 2, b
-    A   4  head: version 8, pending {13}         B   4  the head has moved since version 7, and A's row is on d=1:
+    A   4  head: version 8, pending {13}         B   4  the head has moved, and A has a row on d=1:
                                                         B gives up ticket 13 (aborted {13}), takes ticket 14,
                                                         writes row (d=1, ticket 14): files 1, 2, a, b
                                                  B   4  head: version 9, pending {}

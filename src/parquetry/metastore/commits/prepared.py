@@ -41,7 +41,7 @@ class PreparedCommit:
         return self.transaction.base
 
     def base_entry(self, key: bytes) -> PartitionEntry | None:
-        """Return a partition's entry in the base, or None if the base has none or nothing of the base is kept."""
+        """Return a partition's entry in the base, or None if it has none or nothing of the base is kept."""
         return None if self.transaction.successor else entry_of(self.before.get(key))
 
 
@@ -64,7 +64,7 @@ def prepare(transaction: Transaction) -> PreparedCommit:
 
 
 def _drop_scopes(transaction: Transaction, changes: dict[bytes, Change]) -> list[dict[bytes, int]]:
-    """Extend a transaction's changes by its scopes: drop partitions in a scope, or replace them if they get files.
+    """Extend a transaction's changes by its scopes: drop their partitions, or replace them if they get files.
 
     Args:
         transaction: the transaction with the scopes.

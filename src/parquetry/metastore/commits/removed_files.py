@@ -107,7 +107,7 @@ def _base_entry(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
 
 
 def _incoming(prepared: PreparedCommit) -> set[str]:
-    """Return the foreign files that a commit adopts, without restored partitions, whose records come with them."""
+    """Return the foreign files that a commit adopts. Restored partitions bring their records with them."""
     incoming: set[str] = set()
     for key, change in prepared.changes.items():
         if isinstance(change, FileChange):

@@ -298,7 +298,7 @@ class Transaction:
         self.changes[key] = Recut()
 
     def replace_where(self, plan: ScanPlan | None) -> None:
-        """Drop all partitions of `base` that a plan selects, except partitions that this transaction gives files.
+        """Drop all partitions of `base` that a plan selects, unless this transaction gives them files.
 
         An `append` to such a partition replaces its files. The commit conflicts with every partition that
         others add, change or drop in the scope.
@@ -351,7 +351,7 @@ class Transaction:
         self.checks.append(check)
 
     def leave_records(self) -> None:
-        """Write no records of the files that this transaction removes: they are deleted, or other files by now.
+        """Write no records of the files that this transaction removes: they are deleted or other files now.
 
         The records of files that it lists are still withdrawn.
         """
@@ -388,7 +388,7 @@ class Transaction:
         self.scopes = [Scope(None)]
 
     def come_back(self, version: TableSnapshot, metadata: TableMetadata) -> None:
-        """Give the table the partition columns of an earlier version, which decode the keys of restored partitions.
+        """Give the table the partition columns of an earlier version, to decode keys of restored partitions.
 
         The commit conflicts with any other commit.
 

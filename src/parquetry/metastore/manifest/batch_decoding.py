@@ -1,4 +1,4 @@
-"""Decoding the packed arrays of several chunks together: a few calls of NumPy for all, not some for each chunk.
+"""Decoding the packed arrays of several chunks together: a few calls of NumPy for all of them.
 
 | chunks   | packed                           | values          |
 |----------|----------------------------------|-----------------|

@@ -2,14 +2,14 @@
 
 The value is the byte `c1` and then an array of msgpack. No list of records begins with `c1`.
 
-| field                               | encoding                                                               |
-|-------------------------------------|------------------------------------------------------------------------|
-| `count`                             | number of files                                                        |
-| `paths`                             | their common prefix, their common suffix, and the rests, joined by NUL |
-| `bytes`, `rows`, `modified`         | numbers, packed by `encoding`                                          |
-| `cells`, `buckets`                  | numbers, packed by `encoding`                                          |
-| `sorted`, `described`               | bitmaps                                                                |
-| `{name: statistics of this column}` | for each column the bytes of a `_PackedColumn`                         |
+| field                             | encoding                                                            |
+|-----------------------------------|---------------------------------------------------------------------|
+| `count`                           | number of files                                                     |
+| `paths`                           | their common prefix, the common suffix, and the rests, with NULs    |
+| `bytes`, `rows`, `modified`       | numbers, packed by `encoding`                                       |
+| `cells`, `buckets`                | numbers, packed by `encoding`                                       |
+| `sorted`, `described`             | bitmaps                                                             |
+| `{name: statistics of a column}`  | for each column the bytes of a `_PackedColumn`                      |
 
 The numbers of an earlier rest (`FileRecord.rest_of`) are stored as the NULL counts of a column with a name
 that no real column has. Libraries that do not know these numbers never read that column.

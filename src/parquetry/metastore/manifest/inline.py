@@ -72,7 +72,7 @@ def files_in_lists(
 
 
 def _files_in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
-    """Return files some of which spell a wanted column in another way, or were written before it was added."""
+    """Return files if some of them spell a wanted column in another way, or are older than the column."""
     said = [file.columns for each in names_decoder().decode(joined(lists)) for file in each]
     names = sorted(set[str]().union(*[columns for columns in said if columns]))
     lower = {name.lower() for name in wanted}
@@ -254,7 +254,7 @@ def can_narrow(names: Iterable[str]) -> bool:
 
 @functools.lru_cache(_CACHED_DECODERS)
 def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
-    """Return the decoder of a list of lists of files with statistics of some columns, by their names in files."""
+    """Return the decoder of lists of files with the statistics of some columns, by their names in files."""
     with look_at_types:
         file = _file(names)
         return RecordDecoder(list[list[file]])  # type: ignore[valid-type]
@@ -273,7 +273,7 @@ def entries_decoder(names: tuple[str, ...]) -> RecordDecoder:
 
 @functools.cache
 def names_decoder() -> RecordDecoder:
-    """Return the decoder of a list of lists of files, with the names of all columns and no statistics decoded."""
+    """Return the decoder of lists of files with the names of all columns, and no statistics decoded."""
     with look_at_types:
         file = _file_with(dict[str, msgspec.Raw])
         return RecordDecoder(list[list[file]])  # type: ignore[valid-type]

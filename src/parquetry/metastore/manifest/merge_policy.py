@@ -15,10 +15,10 @@ Example: a chunk has room for 1,000 files, and each move adds 16.
 So each file is rewritten at most once for each level, however long the list is.
 
 **Short tails.** The short chunks at the end are also merged on each move, as long as this rewrites at most 32
-times the added bytes and at most 64 KiB. That is enough for 2,600 files without statistics: 1,000 take 25
-KiB. Example: 30 partitions have 700 files each, appended one by one. A reader finds one chunk in each. With
-levels alone it would find four, and take half as long again. Of longer chunks, three are not full, on
-average.
+times the added bytes and at most 64 KiB. That is enough for some 2,500 files without statistics, since 1,000
+take 25 KiB. Example: 30 partitions have 700 files each, appended one by one. A reader finds one chunk in
+each. With levels alone it would find four, and take half as long again. Of longer chunks, three are not full,
+on average.
 
 **Many files.** A partition with very many files gets chunks of 8,000 files (`room_for`), so that its own row
 stays small.
@@ -139,7 +139,7 @@ def is_well_divided(chunks: Sequence[FileChunk], room: Room) -> bool:
 
 
 def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | None:
-    """Return the physical name of the first sort column of a partition's files, or None if they are not sorted.
+    """Return the physical name of the first sort column of a partition's files, or None if they have none.
 
     Args:
         metadata: metadata of the table. Its property `sort-by` holds if the arrangement has no sort order.

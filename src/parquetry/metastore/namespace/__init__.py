@@ -1,4 +1,4 @@
-"""Databases and the names of tables: which table has a name, how names change, and tables that no name leads to.
+"""Databases and the names of tables: their rows, how they change, and tables that no name leads to.
 
 `databases` and `names` maintain the rows, `staging` fills a table before it gets its name, and `orphans`
 finds tables without a name.

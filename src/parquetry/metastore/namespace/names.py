@@ -139,7 +139,7 @@ class TableNames:
         return orphans
 
     def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> NamedTable | None:
-        """Return the live table that the row of a name leads to, even if the table has another name by now."""
+        """Return the live table that the row of a name leads to, even if it has another name by now."""
         id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
         head = head_of(id)
         while head is not None and head.state == "replaced" and head.successor is not None:
@@ -169,7 +169,7 @@ class TableNames:
         return sorted(names)
 
     def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
-        """Return the rows of a database's names, with at least one row of each table that exists the whole time.
+        """Return the rows of a database's names, with a row of each table that exists the whole time.
 
         One scan may miss a table that is renamed meanwhile. It may pass the key of the new name before the
         row is written, and reach the key of the old name after that row is deleted. So rows are read until
@@ -212,7 +212,7 @@ class TableNames:
         self._pin(database)
 
     def finish(self, table: bytes, token: bytes) -> bool:
-        """Put a new table's first name in force in its head, once its row is written; return False if it was withdrawn.
+        """Put a new table's first name in force, once its row is written; return False if it was withdrawn.
 
         From here on, no vacuum takes the table for one that was never finished.
         """

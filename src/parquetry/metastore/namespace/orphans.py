@@ -1,4 +1,4 @@
-"""Orphans: tables that no name leads to, because their making, dropping or replacing was interrupted, and their names.
+"""Orphans: tables that no name leads to, since making, dropping or replacing them was interrupted.
 
 The head of a dropped or replaced table says so. The head of an unfinished table names its author, as a commit
 under way does. A head is written before all other rows of its table, and removed after them. So rows without
@@ -126,7 +126,7 @@ class Orphans:
         return named is None or named.id != id or not self._databases.exists(head.database)
 
     def _bypass(self, head: Head) -> bool:
-        """Let the row of a replaced table's name lead past it; return False if another process is changing it."""
+        """Let a replaced table's name lead past it; return False if another process is changing its row."""
         if head.successor is None:
             return False
         named = self._names.find(head.database, head.name)
@@ -159,7 +159,7 @@ class Orphans:
         swap(self._store, key, row, None)
 
     def finish_first_names(self) -> None:
-        """Finish the first names of tables whose authors died after writing the name's row, before the last step."""
+        """Finish the first names of tables whose authors died between writing the row and the last step."""
         for head in self._heads().values():
             if (
                 head.is_first_name

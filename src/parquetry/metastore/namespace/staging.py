@@ -62,8 +62,8 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
         totals=Totals(),
         next_ticket=1,
     )
-    # The head comes first, as it says whose the other rows are. It is a compare-and-set, because a plain write that
-    # arrives late would undo all commits.
+    # The head comes first, as it says whose the other rows are. It is written by compare-and-set, because a
+    # plain write that arrives late would undo all commits.
     head = Head("staged", "", "", b"", 1, {}, (), first, author=author, kind=metadata.kind)
     if not swap(store, head_key(id), None, encode(head)):
         raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")

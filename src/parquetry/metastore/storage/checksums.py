@@ -1,17 +1,18 @@
-"""The checksums of rows: a damaged row is refused, and so is a row under another key than it was written under.
+"""The checksums of rows: a damaged row is refused, and so is a row that was moved to another key.
 
 A disk, a copy or a program may change a byte. Without a checksum the row would then have another number of
 rows, another bound or another partition. The CRC-32 of key and value is at the end of the value:
 
-| row            | value in the store        | remark                                                            |
-|----------------|---------------------------|-------------------------------------------------------------------|
-| partition      | `01 98 … ce <crc>`        | one more field than the record                                    |
-| tombstone      | `00 <crc>`                | of a partition, or of an index's entry                            |
-| index's entry  | `01 <crc>`                |                                                                   |
-| list of files  | `c1 9b … ce <crc>`        | in columns; one more field than the record                        |
-| map            | `… "checksum" ce <crc>`   | databases, heads, versions, metadata: one more key                |
-| all others     | `c0 <value> <crc>`        |                                                                   |
-| format         | `<value>`                 | no checksum, since libraries of any age must read it; the mark of a restore has none either |
+| row             | value in the store      | remark                                               |
+|-----------------|-------------------------|------------------------------------------------------|
+| partition       | `01 98 … ce <crc>`      | one more field than the record                       |
+| tombstone       | `00 <crc>`              | of a partition, or of an index's entry               |
+| index's entry   | `01 <crc>`              |                                                      |
+| list of files   | `c1 9b … ce <crc>`      | in columns; one more field than the record           |
+| map             | `… "checksum" ce <crc>` | databases, heads, versions, metadata: one more key   |
+| all others      | `c0 <value> <crc>`      |                                                      |
+| format          | `<value>`               | no checksum: libraries of any age must read it       |
+| mark of a restore | `<value>`             | no checksum                                          |
 
 Decoders ignore fields and keys that they do not know. So partitions and index entries, which are many, are
 read with their checksums; from other rows the checksum is removed. Rows of earlier formats have no checksum
@@ -90,7 +91,7 @@ _TAGS_READ_UNDECODED = (DATABASES, NAMES)
 
 
 def is_tombstone(value: bytes) -> bool:
-    """Return whether a row of a partition, an index or a removed file is a tombstone, with or without a checksum."""
+    """Return whether a row is a tombstone of a partition, an index's entry or a removed file's record."""
     return value[0] == 0 and len(value) in (1, _SHORT_ROW_BYTES)
 
 
@@ -145,7 +146,7 @@ def without_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def are_right(rows: Sequence[Row]) -> bytes | None:
-    """Return the joined keys and values of rows, or None unless all of them have checksums and none is damaged."""
+    """Return the joined keys and values of rows, or None if one of them is damaged or has no checksum."""
     joined = b"".join(chain.from_iterable(rows))
     return joined if crc32(joined, _CRC_RESIDUE) == _CRC_RESIDUE else None
 

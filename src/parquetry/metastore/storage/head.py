@@ -142,7 +142,7 @@ def remove(ranges: Tickets, tickets: Iterable[int]) -> Tickets:
 
 
 def pause(attempt: int) -> None:
-    """Wait for a random time before another try; the limit doubles with each failure, up to `MAX_PAUSE_SECONDS`."""
+    """Wait for a random time before another try. Its limit doubles with each attempt up to 50 ms."""
     time.sleep(random.uniform(0, min(MAX_PAUSE_SECONDS, 0.0005 * 2 ** min(attempt, 10))))
 
 

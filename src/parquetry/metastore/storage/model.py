@@ -369,7 +369,7 @@ class StreamBatch(msgspec.Struct, frozen=True):
         return commit.streams.get(self.query, -1) >= self.number
 
     def added_to(self, streams: Mapping[str, int]) -> dict[str, int]:
-        """Return the streams of the next commit: this batch is last, and the queries that wrote longest ago are dropped."""
+        """Return the streams of the next commit, this batch last, without the queries idle for longest."""
         others = [(query, number) for query, number in streams.items() if query != self.query]
         return dict([*others[-(_MAX_STREAMS - 1) :], (self.query, self.number)])
 

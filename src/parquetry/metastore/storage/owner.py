@@ -108,7 +108,7 @@ def _own_birth(pid: int) -> str:
 def _born(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The program's name, in parentheses, may contain blanks. The 20th field after it is the start time.
+            # The program's name, in parentheses, may contain blanks. 20 fields after it is the start time.
             return file.read().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return ""

@@ -85,7 +85,7 @@ class FileBlock:
         return FileBlock(self.parts[places], self.files.take(places))
 
     def project(self, places: Indices | None, names: Collection[str] | None) -> FileBlock:
-        """Return some of the files, or all, without references to the rest; see `data_files.project_files`."""
+        """Return some of the files, or all, without references to others; see `data_files.project_files`."""
         return FileBlock(
             self.parts if places is None else self.parts[places], project_files(self.files, places, names)
         )

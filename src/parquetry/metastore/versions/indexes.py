@@ -102,7 +102,7 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
 
 
 def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
-    """Return the same indexes with new ids, and so without entries, for a table whose partition columns change."""
+    """Return the indexes with new ids, and so without entries, for a table with new partition columns."""
     return tuple(
         PartitionIndex(index.name, _new_id(), index.order, index.width, index.ready) for index in indexes
     )

@@ -89,12 +89,12 @@ def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> 
 
 
 def decode_newest(data: bytes) -> tuple[tuple[bytes, NewestRow], ...]:
-    """Return the keys of partitions, in order, with their newest rows, or nothing if the list is unreadable."""
+    """Return the keys of partitions, in order, with their newest rows; nothing if the list is unreadable."""
     return _decoded(data)[0]
 
 
 def complete_ticket(data: bytes) -> int | None:
-    """Return the ticket of the commit whose version has only the listed partitions, or None if none is known."""
+    """Return the ticket of the commit whose version has only the listed partitions, or None."""
     return _decoded(data)[1]
 
 

@@ -177,7 +177,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @classmethod
     def with_files(cls, partitions: Sequence[PartitionSnapshot], names: tuple[str, ...]) -> list[Any] | None:
-        """Return the records with their inline files, decoded in one call; see `manifest.entries.decode_with_files`."""
+        """Return the records with their inline files, decoded in one call; see `decode_with_files`."""
         return decode_with_files([partition._value for partition in partitions], names)
 
     def __repr__(self) -> str:

@@ -236,7 +236,7 @@ class TableSnapshot:
         return PartitionSnapshot(self, key, complement(row.ticket), row.value)
 
     def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
-        """Return the key of the last partition in a range of keys, of any version, or None if the range is empty.
+        """Return the key of the last partition, of any version, in a range of keys, or None if it is empty.
 
         Args:
             start: the first key.
@@ -359,7 +359,7 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitR
 
 
 def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRecord | None:
-    """Return the newest commit at or before a time (milliseconds since the epoch), or None if all are later."""
+    """Return the newest commit until a time (milliseconds since the epoch), or None if all are later."""
 
     def committed_at(version: int) -> int:
         commit = load_commit(store, table, head, version)

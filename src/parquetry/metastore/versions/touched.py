@@ -3,11 +3,11 @@
 Spark asks twice about a batch of a stream: how far it goes, and which files it reads. To find the written
 partitions, the first request reads all keys of the table. The second is answered from the cache.
 
-| request                          | versions | keys read | result                                               |
-|----------------------------------|----------|-----------|------------------------------------------------------|
-| how far the stream can go from 7 | 8 to 12  | all       | p=1 (ticket 9), p=4 (ticket 11), p=5 (ticket 12)     |
-| the files of 8 to 10             | 8 to 10  | none      | p=1, p=4, p=5: too many, which the rows then show    |
-| the files of 11 to 12            | 11 to 12 | none      | p=4, p=5: the newest row of p=1 is older             |
+| request                     | versions | keys read | result                                            |
+|-----------------------------|----------|-----------|---------------------------------------------------|
+| how far from version 7 on   | 8 to 12  | all       | p=1 (ticket 9), p=4 (ticket 11), p=5 (ticket 12)  |
+| the files of 8 to 10        | 8 to 10  | none      | p=1, p=4, p=5: too many, as their rows then show  |
+| the files of 11 to 12       | 11 to 12 | none      | p=4, p=5: the newest row of p=1 is older          |
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ class VisibleRows:
         }
 
     def newest_with_tickets(self, tickets: Iterable[int]) -> Iterator[tuple[bytes, int]]:
-        """Yield the keys and tickets of the partitions whose newest row, or tombstone, has one of these tickets.
+        """Yield the keys and tickets of the partitions whose newest row has one of these tickets.
 
         It reads all keys of the table, and no more of the other partitions.
         """
@@ -286,7 +286,7 @@ class VisibleRows:
         return ((key, ticket_of(age)) for key, age, _ in rows)
 
     def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, PartitionRow]]:
-        """Yield all rows of partitions that this version or an earlier one shows, the newest of each partition first.
+        """Yield all rows of partitions that this version or an earlier one shows, for each the newest first.
 
         Args:
             keys: keys of the partitions.

@@ -113,7 +113,7 @@ class HBaseTable:
         reverse: bool = False,
         filter: bytes | None = None,
     ) -> list[tuple[bytes, bytes]]:
-        """Return the first rows of a range with their stored bytes; fewer than `count` if the range has no more.
+        """Return the first `count` rows of a range with their stored bytes, or fewer if it has no more.
 
         The scanner lives for this one request. It need not be carried over to another connection, where its
         number may belong to a foreign scanner, and the caller need not close it.
@@ -187,7 +187,7 @@ class HBaseTable:
         return self._mutate(key, old, thrift.TMutation(put=_put(key, stored)))
 
     def remove(self, key: bytes, expected: bytes) -> None:
-        """Remove a row if it has the expected cell, which must be unique: no other write stores the same bytes."""
+        """Remove a row if it has the expected cell. No other write must ever store the same bytes."""
         cell = self.get([key])[0]
         if cell is not None and cell.stored == expected:
             time.sleep(CLOCK_TICK_SECONDS)

@@ -66,7 +66,7 @@ class _Connection:
     def __init__(self, host: str, port: int, seconds: float) -> None:
         self.process = os.getpid()
         self._socket = socket.create_connection((host, port), CONNECT_SECONDS)
-        # Also frees the server's thread when this thread ends. In a forked child it leaves the parent's alone.
+        # Also frees the server's thread when this thread ends. A forked child leaves the parent's alone.
         self.close = weakref.finalize(self, self._socket.close)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

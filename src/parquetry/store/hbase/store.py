@@ -141,7 +141,7 @@ class HBaseStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges in key order, without most of the rows that the caller can do without."""
+        """Yield the rows of disjoint ranges in key order, without most of the rows that may be left out."""
         wanted = [(start, stop) for start, stop in ranges if stop is None or start < stop]
         if groups is not None:
             rows = leading(self._table, wanted, groups, each is not None, limit, where)
@@ -154,7 +154,7 @@ class HBaseStore:
     # -- writing
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
-        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them again."""
         in_doubt = False
         batch: dict[bytes, tuple[bytes, bytes, Sequence[bytes]]] = {}
         size = 0
@@ -204,7 +204,7 @@ class HBaseStore:
                 if not error.sent:
                     raise
                 failure = error
-            # False proves nothing either: the Thrift2 server may have tried twice, and stored it the first time.
+            # False proves nothing: the Thrift2 server may have tried twice, and stored it the first time.
             cell = self._table.get([key])[0]
             if cell is not None and cell.stored == stored:
                 return True

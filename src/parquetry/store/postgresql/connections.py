@@ -145,7 +145,7 @@ class PostgreSQLConnections:
             pool.slots.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
-        """Open a connection on which acknowledged writes are durable, and statements end after the timeout."""
+        """Open a connection with durable acknowledged writes, and with a timeout of statements."""
         label = self._address.label
         try:
             with contextlib.ExitStack() as opened:

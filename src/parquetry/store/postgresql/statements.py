@@ -72,7 +72,7 @@ class Statements:
         return text, arguments
 
     def first_pages(self, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
-        """Return the statement that reads the first rows of each of many ranges, and the condition's arguments.
+        """Return the statement that reads the first rows of many ranges, and the condition's arguments.
 
         Arguments of the statement: starts, stops, the condition's arguments, the number of rows per range. It
         returns the number of the range (from 1), the key and the value.
@@ -146,7 +146,7 @@ def array_of_bytes(values: Sequence[bytes]) -> str | None:
 
 
 def satisfying(condition: Condition | None) -> tuple[sql.Composable, list[Any]]:
-    """Return the text that a WHERE clause adds to leave out rows that do not satisfy a condition, and its arguments.
+    """Return the text that adds a condition to a WHERE clause, and its arguments.
 
     A row without a field satisfies every condition on it. PostgreSQL has no regular expressions on bytes, so
     every row satisfies them here.

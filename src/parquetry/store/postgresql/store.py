@@ -119,13 +119,13 @@ class PostgreSQLStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges in key order, without most of the rows that the caller can do without."""
+        """Yield the rows of disjoint ranges in key order, without most of the rows that may be left out."""
         return islice(self._pages.scan_ranges(ranges, limit, each, where, groups), limit)
 
     # -- writing
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
-        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them again."""
         in_doubt = False
         batch: dict[bytes, bytes] = {}
         size = 0
@@ -140,7 +140,7 @@ class PostgreSQLStore:
         return in_doubt
 
     def _put(self, rows: dict[bytes, bytes], fields: Fields | None) -> bool:
-        """Write rows in key order, so that two writers of the same rows never wait for each other in a circle."""
+        """Write rows in key order, so that two writers of the same rows never deadlock."""
         keys = sorted(rows)
         arguments: list[list[Any]] = [keys, [rows[key] for key in keys]]
         if fields is None:

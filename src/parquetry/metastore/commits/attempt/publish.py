@@ -90,7 +90,7 @@ def _require_new_batch(task: CommitTask, last: CommitRecord) -> None:
 
 
 def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
-    """Return the record of the new commit, given a head with the last commit and the next version's tickets."""
+    """Return the record of the new commit, given the last commit with the next version's tickets."""
     last, transaction = head.commit, task.transaction
     difference = sum((added for _, added in attempt.built.values()), Totals())
     return CommitRecord(

@@ -85,7 +85,7 @@ class Attempt:
         table, metadata = self._task.table, self._task.prepared.metadata
         self.metadata = metadata or load_metadata(self._task.store, table, head.commit.metadata)
         age = complement(self.ticket)
-        # The newest commit is only in the head. Before this commit takes its place there, it must be in the log.
+        # The newest commit is only in the head. It must be in the log before this commit takes its place.
         rows = [(commit_key(table, head.commit.version), encode(head.commit))]
         rows += self._partition_rows(latest, self._index_again())
         if not self._wrote_journal:
@@ -102,7 +102,7 @@ class Attempt:
             self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
 
     def _index_again(self) -> list[bytes]:
-        """Return the keys of written rows that need entries again, because the table has got another index."""
+        """Return the keys of written rows that need entries again: the table has got another index."""
         if self.metadata.indexes == self._indexes:
             return []
         self._indexes = self.metadata.indexes
