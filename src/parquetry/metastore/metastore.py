@@ -243,8 +243,8 @@ class Metastore:
             )
         if kind not in (None, named.head.kind):
             raise OtherKindError(
-                f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or say what is to become of the "
-                f"{named.head.kind} by a statement for {named.head.kind}s."
+                f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or use a statement for "
+                f"{named.head.kind}s."
             )
         return named
 

@@ -54,8 +54,8 @@ def require_fitting(
     added_to = at_base if isinstance(change, Append) else None
     if added_to is not None and not _takes(decode_arrangement(added_to.arrangement), change, arrangement):
         raise ArrangementError(
-            f"Partition {base.describe(key)} of table {base.label} is arranged otherwise than the files that are to be "
-            "added to it: write them for its own arrangement, or replace it."
+            f"Partition {base.describe(key)} of table {base.label} has another arrangement than the files to be added "
+            "to it: write the files for the partition's arrangement, or replace the partition."
         )
     for file in change.files:
         if file.is_arranged:

@@ -93,7 +93,7 @@ class Conflicts:
             before = self._base.visible.removed_file_records().newest(removed_rows)
             for path, row in removed_rows.items():
                 if row != before.get(path):
-                    raise self._conflict(f"what is known of {path.decode()}", now, row.ticket)
+                    raise self._conflict(f"the record of {path.decode()}", now, row.ticket)
         for scope, was in zip(self._transaction.scopes, self._prepared.in_scope, strict=True):
             here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
             for key in sorted(here.keys() | was.keys()):

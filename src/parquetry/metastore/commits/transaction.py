@@ -250,8 +250,8 @@ class Transaction:
         for key in (old, new):
             if key in self.changes:
                 raise UnsupportedError(
-                    f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and changed "
-                    "otherwise in one commit; make two of it."
+                    f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and "
+                    "changed in another way in one commit; make two commits."
                 )
         self.changes[old] = Drop(moves=True)
         self.changes[new] = Move(old)
@@ -446,5 +446,5 @@ class Transaction:
     def _changed_twice(self) -> UnsupportedError:
         return UnsupportedError(
             f"A partition of table {self.base.label} is renamed, restored, compacted or given two locations or "
-            "arrangements, and changed otherwise, in one commit; make two of it."
+            "arrangements, and changed in another way, in one commit; make two commits."
         )

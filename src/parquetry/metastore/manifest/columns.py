@@ -141,8 +141,8 @@ def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
             return read(*args, **kwargs)
         except DAMAGE as error:
             raise MetastoreDamagedError(
-                f"A list of files in the metastore cannot be read: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+                f"A list of files in the metastore cannot be read: {error}. Another program has written there: CALL "
+                "system.fsck shows what is affected, parquetry restore brings back a dump."
             ) from None
 
     return reading

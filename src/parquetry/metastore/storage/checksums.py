@@ -83,8 +83,8 @@ _KINDS = {
     JOURNAL: "a commit under way",
     PARTITIONS: "a partition",
     CHUNKS: "a list of files",
-    REMOVED_FILES: "a file taken out",
-    SUMMARIES: "a list of files' sums",
+    REMOVED_FILES: "a record of a removed file",
+    SUMMARIES: "a summary of a list of files",
     INDEXES: "an index's entry",
 }
 _TAGS_READ_UNDECODED = (DATABASES, NAMES)
@@ -180,8 +180,9 @@ def refuse(value: bytes | memoryview) -> None:
     kind = _KINDS.get(key[:1])
     if kind is not None:
         raise MetastoreDamagedError(
-            f"The metastore's row {key.hex()}, which is {kind}, is not as it was written: its checksum is another. A disk or a "
-            "program has changed it: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+            f"The metastore's row {key.hex()}, which is {kind}, is not as it was written: its checksum does not match. "
+            "A disk or a program has changed it: CALL system.fsck shows what is affected, parquetry restore brings "
+            "back a dump."
         )
 
 

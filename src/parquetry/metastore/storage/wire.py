@@ -46,8 +46,8 @@ class RecordDecoder:
             refuse(memoryview(data))
             name = getattr(self._type, "__name__", str(self._type))
             raise MetastoreDamagedError(
-                f"A row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+                f"A row of the metastore cannot be read as {name}: {error}. Another program has written there: CALL "
+                "system.fsck shows what is affected, parquetry restore brings back a dump."
             ) from None
 
 

@@ -64,7 +64,7 @@ def new_index(
     positions = [names.index(column.lower()) for column in columns]
     if not positions or len(set(positions)) < len(positions):
         raise UnsupportedError(
-            f"An index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once."
+            f"An index on ({', '.join(columns)}) cannot be made: name one or more partition columns, each once."
         )
     order = (*positions, *(place for place in range(len(names)) if place not in positions))
     if order == tuple(range(len(names))):
@@ -78,7 +78,7 @@ def new_index(
         if other.ready and (other.name == name or other.order == order):
             raise IndexExistsError(
                 f"There is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
-                "drop it first, or have it built anew with rebuild_partition_index."
+                "drop it first, or rebuild it with rebuild_partition_index."
             )
     return PartitionIndex(name, _new_id(), order, len(positions), ready)
 

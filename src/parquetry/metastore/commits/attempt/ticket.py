@@ -44,8 +44,8 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
         now = now_ms()
         if task.transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
             raise CommitConflictError(
-                f"{describe(task.transaction)} takes files in while a vacuum of the table is deleting some; nothing was "
-                "written: run it again when that is done."
+                f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
+                "written: run it again after the vacuum."
             )
         dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
         alive = {t: other for t, other in head.pending.items() if t not in dead}
