@@ -62,12 +62,12 @@ class Transaction:
 
     Our append was merged with theirs. Other commits of the other writer would have had these outcomes:
 
-    | the other writer   | our commit                                                             |
-    |--------------------|------------------------------------------------------------------------|
-    | replaces d=1 by z  | succeeds; d=1 has z and m: an append does not depend on the other files |
-    | drops d=1          | succeeds; d=1 is made with m                                           |
-    | appends z to d=9   | succeeds; d=9 has z                                                    |
-    | appends z to d=2   | `CommitConflictError`: we decided to drop d=2 without z                |
+    | the other writer  | our commit                                                                |
+    |-------------------|---------------------------------------------------------------------------|
+    | replaces d=1 by z | succeeds: d=1 has z and m, as an append does not depend on other files    |
+    | drops d=1         | succeeds: d=1 is made anew with m                                         |
+    | appends z to d=9  | succeeds: d=1 has a, b and m, and d=9 has z                               |
+    | appends z to d=2  | raises CommitConflictError: we decided to drop d=2 before it had z        |
 
     **What it is not.**
 

@@ -76,14 +76,14 @@ class TableSnapshot:
     >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
     >>> from parquetry.metastore.commits import commit
     >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
-    >>> table = open_metastore("/lake", "memory").create_table("default", "t", metadata)
-    >>> for file in "ab":
-    ...     append = Transaction(table.refresh(), "append")
-    ...     append.append((1,), [FileRecord(file, bytes=100, rows=10)])
-    ...     newest = commit(append)
-    >>> before = next(newest.history(1, 1))
-    >>> [each.path for each in newest.partition((1,)).files], table.partition((1,)), before.totals.files
-    (['a', 'b'], None, 1)
+    >>> versions = [open_metastore("/lake", "memory").create_table("default", "t", metadata)]
+    >>> for name in "ab":
+    ...     change = Transaction(versions[-1], "append")
+    ...     change.append((1,), [FileRecord(name, bytes=100, rows=10)])
+    ...     versions.append(commit(change))
+    >>> versions[0].partition((1,))
+    >>> [[file.path for file in version.partition((1,)).files] for version in versions[1:]]
+    [['a'], ['a', 'b']]
 
     **What it is not.**
 
