@@ -1,7 +1,7 @@
 """Every error Parquetry raises, under one root.
 
-A message names the object, the value and the remedy. `code` is stable, so that it can be looked for across
-the bridge and in the command line's output. Nothing here knows who raises it.
+A message names the object, the value and the remedy. `code` is stable: programs can look for it across the
+bridge and in the command line's output.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class ParquetryError(Exception):
 
     Attributes:
         code: a stable name in upper snake case.
-        message: what is wrong, with which value, and what to do about it.
+        message: the problem, the value and the remedy.
     """
 
     code: ClassVar[str] = "PARQUETRY_ERROR"
@@ -37,7 +37,7 @@ class WarehouseError(ParquetryError):
 
 
 class LocationTakenError(ParquetryError):
-    """A place where something is to lie is another table's."""
+    """A location belongs to another table already."""
 
     code = "LOCATION_TAKEN"
 
@@ -73,7 +73,7 @@ class TableNotFoundError(ParquetryError):
 
 
 class OtherKindError(TableNotFoundError):
-    """The name is a view's, and a table was looked for, or the other way round."""
+    """The name belongs to a view, and the caller looks for a table; or the other way round."""
 
 
 class VersionNotFoundError(TableNotFoundError):
@@ -83,7 +83,7 @@ class VersionNotFoundError(TableNotFoundError):
 
 
 class HiveError(ParquetryError):
-    """A Hive metastore refused what it was told."""
+    """A Hive metastore refused a request."""
 
     code = "HIVE"
 
@@ -119,7 +119,7 @@ class ConstraintNotFoundError(ParquetryError):
 
 
 class ConstrainedColumnChangeError(ParquetryError):
-    """A column that a constraint names cannot be changed so."""
+    """A column that a constraint names cannot be changed in this way."""
 
     code = "CONSTRAINED_COLUMN_CHANGE"
 
@@ -161,19 +161,19 @@ class ValueTypeError(ParquetryError):
 
 
 class ArrangementError(ParquetryError, ValueError):
-    """What is said of how rows are arranged (heavy values, buckets, sort order) cannot be so, or not of these columns."""
+    """An arrangement of rows (heavy values, buckets, sort order) is invalid, or does not fit the columns."""
 
     code = "ARRANGEMENT"
 
 
 class OutsideConditionError(ParquetryError):
-    """Rows to be written lie outside of the condition whose rows they replace; nothing was written."""
+    """A row of a REPLACE WHERE does not satisfy its condition; nothing was written."""
 
     code = "OUTSIDE_CONDITION"
 
 
 class UnsupportedError(ParquetryError):
-    """The operation is understood, and not offered."""
+    """Parquetry understands the operation and does not offer it."""
 
     code = "UNSUPPORTED"
 
@@ -182,8 +182,8 @@ class MarkedTextError(ParquetryError):
     """A text cannot be used; the message marks the place.
 
     Attributes:
-        text: as given.
-        position: offset of the offending place in `text`, in characters.
+        text: the whole text.
+        position: offset of the error in `text`, in characters.
     """
 
     code = "TEXT"
@@ -210,12 +210,12 @@ class ClauseError(MarkedTextError):
 
 
 class SkewError(ParquetryError):
-    """What is said of a table's skewed columns cannot be so.
+    """The definition of a table's skewed columns or values is invalid.
 
     Where Hive has the same check, the message begins with Hive's code and text, as Hive's users know them.
 
     Attributes:
-        hive: Hive's code; None: Hive has the text without a code, or no such check.
+        hive: Hive's code, or None if Hive has the text without a code, or has no such check.
     """
 
     code = "SKEW"
@@ -232,7 +232,7 @@ class LoadIntoSkewedError(SkewError):
 
 
 class NotSkewedError(SkewError):
-    """Only of a skewed table can this be said."""
+    """The operation needs a skewed table."""
 
     hive = 10196
 
@@ -244,7 +244,7 @@ class NoSkewedLocationsError(SkewError):
 
 
 class SkewedLocationPairError(SkewError):
-    """An entry of SET SKEWED LOCATION is no value with its location."""
+    """An entry of SET SKEWED LOCATION is not a pair of a value and a location."""
 
     hive = 10198
 
@@ -268,13 +268,13 @@ class DuplicateSkewedColumnError(SkewError):
 
 
 class InvalidSkewedColumnError(SkewError):
-    """SKEWED BY names what is no column of the files, such as a partition column."""
+    """SKEWED BY names something that is not a column of the files, such as a partition column."""
 
     hive = 10203
 
 
 class SkewedWidthError(SkewError):
-    """A tuple of SKEWED BY … ON has more or fewer values than there are columns."""
+    """A tuple of SKEWED BY … ON has more or fewer values than SKEWED BY has columns."""
 
     hive = 10206
 
@@ -286,31 +286,31 @@ class SkewedColumnChangeError(SkewError):
 
 
 class SkewedLocationError(SkewError):
-    """A location of SET SKEWED LOCATION is no absolute URI."""
+    """A location of SET SKEWED LOCATION is not an absolute URI."""
 
 
 class SkewedValueError(SkewError):
-    """A skewed value does not fit its column, or cannot name a directory, or there are too many of them."""
+    """A skewed value does not fit its column or cannot name a directory, or the table has too many."""
 
 
 class ListBucketingError(SkewError):
-    """A table with directories for its heavy values cannot be combined with this; the message names the rule."""
+    """A table with directories for heavy values does not allow this; the message names the rule."""
 
     code = "LIST_BUCKETING"
 
 
 class BucketError(ParquetryError):
-    """What is said of a table's buckets cannot be so."""
+    """The definition of a table's buckets is invalid."""
 
     code = "BUCKET"
 
 
 class NotBucketedError(BucketError):
-    """Only of a bucketed table can this be said."""
+    """The operation needs a bucketed table."""
 
 
 class BucketColumnChangeError(BucketError):
-    """A column that rows are put into buckets by, or sorted by there, cannot be given another type, nor be dropped."""
+    """A column that assigns rows to buckets, or sorts them there, cannot be dropped or get another type."""
 
 
 class StoreError(ParquetryError):
@@ -326,7 +326,7 @@ class MetastoreVersionError(ParquetryError):
 
 
 class MetastoreDamagedError(ParquetryError):
-    """A row of the metastore is gone or cannot be read, although nothing that Parquetry does can be why."""
+    """A row of the metastore is missing or unreadable, and nothing that Parquetry does can have caused it."""
 
     code = "METASTORE_DAMAGED"
 
@@ -338,7 +338,7 @@ class CommitConflictError(ParquetryError):
 
 
 class CommitAbortedError(ParquetryError):
-    """This commit was given up by another writer, who took its author for dead; nothing was written."""
+    """Another writer took this commit's author for dead and aborted the commit; nothing was written."""
 
     code = "COMMIT_ABORTED"
 
@@ -350,13 +350,13 @@ class BatchCommittedError(ParquetryError):
 
 
 class StreamError(ParquetryError):
-    """A streaming query cannot go on reading a table from where it is; the message says why, and what can be done."""
+    """A streaming query cannot go on from its offset; the message says why, and what can be done."""
 
     code = "STREAM"
 
 
 class CommitUnknownError(ParquetryError):
-    """The store could not be asked whether the commit took place."""
+    """The commit may have taken place: the store did not answer when asked."""
 
     code = "COMMIT_UNKNOWN"
 
