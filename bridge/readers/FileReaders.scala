@@ -29,7 +29,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
 
   /**
    * The session's settings, except that readers use batches if any column has a default. If a file lacks two
-   * columns, Spark's row reader for Parquet takes the last two for the missing ones: these get a default
+   * columns, Spark's row reader for Parquet takes the last two for the missing ones. These get a default
    * instead of their values, and the missing ones NULL instead of a default. For ORC only defaults that are
    * filled in here count: its row reader would parse such a default anew for each row.
    */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.parquetry.joingraph.SharedScans
  * Makes candidates for scans that Spark reads once for several places of a query. A filter by the values of
  * one place would make two scans of one. A filter by the values of all places leaves it one:
  *
- *     sales of the weeks of 2001 beside those of the weeks of 2002        date IN (days of both years' weeks)
+ *     sales of the weeks of 2001 beside sales of the weeks of 2002        date IN (days of both years' weeks)
  */
 class UnionBuildSides(once: SharedScans, number: AnyRef => Int) {
   /** @param narrowed the candidates of each place by itself */

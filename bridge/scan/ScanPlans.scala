@@ -31,9 +31,9 @@ import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
  *     └── runtime values have arrived ──▶ Narrowed ◀── values arrive ─────┘
  * }}}
  *
- * A scan begins as `Estimated` if its table has a hundred partitions or more, values of a join could prune
- * some of them, and the query's own conditions seem to prune none. `planner/scans/deferred_listing.py` decides
- * this. Every other scan begins as `Listed`.
+ * A scan begins as `Estimated` if its table has a hundred partitions or more, and if values of a join could
+ * prune some that the query's own conditions seem to keep. The planner decides this in
+ * `planner/scans/deferred_listing.py`. Every other scan begins as `Listed`.
  *
  * == Example ==
  *
@@ -56,9 +56,9 @@ import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
  *  - It is not the state of one node of the physical plan. Several nodes may have one scan, each with runtime
  *    values of its own; a node keeps its own `Narrowed` (`NodeScan`). Here is the newest answer, for the
  *    report, and for copies of a node, which bring the same values again.
- *  - It is not a chain of ever fewer files. Each `Narrowed` comes from one set of values, and the next one may
- *    have more files. A node without values still needs all listed files, so `Narrowed` keeps the listing if
- *    there was one.
+ *  - It is not a chain of ever fewer files. Each `Narrowed` comes from one set of values, and the next one
+ *    may have more files. A node without values still needs all listed files, so `Narrowed` keeps the listing
+ *    if there was one.
  *  - An estimate is no promise. Spark plans by it, but never reads by it, and reports mark their numbers as
  *    estimates.
  *
@@ -80,8 +80,8 @@ import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
  * `SupportsRuntimeCatalystFiltering`, which passes Spark's own expressions.
  *
  * A scan that reports its partitioning to Spark must preserve it when values arrive. So buckets come from the
- * first answer (`ScanPlans.buckets`). Iceberg's scans for Spark work otherwise: they list all files first, and
- * filter the listed tasks when values arrive.
+ * first answer (`ScanPlans.buckets`). Iceberg's scans for Spark work otherwise: they list all files first,
+ * and filter the listed tasks when values arrive.
  */
 sealed trait ScanState {
   /** The planner's first answer. Spark plans by it. */
