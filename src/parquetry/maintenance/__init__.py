@@ -1,7 +1,7 @@
 """Maintenance of tables: roll back, vacuum, check, compact, relocate, dump, publish to Hive.
 
-It works on the metastore and on files, without Spark. `CALL lake.system.…` and the command line call it. The larger
-tasks have packages of their own: `compaction`, `check`, `deletion`, `dump`.
+It works on the metastore and on files, without Spark. `CALL lake.system.…` and the command line call it. The
+larger tasks have packages of their own: `compaction`, `check`, `deletion`, `dump`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""Compare manifest chunks with the entries that refer to them and with their summaries; repair the summaries."""
+"""Compare manifest chunks with the entries that refer to them, and with their summaries; repair summaries."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_chunks(
 
 
 def _has_absolute_paths(files: FileColumns) -> bool:
-    """Return whether a chunk has absolute paths: a moved warehouse changes their lengths, and the chunk's size."""
+    """Return whether a chunk has absolute paths: if the warehouse is moved, the chunk's size changes."""
     return any(map(is_absolute, files.paths))
 
 

@@ -268,7 +268,7 @@ class _Check:
             for file, (place, info) in zip(listed, system.infos(places), strict=True):
                 path = system.name(place)
                 if info is None:
-                    text = "is listed, and not there; put it back, or have it taken out with repair => true"
+                    text = "is listed but missing; put it back, or remove it from the table with repair => true"
                     findings.append(Finding("missing file", name, path, text))
                     continue
                 kept.append(file)
@@ -285,7 +285,7 @@ class _Check:
             yield partition, kept, findings
 
     def _unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
-        """Return whether a partition has not changed; if it has, a newer version may lack the missing file."""
+        """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""
         now = table.refresh().partition(partition.values)
         return now is not None and now.ticket == partition.ticket
 

@@ -85,7 +85,7 @@ class Recutting:
         return [column.column_type for column in self.columns]
 
     def own(self, partition: PartitionSnapshot) -> SkewMap | None:
-        """Return a partition's map if it follows the partition's rows and their number is known, else None."""
+        """Return a partition's map if it follows the partition's rows, whose number is known, else None."""
         follows = is_measured_by(partition.arrangement, self.table, self.columns)
         return partition.arrangement.skew if follows and partition.entry.rows is not None else None
 
