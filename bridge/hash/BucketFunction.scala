@@ -15,8 +15,8 @@ import org.apache.spark.sql.types._
  * Spark takes functions of one column only. So a bucket of k columns is reported as k functions: rows that
  * agree in all columns agree in all functions. `BucketKeys` prevents Spark from using fewer than k of them.
  *
- * @param raw the column's type in the table: a varchar is a string for Spark, and a string hashes otherwise
- * @param column the number of the column, from 1 to `columns`
+ * @param raw the column's type in the table, such as varchar, which hashes unlike a string
+ * @param column the column's number, from 1 to `columns`
  * @param input the column's type in Spark
  */
 case class BucketFunction(version: String, count: Int, column: Int, columns: Int, raw: DataType, input: DataType)

@@ -14,8 +14,7 @@ import org.apache.spark.sql.types._
  * One of our scans that a join key comes from.
  *
  * @param key the join key as an expression of the scan's columns
- * @param steps the nodes from the join down to the scan, each with facts that show whether a condition on the
- *   key is valid below it
+ * @param steps the nodes from the join down to the scan: a condition on the key may not be valid below some
  */
 case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts]) {
   /** The form of the key, by its name in the protocol (`Form` in `prune/runtime/candidates.py`). */

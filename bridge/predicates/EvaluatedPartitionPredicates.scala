@@ -33,9 +33,9 @@ object EvaluatedPartitionPredicates {
   /**
    * The partition values that satisfy a condition.
    *
-   * @param rows number of values that were tested
-   * @param kept the values that satisfy the condition, as the planner sent them
-   * @param failure the error of an evaluation that failed, or None; its value is kept
+   * @param rows number of tested values
+   * @param kept the satisfying values, as the planner sent them
+   * @param failure the error of a failed evaluation, or None; its value is kept
    */
   case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
     def exact: Boolean = failure.isEmpty

@@ -53,9 +53,9 @@ object RuntimeFacts {
   /**
    * The values that a filter has got; `Gathered` in `prune/runtime/candidates.py` decodes them.
    *
-   * @param values number of values, or None if it is not known
-   * @param missed the time limit in milliseconds, if it was over before the values arrived, else None
-   * @param unused why values that have arrived prune nothing
+   * @param values number of values, if it is known
+   * @param missed the time limit in milliseconds, if it ended before the values arrived
+   * @param unused why arrived values prune nothing
    */
   private case class GatheredFacts(
       values: Option[Int], shared: Boolean, missed: Option[Long] = None, unused: Option[String] = None, scan: String = "read") {

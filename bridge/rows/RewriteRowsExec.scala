@@ -26,8 +26,8 @@ case class RowsOfChangedFiles(left: LogicalPlan, right: LogicalPlan) extends Bin
  * Hands the rows of a statement to the planner, which writes them like the rows of an INSERT.
  *
  * @param rows gives the table's columns, at the indices `places`, and others
- * @param changed gives the names of the files to rewrite, or None to rewrite all files that are read
- * @param reads the tables that the statement reads (see `StatementReads`)
+ * @param changed gives the names of files to rewrite, or None for all that are read
+ * @param reads see `StatementReads`
  */
 case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: Seq[Int], write: RowsWrite, reads: JArray)
   extends V2CommandExec with SupportsCustomDriverMetrics {

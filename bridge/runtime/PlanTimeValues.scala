@@ -22,9 +22,9 @@ import org.apache.spark.sql.types._
  * Values of a join's key that are known before the query runs: the build side reads one of our tables, and
  * the key is computed from partition columns.
  *
- * @param tree the values for the planner, or None if they prune nothing or the scan has them already
+ * @param tree the values for the planner, or None if they prune nothing more
  * @param count number of values
- * @param complete whether the build side will have all of them, so that running it would prune nothing more
+ * @param complete whether the build side has all of them: then running it prunes nothing more
  */
 case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
   def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)

@@ -33,8 +33,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * How the files of a scan are read.
  *
  * @param bucketed whether the buckets are reported to Spark
- * @param wholeFiles whether sorted files are read one by one, even if the plan uses no buckets
- * @param columns the data columns to read, or None for all columns of the request
+ * @param wholeFiles whether each sorted file is read whole, even without buckets
+ * @param columns the data columns to read, or None for all
  */
 case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None)
 

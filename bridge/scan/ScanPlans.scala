@@ -120,7 +120,7 @@ case class Narrowed(estimate: ScanAnswer, listing: Option[ScanAnswer], values: S
  * which one the report describes.
  *
  * @param original the object for the table's own bucket count, or None if this is it
- * @param reportBefore the report of the scan without plan-time values, or None if this scan has none
+ * @param reportBefore the report before plan-time values, or None if this scan has none
  */
 class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], reportBefore: Option[JValue]) {
   def this(request: ScanRequest) = this(request, None, None)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A query's request to read a table, and the question about it. A request does not change.
  *
  * @param pushed the query's own conditions
- * @param planTimeValues key values of joins' build sides that were known while the query was planned
+ * @param planTimeValues key values of build sides that are known while planning
  * @param bucketCount number of buckets to report to Spark, or None for the table's own
  */
 case class ScanRequest(
