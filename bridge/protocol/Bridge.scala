@@ -13,11 +13,14 @@ import py4j.{GatewayServer, PythonClient}
 import org.apache.spark.sql.catalyst.analysis._
 
 /**
- * The one door between Spark and the planner. It lives below `org.apache.spark.sql` because analysis errors
- * and `Dataset.ofRows` are visible from there only.
+ * The one gateway between Spark and the planner. It is below `org.apache.spark.sql`, since analysis errors
+ * and `Dataset.ofRows` are visible only there.
  */
 object Bridge {
-  /** Compared with the Python package's version when a session is attached; written by the build. */
+  /**
+   * The bridge's version, written by the build. It is compared with the Python package's when a session is
+   * attached.
+   */
   val version: String = BridgeVersion.version
 
   private val protocol = 2
@@ -26,19 +29,22 @@ object Bridge {
   @volatile private var words = Option.empty[Pattern]
   @volatile private var server = Option.empty[GatewayServer]
 
-  /** Tells over whose connections the planner is asked, and where, with what token, those begin that are new. */
+  /**
+   * Sets the gateway through which the bridge calls the planner. New connections go to `port`, and begin with
+   * `token`.
+   */
   def connect(server: GatewayServer, port: Int, token: String): Unit = {
     TokenClient.putInto(server, port, token)
     this.server = Some(server)
   }
 
-  /** @param id of the planner, among the objects that Python answers for */
+  /** @param id of the planner among the Python objects that Py4J can call */
   def install(id: String, words: java.util.List[String]): Unit =
     server.map(_.getGateway.createProxy(getClass.getClassLoader, Array[Class[_]](classOf[Planner]), id)).foreach {
       case planner: Planner => install(planner, words)
     }
 
-  /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
+  /** @param words the planner sees a statement before it is parsed if one of these occurs in it */
   def install(planner: Planner, words: java.util.List[String]): Unit = {
     this.words = Option.when(!words.isEmpty)(
       Pattern.compile(words.asScala.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
@@ -47,7 +53,7 @@ object Bridge {
 
   def installed: Boolean = planner != null
 
-  /** Takes what the planner tells once for all questions, before it is installed. */
+  /** Takes the planner's terms, which hold for all questions; called before `install`. */
   def agree(terms: String): Unit = agreed = Some(Answers.terms(parse(terms)))
   def terms: Terms = agreed.getOrElse(throw notAttached)
 
@@ -55,7 +61,8 @@ object Bridge {
   private def asked: Planner = {
     if (planner == null) throw notAttached
     server.map(_.getCallbackClient).foreach {
-      // Py4J writes what is long in parts of 8 kB: a small one would wait for the receipt of those before, which takes 40 ms
+      // Py4J writes long texts in parts of 8 kB; a small last part would wait 40 ms for the receipt of the
+      // parts before
       case client: PythonClient => Option(client.getPerThreadConnection).map(_.getSocket).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
       case _ =>
     }
@@ -80,14 +87,17 @@ object Bridge {
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()
 
-  /** Keeps an error that Spark raised while the planner was at work: it is raised again when the answer is here. */
+  /**
+   * Keeps an error that Spark raised while the planner worked; it is raised again when the planner's answer
+   * arrives.
+   */
   def keep(error: Throwable): String = {
     val id = UUID.randomUUID().toString
     thrown.put(id, error)
     id
   }
 
-  /** Spark's own exceptions where Spark looks for them (IF EXISTS and the like), ours everywhere else. */
+  /** Spark's own exception where Spark catches it (for IF EXISTS and the like), ours in all other cases. */
   private def raised(code: String, message: String, name: Seq[String]): Throwable = code match {
     case "TABLE_NOT_FOUND" if name.nonEmpty => new NoSuchTableException(name)
     case "TABLE_EXISTS" if name.nonEmpty => new TableAlreadyExistsException(name)
@@ -104,10 +114,15 @@ object Bridge {
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue =
     unwrap(asked.write(question(op, about(catalog) ++ fields), data))
 
-  /** Raises what the planner has to say against settings and options. */
+  /** Has the planner check settings and options, and raises its error. */
   def check(fields: JField*): Unit = unwrap(asked.ask(question("check_settings", fields)))
 
-  /** The text to parse in place of a statement's; the planner is asked where it wants to be, with more that it has to know. */
+  /**
+   * Returns the text to parse in place of a statement's, or None to parse the statement itself. The planner
+   * is asked only if one of its words occurs in the statement.
+   *
+   * @param more what else the planner has to know of the session and the statement
+   */
   def rewritten(statement: String, more: => Seq[JField]): Option[String] =
     if (!words.exists(_.matcher(statement).find())) None
     else Answers.rewritten(unwrap(asked.ask(question("rewrite_statement",
