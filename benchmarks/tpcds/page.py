@@ -69,8 +69,8 @@ There is something to win in these cases:
   the files.
 
 **Facts narrow each other** by columns whose files hold narrow ranges. The order numbers of catalog sales grow with the
-days. So the files of the days that a query asks for tell between which numbers its returns are, and nothing is read for
-that (q40, q49, q72, q75, q78, q80).
+days. So the statistics of the files for a query's days give the range of its returns' numbers, and no file is read for that
+(q40, q49, q72, q75, q78, q80).
 
 | seconds | with it | without it |
 | --- | ---: | ---: |
@@ -81,7 +81,7 @@ that (q40, q49, q72, q75, q78, q80).
 
 (Medians of 3, in turns, one process.)
 
-**Keys from all over** leave nothing out by minimum and maximum: each file of l1 holds tickets, web orders, items and
+**Keys from all over** leave nothing out by minimum and maximum. Each file of l1 holds tickets, web orders, items and
 customers of the whole range (98 % of the range of tickets, on average). A fact is not read again for them (q25, q29,
 q50, the other returns of q80).
 """
@@ -103,7 +103,7 @@ _LIMITS = """\
 
 _OF_TIMES = """\
 Medians, in seconds. `spark` reads views whose files were listed before the clock starts, so it has nothing to list.
-`Spark's tables` are the same files as tables of Spark's catalog in Hive's metastore (on Derby): Spark looks up their
+`Spark's tables` are the same files as tables of Spark's catalog in Hive's metastore (on Derby). Spark looks up their
 partitions for each query, as its users have it.
 """
 
@@ -217,9 +217,9 @@ def _slower(timings: Sequence[Mapping[str, Any]]) -> str:
     if not slower:
         return f"None of the {len(medians)} timed queries on l1 takes more than {MAX_SLOWDOWN:g} times as long as Spark."
     return textwrap.fill(
-        f"**Where it is slower.** On l1, where Spark prunes as well, {len(slower)} of {len(medians)} timed queries take more than "
-        f"{MAX_SLOWDOWN:g} times as long as Spark that was given its list of files before the clock started "
-        f"({', '.join(slower)}): both read the same files there, and only Parquetry looks for them within the time.",
+        f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take more than {MAX_SLOWDOWN:g} times as long as "
+        "Spark with its list of files ready, because both read the same files there and only Parquetry looks for them within the time "
+        f"({', '.join(slower)}).",
         110,
     )
 
