@@ -25,8 +25,8 @@ _INTRODUCTION = """\
 
 <!-- Written by `python -m benchmarks.tpcds.page` out of benchmarks/results/tpcds.json; change benchmarks/tpcds/page.py instead. -->
 
-You need this page when you want to know what Parquetry wins beside Spark alone, and where it wins nothing. It was
-measured at scale {scale:g}, on {cores} cores{times}.
+You need this page when you want to know what Parquetry wins beside Spark alone, and where it wins nothing. It
+was measured at scale {scale:g}, on {cores} cores{times}.
 
 ## Results
 
@@ -44,9 +44,9 @@ make bench BENCH=tpcds                   # SF=10 for more data
 make bench BENCH=tpcds BENCH_ROUNDS=0    # counts without times
 ```
 
-**Side by side** stand Parquetry; Spark 4.3 alone on the same files, and on the layout that suits it best (l1); Apache
-Iceberg 1.12.0 on PySpark 4.1.4; and an oracle. The oracle is Spark, given exactly the files with rows that the query's
-joins and conditions keep. Each answer is compared with Spark's.
+**Side by side** stand Parquetry; Spark 4.3 alone on the same files, and on the layout that suits it best
+(l1); Apache Iceberg 1.12.0 on PySpark 4.1.4; and an oracle. The oracle is Spark, given exactly the files with
+rows that the query's joins and conditions keep. Each answer is compared with Spark's.
 
 | layout | facts |
 | --- | --- |
@@ -65,12 +65,12 @@ There is something to win in these cases:
 - The query asks for rare items.
 - Spark leaves a fact unpruned, because the values come by way of another table or an outer join.
 - Facts narrow each other.
-- Facts are not partitioned at all. Then minimum and maximum of sorted files do what partitions did, with a fraction of
-  the files.
+- Facts are not partitioned at all. Then minimum and maximum of sorted files do what partitions did, with a
+  fraction of the files.
 
-**Facts narrow each other** by columns whose files hold narrow ranges. The order numbers of catalog sales grow with the
-days. So the statistics of the files for a query's days give the range of its returns' numbers, and no file is read for that
-(q40, q49, q72, q75, q78, q80).
+**Facts narrow each other** by columns whose files hold narrow ranges. The order numbers of catalog sales grow
+with the days. So the statistics of the files for a query's days give the range of its returns' numbers, and
+no file is read for that (q40, q49, q72, q75, q78, q80).
 
 | seconds | with it | without it |
 | --- | ---: | ---: |
@@ -81,9 +81,9 @@ days. So the statistics of the files for a query's days give the range of its re
 
 (Medians of 3, in turns, one process.)
 
-**Keys from all over** leave nothing out by minimum and maximum. Each file of l1 holds tickets, web orders, items and
-customers of the whole range (98 % of the range of tickets, on average). A fact is not read again for them (q25, q29,
-q50, the other returns of q80).
+**Keys from all over** leave nothing out by minimum and maximum. Each file of l1 holds tickets, web orders,
+items and customers of the whole range (98 % of the range of tickets, on average). A fact is not read again
+for them (q25, q29, q50, the other returns of q80).
 """
 
 _LIMITS = """\
@@ -102,9 +102,9 @@ _LIMITS = """\
 
 
 _OF_TIMES = """\
-Medians, in seconds. `spark` reads views whose files were listed before the clock starts, so it has nothing to list.
-`Spark's tables` are the same files as tables of Spark's catalog in Hive's metastore (on Derby). Spark looks up their
-partitions for each query, as its users have it.
+Medians, in seconds. `spark` reads views whose files were listed before the clock starts, so it has nothing to
+list. `Spark's tables` are the same files as tables of Spark's catalog in Hive's metastore (on Derby). Spark
+looks up their partitions for each query, as its users have it.
 """
 
 _HEADLINES: dict[str, tuple[str, str]] = {
