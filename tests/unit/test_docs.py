@@ -35,6 +35,10 @@ def test_configuration_reference_is_current() -> None:
         "docs/buckets.md",
         "docs/runtime-pruning.md",
         "docs/streaming.md",
+        "docs/benchmarks.md",
+        "docs/coming-from.md",
+        "docs/operating.md",
+        "docs/sql-clients.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:
