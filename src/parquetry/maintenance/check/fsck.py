@@ -268,7 +268,9 @@ class _Check:
             for file, (place, info) in zip(listed, system.infos(places), strict=True):
                 path = system.name(place)
                 if info is None:
-                    text = "is listed but missing; put it back, or remove it from the table with repair => true"
+                    text = (
+                        "is listed but missing; put it back, or remove it from the table with repair => true"
+                    )
                     findings.append(Finding("missing file", name, path, text))
                     continue
                 kept.append(file)
