@@ -38,10 +38,11 @@ test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhau
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 
-lint: $(READY) ## check style and types
+lint: $(READY) ## check style, types and prose
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
+	@$(RUN) scripts/prose.py
 
 bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
