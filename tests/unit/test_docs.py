@@ -34,6 +34,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/list-bucketing.md",
         "docs/buckets.md",
         "docs/runtime-pruning.md",
+        "docs/stored-format.md",
         "docs/streaming.md",
     ],
 )
