@@ -1,7 +1,8 @@
 """A reader of metastores, written from `docs/stored-format.md` alone. It imports nothing of Parquetry.
 
-It finds tables by name, and gives any version of one: columns, partitions, and files with their statistics. It reads SQLite
-files of the formats 1 to 5 and checks each row's checksum. It leaves out intervals as partition values.
+It finds tables by name, and gives any version of one: columns, partitions, and files with their statistics.
+It reads SQLite files of the formats 1 to 5 and checks each row's checksum. It leaves out intervals as
+partition values.
 """
 
 from __future__ import annotations
@@ -308,7 +309,9 @@ def _time_or_number(kind: str, number: int) -> tuple[Any, str]:
 
 
 def java(value: float, single: bool) -> str:
-    """Return a number as Java prints it: with a point, and with an exponent below 0.001 and from ten millions on."""
+    """Return a number as Java prints it: with a point, and with an exponent below 0.001 and from ten millions
+    on.
+    """
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     text = repr(value)

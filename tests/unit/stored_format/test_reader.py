@@ -47,7 +47,9 @@ def maker() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A metastore that today's library has just written, with more commits, so that its heads list the newest rows."""
+    """A metastore that today's library has just written, with more commits, so that its heads list the newest
+    rows.
+    """
     path = tmp_path_factory.mktemp("new") / "metastore.sqlite"
     with open_metastore("/golden", f"sqlite://{path}", create=True) as metastore:
         maker().fill(metastore)
@@ -99,7 +101,9 @@ def test_the_reader_imports_nothing_of_parquetry() -> None:
 
 
 def test_names_lead_to_the_same_tables(path: Path) -> None:
-    """Databases with their properties, tables and views are those that the library lists; dropped and replaced tables are not."""
+    """Databases with their properties, tables and views are those that the library lists; dropped and
+    replaced tables are not.
+    """
     outside = reader.Metastore(path, "/golden")
     with open_metastore("/golden", f"sqlite://{path}") as library:
         assert outside.databases() == {
@@ -113,7 +117,9 @@ def test_names_lead_to_the_same_tables(path: Path) -> None:
 
 
 def test_every_version_is_read_alike(path: Path) -> None:
-    """Commit, columns, layout, partitions, files with all statistics, and removed files of every version are the library's."""
+    """Commit, columns, layout, partitions, files with all statistics, and removed files of every version are
+    the library's.
+    """
     outside = reader.Metastore(path, "/golden")
     count = 0
     with open_metastore("/golden", f"sqlite://{path}") as library:
@@ -168,7 +174,9 @@ def ordered(file: FileRecord) -> FileRecord:
 
 
 def test_indexes_lead_to_the_partitions(path: Path) -> None:
-    """The entries of an index that is ready hold the fields of the keys of the version's partitions, each once."""
+    """The entries of an index that is ready hold the fields of the keys of the version's partitions, each
+    once.
+    """
     outside = reader.Metastore(path, "/golden")
     found, indexed = 0, set()
     with open_metastore("/golden", f"sqlite://{path}") as library:
@@ -201,7 +209,9 @@ def test_summaries_are_those_of_their_chunks(path: Path) -> None:
 
 @pytest.mark.parametrize("warehouse", ["/golden", "/moved/lake"])
 def test_the_newest_versions_are_what_users_see(path: Path, warehouse: str) -> None:
-    """Tables, partitions, files, bounds and versions are those of `parquetry.open`, also where the warehouse was moved."""
+    """Tables, partitions, files, bounds and versions are those of `parquetry.open`, also where the warehouse
+    was moved.
+    """
     outside = reader.Metastore(path, warehouse)
     with parquetry.open(warehouse, f"sqlite://{path}") as catalog:
         named = [(database, name) for database in outside.databases() for name in outside.tables(database)]
