@@ -272,7 +272,7 @@ def judge(text: Text, path: str) -> Iterator[Finding]:
             for habit in HABITS:
                 if (not habit.first or (first and text.heads)) and habit.pattern.search(sentence):
                     yield Finding(path, number, last, habit.name, sentence, habit.instead)
-            if len(sentence.split()) > MAX_WORDS:
+            if max(len(part.split()) for part in sentence.split(" · ")) > MAX_WORDS:
                 yield Finding(path, number, last, "long sentence", sentence, f"at most {MAX_WORDS} words")
             first = False
         for line in paragraph:
