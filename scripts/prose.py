@@ -244,7 +244,7 @@ def paragraphs(text: Text) -> Iterator[list[Line]]:
 
 _LINK = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
 _CODE_OR_LINK = re.compile(rf"(`+)(?:.|\n)*?\1|{_LINK.pattern}")
-_END = re.compile(r"(?<=[.!?:])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)[)\"]*\s+(?=[A-Z`\"(])")
+_END = re.compile(r"(?<=[.!?:])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)[)\"*_]*\s+(?=[A-Z`\"(*_])")
 
 
 def sentences(paragraph: Sequence[Line]) -> Iterator[tuple[int, int, str]]:

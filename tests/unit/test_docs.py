@@ -45,6 +45,19 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+def test_files_that_the_architecture_names_exist() -> None:
+    """A path in ARCHITECTURE.md is one of the product, the bridge or the tests; each step of a walk names one."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"`([\w./-]+(?:/[\w-]+/|\.py|\.scala|\.jsonl))`", text)
+    assert len(named) > 150
+    roots = (ROOT, ROOT / "src" / "parquetry")
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+    walks = text[text.index("## Walk 1") : text.index("## The rooms")]
+    steps = re.findall(r"^\d+\. (.*(?:\n   .*)*)", walks, re.MULTILINE)
+    assert len(steps) > 50
+    assert [step for step in steps if len(re.findall(r"`[\w./]+\.(?:py|scala)`", step)) != 1] == []
+
+
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:
     """A metastore alone gives the values of a file that nobody can read, and its rights are the folder's: both are in the docs."""
     warehouse = tmp_path / "lake"
