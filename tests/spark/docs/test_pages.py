@@ -1,0 +1,32 @@
+"""What the pages say runs, and what they quote as output is what it prints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages.blocks import blocks_of
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_a_page_runs(page: str, tmp_path: Path) -> None:
+    """The blocks of a page that are no excerpts run in the order of the page, in one session and an empty folder."""
+    if not any(block.is_run for block in blocks_of((ROOT / page).read_text())):
+        pytest.skip("nothing on this page is run")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.pages.run_page", str(ROOT / page)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
