@@ -54,7 +54,7 @@ class Habit:
 
     Attributes:
         name: as findings show it.
-        pattern: finds it in a sentence whose code is replaced by `x`.
+        pattern: finds it in a sentence whose code is replaced by `X`.
         instead: what to write.
         first: whether only the first sentence of a docstring can have it.
     """
@@ -89,7 +89,7 @@ HABITS = (
     ),
     _habit("no actor", r"\b(?:who|what)ever\b|\bnobody\b", "name the actor"),
     _habit("told", r"\btold\b|\btells of\b", '"reported", "known", "passed"'),
-    _habit("lies", r"\b(?:lies|lie|lay|laid)\b", '"is stored", "is in", "was written"'),
+    _habit("lies", r"\b(?:lies|lie|lay|laid(?! out))\b", '"is stored", "is in", "was written"'),
     _habit("dear", r"\bdear(?:er|est)?\b", '"expensive"'),
     _habit("spared", r"\bspared?\b", '"kept", "skipped", "saved"'),
     _habit("doomed", r"\bdoomed\b", '"to be deleted"'),
@@ -248,11 +248,11 @@ _END = re.compile(r"(?<=[.!?:])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)[)\"*_]*\s+(?=[A-Z
 
 
 def sentences(paragraph: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
-    """Yield sentences with the numbers of their first and last line; code is `x`, and a link is its words."""
+    """Yield sentences with the numbers of their first and last line; code is `X`, and a link is its words."""
     whole = "\n".join(line.text for line in paragraph)
 
     def replaced(found: re.Match[str]) -> str:
-        return ("]" if found[0].startswith("]") else "x") + "\n" * found[0].count("\n")
+        return ("]" if found[0].startswith("]") else "X") + "\n" * found[0].count("\n")
 
     whole = _CODE_OR_LINK.sub(replaced, whole)
     start = 0

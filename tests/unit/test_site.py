@@ -1,5 +1,5 @@
-"""What the site needs of the project, shown without building it: `make site` does that, and checks all
-links.
+"""The site finds in the project what it needs, shown without building it: `make site` does that, and checks
+all links.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the pages say runs, and what they quote as output is what it prints."""
+"""The code of each page runs, and prints what the page quotes as its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 @pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in PAGES])
 def test_a_page_runs(page: str, tmp_path: Path) -> None:
-    """The blocks of a page that are no excerpts run in the order of the page, in one session and an empty folder."""
+    """All blocks but excerpts run in the order of the page, in one session and an empty folder."""
     if not any(block.is_run for block in blocks_of((ROOT / page).read_text())):
         pytest.skip("nothing on this page is run")
     done = subprocess.run(
