@@ -242,6 +242,8 @@ def paragraphs(text: Text) -> Iterator[list[Line]]:
         yield paragraph
 
 
+_ARGUMENT = re.compile(r"\A\w+(?: \([^)]*\))?: ")
+"""The name of an argument or attribute, in front of its description."""
 _LINK = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
 _CODE_OR_LINK = re.compile(rf"(`+)(?:.|\n)*?\1|{_LINK.pattern}")
 _END = re.compile(r"(?<=[.!?:])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)[)\"*_]*\s+(?=[A-Z`\"(*_])")
@@ -254,7 +256,7 @@ def sentences(paragraph: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
     def replaced(found: re.Match[str]) -> str:
         return ("]" if found[0].startswith("]") else "X") + "\n" * found[0].count("\n")
 
-    whole = _CODE_OR_LINK.sub(replaced, whole)
+    whole = _CODE_OR_LINK.sub(replaced, _ARGUMENT.sub("X: ", whole))
     start = 0
     for end in (*(found.end() for found in _END.finditer(whole)), len(whole)):
         sentence = " ".join(whole[start:end].replace("[", "").replace("]", "").split())

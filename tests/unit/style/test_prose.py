@@ -71,14 +71,8 @@ def rows() -> int:
     ("name", "source"),
     [
         ("page.md", f"```text\n{LONG}told\n```\n\n| told | {LONG} |\n|---|---|\n\n`it lies there`\n"),
-        (
-            "page.md",
-            "Files are laid out by day. `DROP` lists them. "
-            + LONG[:100]
-            + "\nends. `X` "
-            + LONG[:100]
-            + "\n",
-        ),
+        ("page.md", f"Files are laid out. `DROP` lists them. {LONG[:60]}.\n`X` {LONG[:100]}\n"),
+        ("module.py", '"""Title.\n\nArgs:\n    told: what it was.\n    left (int): so many.\n"""\n'),
         ("page.md", f"See [the page](https://example.org/{'x' * 120}) about it.\n"),
         ("page.md", "<!-- told\nlies -->\n"),
         ("module.py", 'TEXT = "told; None: lies"\n'),
