@@ -24,7 +24,7 @@ import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -106,12 +106,14 @@ class Line:
     Attributes:
         number: in its file, from 1.
         text: without marks of comments and without indentation.
-        source: the whole line of the file.
+        source: the whole line of the file; empty if code precedes the comment.
+        indent: how many blanks were in front of the text.
     """
 
     number: int
     text: str
     source: str
+    indent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,13 @@ class Text:
 
     lines: Sequence[Line]
     heads: bool = False
+
+    @property
+    def margin(self) -> int:
+        """Indentation of the text. What is indented by four more is an example, but not in a section of
+        arguments.
+        """
+        return min((line.indent for line in self.lines[1:] if line.text), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +166,10 @@ class Finding:
 
 def _lines(numbered: Iterator[tuple[int, str]], mark: str) -> list[Line]:
     """Return lines without a mark at their beginning: a regular expression."""
-    return [Line(number, re.sub(mark, "", source, count=1).strip(), source) for number, source in numbered]
+    bare = ((number, source, re.sub(mark, "", source, count=1)) for number, source in numbered)
+    return [
+        Line(number, text.strip(), source, len(text) - len(text.lstrip())) for number, source, text in bare
+    ]
 
 
 def python_texts(source: str) -> Iterator[Text]:
@@ -171,7 +183,7 @@ def python_texts(source: str) -> Iterator[Text]:
             if isinstance(child.value.value, str) and child.end_lineno is not None:
                 numbered = enumerate(rows[child.lineno - 1 : child.end_lineno], child.lineno)
                 lines = _lines(numbered, r'^\s*r?(?:"""|\'\'\'|"|\')')
-                yield Text([Line(x.number, re.sub(r'(?:"""|")$', "", x.text), x.source) for x in lines], True)
+                yield Text([replace(line, text=re.sub(r'(?:"""|")$', "", line.text)) for line in lines], True)
     comments: list[Line] = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT or re.match(r"#!|#\s*(?:type:|noqa|fmt:|mypy:)", token.string):
@@ -181,7 +193,8 @@ def python_texts(source: str) -> Iterator[Text]:
         if comments and not (alone and comments[-1].number == number - 1):
             yield Text(comments)
             comments = []
-        comments.append(Line(number, token.string.lstrip("#:").strip(), token.line.rstrip("\n")))
+        source_line = token.line.rstrip("\n") if alone else ""
+        comments.append(Line(number, token.string.lstrip("#:").strip(), source_line))
     if comments:
         yield Text(comments)
 
@@ -201,7 +214,9 @@ def scala_texts(source: str) -> Iterator[Text]:
             last = first + match[0].count("\n")
             numbered = enumerate(rows[first - 1 : last], first)
             lines = _lines(numbered, r"^.*?//+" if match["line"] else r"^\s*(?:/\*+|\*+(?!/))")
-            lines = [Line(x.number, x.text.removesuffix("*/").strip(), x.source) for x in lines]
+            lines = [replace(line, text=line.text.removesuffix("*/").strip()) for line in lines]
+            if not rows[first - 1].lstrip().startswith(("//", "/*")):
+                lines[0] = replace(lines[0], source="")
             yield Text(lines, match["block"] is not None)
 
 
@@ -220,17 +235,22 @@ READERS: dict[str, Callable[[str], Iterator[Text]]] = {
 
 # What a text has of sentences
 
-_ENTRY = re.compile(r"[-*] |\d+\. |#+ |[\w.*`]+(?: \([^)]*\))?: ")
+_SECTION = re.compile(r"(?:Args|Attributes|Note|Raises|Returns|Yields):")
+_ENTRY = re.compile(r"[-*] |@\w+ |\d+\. |#+ |[\w.*`]+(?: \([^)]*\))?: ")
 """The beginning of an item of a list, of a heading, or of the description of an argument."""
 
 
 def paragraphs(text: Text) -> Iterator[list[Line]]:
     """Yield the lines of each paragraph; skip code, examples, tables and pictures."""
     paragraph: list[Line] = []
-    fenced = example = False
-    for line in text.lines:
+    fenced = example = section = False
+    margin = text.margin
+    for place, line in enumerate(text.lines):
         mark = line.text.startswith(("```", "{{{", "}}}"))
         fenced ^= mark
+        if place and line.text and line.indent <= margin:
+            section = _SECTION.fullmatch(line.text) is not None
+        example |= text.heads and not section and not paragraph and line.indent >= margin + 4
         example = bool(line.text) and (example or line.text.startswith(">>>"))
         skipped = mark or fenced or example or not line.text or line.text.startswith(("|", "![", "+-", "<"))
         if paragraph and (skipped or _ENTRY.match(line.text)):
@@ -242,7 +262,7 @@ def paragraphs(text: Text) -> Iterator[list[Line]]:
         yield paragraph
 
 
-_ARGUMENT = re.compile(r"\A\w+(?: \([^)]*\))?: ")
+_ARGUMENT = re.compile(r"\A(?:@param \w+ |\w+(?: \([^)]*\))?: )")
 """The name of an argument or attribute, in front of its description."""
 _LINK = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
 _CODE_OR_LINK = re.compile(rf"(`+)(?:.|\n)*?\1|{_LINK.pattern}")
