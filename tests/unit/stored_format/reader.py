@@ -367,7 +367,7 @@ def flags(packed: bool | bytes, count: int) -> list[bool]:
 
 
 def values(packed: list[Any] | None, count: int) -> list[Any]:
-    """Return N values, None for those that are not known."""
+    """Return N values; one that is not known is None."""
     if packed is None:
         return [None] * count
     kind, data, width, base, known = (*packed, *(0, 0, True)[len(packed) - 2 :])[:5]

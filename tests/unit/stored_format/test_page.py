@@ -39,7 +39,7 @@ def test_the_page_is_about_the_newest_format() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[shown(example)[0][:1].hex() for example in EXAMPLES])
 def test_an_example_is_a_row(example: str) -> None:
-    """Key and value are those of a row of the golden metastore, to the last byte."""
+    """Key and value are a row of the golden metastore, to the last byte."""
     file = sqlite3.connect(f"file:{ROOT}/tests/golden/format-5/metastore.sqlite?mode=ro", uri=True)
     key, value = shown(example)
     assert file.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone() == (value,)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -56,7 +58,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(20):
             transaction = Transaction(metastore.table("shop", "replaced"), "append")
             transaction.append((1, number % 3), [FileRecord(f"more-{number}", number, 1)])
-            if number == 15:
+            if number == 19:
                 transaction.drop((1, 2))
             commit(transaction)
     return path
@@ -101,7 +103,7 @@ def test_the_reader_imports_nothing_of_parquetry() -> None:
 
 
 def test_names_lead_to_the_same_tables(path: Path) -> None:
-    """Databases with their properties, tables and views are those that the library lists; dropped and
+    """Databases with their properties, tables and views are as the library lists them; dropped and
     replaced tables are not.
     """
     outside = reader.Metastore(path, "/golden")
@@ -207,9 +209,40 @@ def test_summaries_are_those_of_their_chunks(path: Path) -> None:
                     assert (len(files), sum(file[1] for file in files)) == (chunk.files, summary.bytes)
 
 
+def test_totals_and_newest_rows_are_what_the_page_says(new: Path) -> None:
+    """Fingerprints add up to the total, and the head's list has the ticket of each partition's newest row."""
+    outside = reader.Metastore(new, "/golden")
+    listed = 0
+    for database in outside.databases():
+        for name in outside.tables(database):
+            version = outside.table(database, name)
+            arrangements = [part.arrangement for part in version.partitions()]
+            marks = [
+                hashlib.sha256(msgspec.msgpack.encode(each)).digest()[:8] for each in arrangements if each
+            ]
+            total = sum(int.from_bytes(mark, "big") for mark in marks) % (1 << 64)
+            assert version.commit["totals"][5] == total
+            head = outside._head(database, name)
+            assert head is not None
+            if newest := head[1].get("newest"):
+                listed += 1
+                last, keys, numbers, whole = msgspec.msgpack.decode(zlib.decompress(newest))
+                rows = {key: last - number // 2 for key, number in zip(keys, numbers, strict=True)}
+                gone = {key for key, number in zip(keys, numbers, strict=True) if number % 2}
+                assert rows.keys() - gone == {part.key for part in version.partitions()}
+                assert whole == version.commit["ticket"]
+                assert gone
+                for key, ticket in rows.items():
+                    stored = outside.rows.get(
+                        b"\7" + version.id + key + ((1 << 64) - 1 - ticket).to_bytes(8, "big")
+                    )
+                    assert (stored == b"\0") == (key in gone)
+    assert listed == 1
+
+
 @pytest.mark.parametrize("warehouse", ["/golden", "/moved/lake"])
 def test_the_newest_versions_are_what_users_see(path: Path, warehouse: str) -> None:
-    """Tables, partitions, files, bounds and versions are those of `parquetry.open`, also where the warehouse
+    """Tables, partitions, files, bounds and versions are as in `parquetry.open`, also where the warehouse
     was moved.
     """
     outside = reader.Metastore(path, warehouse)
