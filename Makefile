@@ -6,6 +6,7 @@ SHELL := bash
 
 VENV ?= .venv
 FAST ?= .venv-fast
+SITE ?= .venv-site
 SF ?= 0.1
 DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
@@ -20,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs golden clean java
+.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs site golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -38,10 +39,11 @@ test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhau
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 
-lint: $(READY) ## check style and types
+lint: $(READY) ## check style, types and prose
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
+	@$(RUN) scripts/prose.py
 
 bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
@@ -63,11 +65,14 @@ docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
 	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds.page; fi
 
+site: $(SITE)/.parquetry ## build the site into site/, and fail if a link or an anchor leads nowhere; open site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
-	rm -rf .venv .venv-fast demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-fast .venv-site demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -78,3 +83,6 @@ $(READY): pyproject.toml scripts/setup
 
 $(FAST)/.parquetry: pyproject.toml scripts/setup
 	@scripts/setup "$(FAST)" fast
+
+$(SITE)/.parquetry: pyproject.toml scripts/setup
+	@scripts/setup "$(SITE)" site
