@@ -48,7 +48,8 @@ lint: $(READY) ## check style, types and prose
 bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
 
-bench-metastore: java $(READY) ## find partitions among a million, beside Hive's metastore, and on HBase (BENCH_SCALE=0.1 for a try)
+bench-metastore: java $(READY) ## find partitions among a million: SQLite, PostgreSQL, HBase, Hive's metastore, DuckLake (BENCH_SCALE=0.1 for a try)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --group bench
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" metastore
 
 hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
