@@ -164,7 +164,8 @@ object Answers {
         cachedBytesRead = limit("cached_bytes_read"),
         listedValues = limit("listed_values"),
         expandedTuples = limit("expanded_tuples")),
-      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet)
+      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet,
+      (told \ "reading").children.map(text).toSet)
   }
 
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)

@@ -124,7 +124,17 @@ def attach(spark: SparkSession) -> SparkSession:
     context = getattr(spark, "_sc", None)
     if context is None:
         raise BridgeError(_CONNECT_REFUSAL)
-    jvm = context._jvm
+    attach_to(context)
+    return spark
+
+
+def attach_to(context: SparkContext) -> None:
+    """Install the planner in the JVM of a SparkContext, for all its sessions.
+
+    Raises:
+        BridgeError: the JVM has no bridge, or one of another version; the message says what to set.
+    """
+    jvm: Any = context._jvm
     door = getattr(jvm, BRIDGE_PACKAGE).protocol.Bridge
     try:
         version = door.version()
@@ -154,7 +164,6 @@ def attach(spark: SparkSession) -> SparkSession:
                     if "session" in each.levels
                 }
             )
-    return spark
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:
