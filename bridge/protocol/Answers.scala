@@ -310,8 +310,9 @@ object Answers {
   })
 
   /** Code, message, and what Spark's own error is about. */
-  def error(answer: JValue): Option[(String, String, Seq[String])] = answer \ "error" match {
-    case error: JObject => Some((text(error \ "code"), text(error \ "message"), texts(error \ "name")))
+  def error(answer: JValue): Option[PlannerError] = answer \ "error" match {
+    case error: JObject =>
+      Some(PlannerError(text(error \ "code"), text(error \ "message"), texts(error \ "name"), text(error \ "sqlstate")))
     case _ => None
   }
 
@@ -333,3 +334,10 @@ object Answers {
     case _ => Map.empty
   }
 }
+
+/**
+ * Why the planner has no answer.
+ *
+ * @param name what an error of Spark's own kind (no such table, …) is about
+ */
+case class PlannerError(code: String, message: String, name: Seq[String], sqlState: String)

@@ -110,7 +110,7 @@ object Bridge {
           if (!terms.reading(op)) {
             throw new ParquetryException("PLANNER_ENDED",
               s"The planner's process ended while it answered $op: whether the statement took effect is not known, though never by half. " +
-                "Look at the table's history, then run the statement again; a new process is started for it.")
+                "Look at the table's history, then run the statement again; a new process is started for it.", "40003")
           }
           ask(asked)
       }
@@ -124,7 +124,7 @@ object Bridge {
 
   private def unwrap(answer: String): JValue = {
     val parsed = parse(answer)
-    Answers.error(parsed).foreach { case (code, message, name) => throw raised(code, message, name) }
+    Answers.error(parsed).foreach(error => throw raised(error))
     parsed \ "ok"
   }
 
@@ -138,14 +138,14 @@ object Bridge {
   }
 
   /** Spark's own exceptions where Spark looks for them (IF EXISTS and the like), ours everywhere else. */
-  private def raised(code: String, message: String, name: Seq[String]): Throwable = code match {
-    case "TABLE_NOT_FOUND" if name.nonEmpty => new NoSuchTableException(name)
-    case "TABLE_EXISTS" if name.nonEmpty => new TableAlreadyExistsException(name)
-    case "NAMESPACE_NOT_FOUND" if name.nonEmpty => new NoSuchNamespaceException(name)
-    case "NAMESPACE_EXISTS" if name.nonEmpty => new NamespaceAlreadyExistsException(name.toArray)
-    case "NAMESPACE_NOT_EMPTY" if name.nonEmpty => new NonEmptyNamespaceException(name.toArray)
-    case "SPARK" => thrown.remove(message)
-    case _ => new ParquetryException(code, message)
+  private def raised(error: PlannerError): Throwable = error.code match {
+    case "TABLE_NOT_FOUND" if error.name.nonEmpty => new NoSuchTableException(error.name)
+    case "TABLE_EXISTS" if error.name.nonEmpty => new TableAlreadyExistsException(error.name)
+    case "NAMESPACE_NOT_FOUND" if error.name.nonEmpty => new NoSuchNamespaceException(error.name)
+    case "NAMESPACE_EXISTS" if error.name.nonEmpty => new NamespaceAlreadyExistsException(error.name.toArray)
+    case "NAMESPACE_NOT_EMPTY" if error.name.nonEmpty => new NonEmptyNamespaceException(error.name.toArray)
+    case "SPARK" => thrown.remove(error.message)
+    case _ => new ParquetryException(error.code, error.message, error.sqlState)
   }
 
   def ask(catalog: CatalogRef, op: String, fields: JField*): JValue =

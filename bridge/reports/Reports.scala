@@ -28,6 +28,9 @@ object Reports extends PredicateHelper {
     shown(rows.sparkSession, rows.queryExecution, settings)
   }
 
+  def ofQuery(query: QueryExecution, settings: java.util.List[String]): String =
+    query.sparkSession.withActive(shown(query.sparkSession, query, settings))
+
   /** Of a statement that is planned and not run, be it a command. */
   def ofSql(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]

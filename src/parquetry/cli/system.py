@@ -6,6 +6,7 @@ Imports are made in the commands, so that each starts with what it needs only. L
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -129,8 +130,9 @@ def conf(
 ) -> None:
     """Print the settings Spark needs.
 
-    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Call parquetry.attach(spark)
-    in a session that was started with them.
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started with
+    them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The bridge starts
+    the Python that spark.parquetry.python names.
     """
     import shlex
 
@@ -140,6 +142,7 @@ def conf(
     found = find_warehouse(warehouse, store)
     options = {} if found.store is None else {"store": found.store}
     settings = parquetry.settings(catalog, found.location, **options)
+    settings["spark.parquetry.python"] = sys.executable
     if as_json:
         print(output.json_text(settings))
     elif flags:

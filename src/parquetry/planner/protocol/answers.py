@@ -376,8 +376,10 @@ class Error(msgspec.Struct, frozen=True):
         code: of our own errors; ``SPARK`` for one of Spark's, which the message finds again; ``INTERNAL`` for any other.
         message: for the user.
         name: what Spark's own error (no such table, …) is about; empty where ours says more.
+        sqlstate: of our own errors.
     """
 
     code: str
     message: str
     name: list[str]
+    sqlstate: str = "KD000"
