@@ -7,7 +7,7 @@ package org.apache.spark.sql.parquetry.protocol
  *
  * @param transparentJoins pairs of a join type and a side: the join passes this side's rows on, and adds no
  *   values to its columns
- * @param reading          questions that change nothing, which may be asked a second time
+ * @param reading questions that change nothing, which may be asked a second time
  */
 case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String])
 

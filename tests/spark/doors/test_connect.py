@@ -58,7 +58,9 @@ def client(server: RunningServer, program: str, schema: str) -> dict[str, object
         command, cwd=server.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     line = next((line for line in done.stdout.splitlines() if line.startswith("SAID ")), None)
-    assert line is not None, "\n".join(each for each in done.stderr.splitlines() if not each.startswith("\tat"))[:4000]
+    assert line is not None, "\n".join(
+        each for each in done.stderr.splitlines() if not each.startswith("\tat")
+    )[:4000]
     found: dict[str, object] = json.loads(line.removeprefix("SAID "))
     return found
 
