@@ -81,9 +81,9 @@ def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: P
     assert modes
     assert all(mode | 0o640 == 0o640 for mode in modes)
     page = (ROOT / "docs" / "configuration.md").read_text().replace("\n", " ")
-    (sentence,) = re.findall(r"Whoever can read a metastore [^.]*\.", page)
+    (sentence,) = re.findall(r"Anyone who can read a metastore [^.]*\.[^.]*\.", page)
     assert "minimum and maximum values of files" in sentence
-    assert "also of those that he may not read" in sentence
+    assert "including files that he may not read" in sentence
     assert "the rights of the warehouse's folder" in sentence
     anchor = "who-may-read-and-who-may-ask"
     assert f"concepts.md#{anchor}" in page

@@ -20,7 +20,7 @@ import pyspark
 from parquetry._version import __version__
 from parquetry.config import SPARK_SERIES
 from parquetry.errors import BridgeError
-from parquetry.planner.statements import STATEMENT_WORDS
+from parquetry.planner import STATEMENT_WORDS
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.

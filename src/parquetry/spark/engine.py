@@ -29,14 +29,13 @@ from parquetry.locations import join_location
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
-from parquetry.planner import Failure, FinishedQuery
+from parquetry.planner import Failure, FinishedQuery, report_from_facts, report_from_json
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
 from parquetry.prune.report import SETTINGS, Report
 from parquetry.spark.active import active_session
 from parquetry.spark.compaction import compact
 from parquetry.spark.hive import SparkHive
-from parquetry.spark.report_facts import report_from_facts, report_from_json
 from parquetry.spark.write import counted
 
 _LOG = logging.getLogger("parquetry")

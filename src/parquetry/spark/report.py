@@ -6,9 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from parquetry.planner import report_from_json
 from parquetry.prune.report import SETTINGS, Report
 from parquetry.spark.connect import report_of_frame, report_of_sql
-from parquetry.spark.report_facts import report_from_json
 from parquetry.spark.session import attach
 
 

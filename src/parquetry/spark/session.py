@@ -19,8 +19,8 @@ from parquetry.config import SESSION_PREFIX, SPARK_SETTINGS, TABLE_SETTINGS, set
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.locations import take_apart
 from parquetry.spark import bridge_jar
-from parquetry.spark.callbacks import install
 from parquetry.spark.connect import configure_remote, is_remote
+from parquetry.spark.serving import install
 
 BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"

@@ -10,7 +10,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.report.html import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
     from parquetry.prune.report.join_values import How, ValuesReport
     from parquetry.prune.report.report import Report
-    from parquetry.prune.report.rows import ReportRow, report_rows
+    from parquetry.prune.report.rows import report_rows
     from parquetry.prune.report.runtime import (
         RunTimeReport,
         RuntimeValues,
