@@ -21,7 +21,11 @@ from parquetry.prune.rules.files import FileRule
 _CHANGED = "SELECT * FROM {} WHERE customer IN (SELECT customer FROM corrections)"
 _DIGEST = "SELECT count(*), sum(paid), sum(CAST(xxhash64(customer, ticket, item, quantity, paid) AS DECIMAL(38, 0))) FROM {}"
 """One row that differs, as good as certainly, if any row of the table does."""
+REPEATED_SECONDS = 3
+"""Queries that take less on both sides together run twice, and the better time of each side counts: the first of a
+kind is slow by the code that it warms up."""
 _SHUFFLE = "shuffle"
+_NOT_COUNTED = "no scan of plain Spark was found, so its files are not counted"
 
 
 class Demo:
@@ -48,14 +52,20 @@ class Demo:
             ours: what Parquetry's side has there.
             beside: what plain Spark's side has there.
         """
-        frame, answer, seconds = _timed(self._spark, scene.sql.replace("{version}", ours))
+        query, other_query = (scene.sql.replace("{version}", version) for version in (ours, beside))
+        frame, answer, seconds = _timed(self._spark, query)
         report = parquetry.report(frame)
         faults = excesses(report, {limit: self._raw.count(limit.count) for limit in scene.limits})
-        other, expected, other_seconds = _timed(self._plain.session, scene.sql.replace("{version}", beside))
+        other, expected, other_seconds = _timed(self._plain.session, other_query)
+        if seconds + other_seconds < REPEATED_SECONDS:
+            seconds = min(seconds, _timed(self._spark, query)[2])
+            other_seconds = min(other_seconds, _timed(self._plain.session, other_query)[2])
         differs = difference(answer, expected)
         if differs is not None:
             faults.insert(0, f"the answer is not plain Spark's: {differs}")
         read, other_read = _read(report, scene), self._plain.read_of(other, scene.tables)
+        if not other_read.files:
+            faults.append(_NOT_COUNTED)
         if scene.shuffles is None:
             mine = Side(read.files, "file", read.bytes, seconds)
             theirs = Side(other_read.files, "file", other_read.bytes, other_seconds)
@@ -72,7 +82,7 @@ class Demo:
         return self._plain.own_shuffles(self._raw, scene.sql, sorted(scene.tables))
 
     def correct(self) -> tuple[Outcome, Outcome]:
-        """Change rows on both sides, then ask for the rows of before: the outcomes of `MERGE` and `YESTERDAY`."""
+        """Change rows on both sides, then ask for the old rows: the outcomes of `MERGE` and `YESTERDAY`."""
         for session in (self._spark, self._plain.session):
             session.read.parquet(str(self._raw.file("corrections"))).createOrReplaceTempView("corrections")
         before, version = self._files()
@@ -87,6 +97,8 @@ class Demo:
         theirs = Side(read.files, "file rewritten", read.bytes, other_seconds)
         self._plain.session.read.parquet(copy).createOrReplaceTempView("corrected")
         faults = self._differences()
+        if not read.files:
+            faults.append(_NOT_COUNTED)
         most = self._raw.count("SELECT count(DISTINCT customer) FROM corrections")
         if len(replaced) > most:
             faults.append(f"{len(replaced)} files were rewritten where {most} are enough")
@@ -101,7 +113,7 @@ class Demo:
             return {file.path: file.bytes for file in catalog.files(name)}, catalog.table(name).version
 
     def _rewrite(self) -> tuple[str, Read, float]:
-        """Write the corrected table anew with plain Spark; return its folder, the files read, and the seconds."""
+        """Write the corrected table anew with plain Spark; return its folder, files read, and seconds."""
         folder = self._lake.plain / "purchases"
         shutil.rmtree(folder, ignore_errors=True)
         session, table = self._plain.session, "spark_catalog.default.corrected"

@@ -1,4 +1,4 @@
-"""The place of the demo's data, and the session that reads it. No other module names a warehouse or a store."""
+"""The place of the data, and the session that reads it. No other module names a warehouse or a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CATALOG, DATABASE = "lake", "shop"
 _STORE = "sqlite"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 _JVM_OPTIONS = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -XX:TieredStopAtLevel=1"
-"""The quick compiler alone, for both sides: a run of two minutes does not win back the cost of optimized code."""
+"""The quick compiler alone, for both sides: two minutes do not win back the cost of optimized code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class Filling:
         self._process.communicate()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long for the process, and return whether it has ended. If it failed, exit with its message."""
+        """Wait for the process, and return whether it has ended. If it failed, exit with its message."""
         try:
             _, errors = self._process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:

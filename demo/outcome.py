@@ -122,7 +122,7 @@ class Outcome:
 
     @property
     def factor(self) -> str:
-        """Return how many times fewer: `15 ×`, `none` for a count of zero, or nothing if there is no gain."""
+        """Return how many times fewer: `15 ×`, `none` for a count of zero, or nothing without a gain."""
         if not self.ours.counted:
             return "none"
         times = self.beside.counted / self.ours.counted

@@ -23,7 +23,7 @@ from demo.picture.chart import chart
 from demo.picture.page import page
 from demo.picture.terminal import show, show_alike
 from demo.plain import PlainSpark
-from demo.scenes import NO_FILE, NO_SHUFFLE, QUERIES, YESTERDAY, alike, tables_of
+from demo.scenes import MERGE, NO_FILE, NO_SHUFFLE, QUERIES, YESTERDAY, alike, tables_of
 
 _NOT_LOADED = "corrections"
 """Rows that a statement brings along: both sides read them off the raw file."""
@@ -70,26 +70,31 @@ def _run(
         demo = Demo(lake, raw, spark, PlainSpark(spark, lake, raw, names))
 
     # these run first, so that the code is warm before a scene's clock starts, and are shown last
-    with console.status("Asking what both sides answer alike …"):
-        same = [demo.ask(scene) for scene in others]
+    with console.status("Warming up both sides …"):
+        demo.ask(others[0])
+    same = [_ask(demo, scene, console) for scene in others]
     outcomes = []
     for scene in QUERIES:
-        with console.status(f"{scene.asks}"):
-            outcomes.append(demo.ask(scene))
+        outcomes.append(_ask(demo, scene, console))
         show(console, outcomes[-1])
     own = demo.own_shuffles(NO_SHUFFLE)
     notes = [f"Of a join of 8 and 4 of Spark's own buckets, Spark shuffles {counted_text(own, 'side')}."]
     outcomes.append(_search(lake, filling, console))
-    with console.status("Correcting payments …"):
+    with console.status(f"{MERGE.asks}"):
         corrected = demo.correct()
-    outcomes += [*corrected, demo.ask(NO_FILE)]
-    for outcome in outcomes[-len(corrected) - 1 :]:
+    for outcome in (*corrected, _ask(demo, NO_FILE, console)):
+        outcomes.append(outcome)
         show(console, outcome)
     spark.stop()
     console.print("\n[bold]Where Spark prunes as well[/]: conditions on the partition column")
     for outcome in same:
         show_alike(console, outcome)
     return outcomes, same, notes
+
+
+def _ask(demo: Demo, scene: Scene, console: Console) -> Outcome:
+    with console.status(f"{scene.name}: {scene.asks}"):
+        return demo.ask(scene)
 
 
 def _search(lake: Lake, filling: million.Filling, console: Console) -> Outcome:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-# TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on to 1,000.
+# TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on.
 _VISITS = """
 SELECT CAST(least(1000, floor(1 / ((hash(ss_ticket_number, ss_item_sk) % 1000000) / 1e6 + 0.001))) AS INTEGER) AS page,
        ss_item_sk AS item, ss_net_paid AS paid, d_year AS year
