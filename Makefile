@@ -26,8 +26,8 @@ RUN := $(VENV)/bin/python
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, and why (SF=1 for more; DEMO_DATA=folder)
-	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)"
+demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
+	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 	@$(RUN) -m pytest $(PYTEST_ARGS)
