@@ -1,6 +1,6 @@
 """Names of data files: make them, and read from them the table that owns a file, and the file's bucket.
 
-Only names are read here, never a file. Every function takes a name or a path, and uses the last part of a path.
+Only names are read here, never a file. Every function takes a name or a path, and looks at its last part.
 
 | written by | name | bucket |
 |---|---|---|
@@ -12,8 +12,8 @@ Only names are read here, never a file. Every function takes a name or a path, a
 | Spark, for Hive | `00003_0_part-00000-<uuid>_00003.c000` | 3 |
 | Trino of old | `20240131_120000_00001_abcde_bucket-00003` | 3 |
 
-Parquetry's names have the bucket twice, so that every engine reads it: at the beginning for Hive and Trino, and at
-the end for Spark.
+Parquetry's names have the bucket twice, so that every engine reads it: at the beginning for Hive and Trino,
+and at the end for Spark.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import uuid
 
 from parquetry.locations.uri import base_name
 
-# Hive pads to six digits and Spark to five. A longer number may be something else, such as the time at the beginning
-# of Trino's older names. A wrong bucket would lose rows; an unknown bucket only costs reading the file.
+# Hive pads to six digits and Spark to five. A longer number may be something else, such as the time at the
+# beginning of Trino's older names. A wrong bucket would lose rows; an unknown one costs reading one file.
 _HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
 _SPARK = re.compile(r"(?:part|pq)-[^._]*_(\d{5,})(?:\..*)?", re.ASCII | re.DOTALL)
 _OWN = re.compile(r"(?:\d{6}_0_)?(pq-[0-9a-f]+-)", re.ASCII)
@@ -66,8 +66,8 @@ def is_own(path: str, table: bytes) -> bool:
 def bucket_from_name(path: str) -> int | None:
     """Return the bucket in the name of a bucketed partition's file, or None if the name has none.
 
-    The caller has to know that the partition is bucketed, and has more buckets than the returned number. Elsewhere a
-    file such as `240131_1.csv` has a name of Hive's form by accident.
+    The caller has to know that the partition is bucketed, and has more buckets than the returned number.
+    Elsewhere a file such as `240131_1.csv` has a name of Hive's form by accident.
 
     >>> bucket_from_name("ds=1/000003_0_copy_1"), bucket_from_name("part-00000-f3ae_00012.c000.snappy.parquet")
     (3, 12)

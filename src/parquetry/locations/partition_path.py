@@ -1,7 +1,7 @@
 """Partition values in directory names, letter for letter as Hive and Spark write them.
 
-Only text is handled here. `adoption.discover` finds the directories that exist, and `parquetry.types` turns values
-into text.
+Only text is handled here. `adoption.discover` finds the directories that exist, and `parquetry.types` turns
+values into text.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ESCAPES = {ord(char): f"%{ord(char):02X}" for char in [*map(chr, range(0x20)), 
 def escape_path_name(text: str) -> str:
     r"""Return `text` escaped for a directory's name.
 
-    ASCII's control characters and `" # % ' * / : = ? \ { [ ] ^` become `%XX`. All other characters stay, including
-    blanks and non-ASCII (Spark's `ExternalCatalogUtils.escapePathName`).
+    ASCII's control characters and `" # % ' * / : = ? \ { [ ] ^` become `%XX`. All other characters stay,
+    including blanks and non-ASCII (Spark's `ExternalCatalogUtils.escapePathName`).
 
     >>> escape_path_name("a/b: {z} é")
     'a%2Fb%3A %7Bz} é'
@@ -48,8 +48,8 @@ def unescape_path_name(name: str) -> str:
 def stored_value(value: Value) -> Value:
     """Return a partition value in the form of keys: the empty string is NULL, and zero has no sign.
 
-    Writers must use this value. Otherwise `''` and NULL would be two partitions in one directory. And files of -0.0
-    would be written to `d=-0.0`, but read from `d=0.0`, because -0.0 and 0.0 have the same key.
+    Writers must use this value. Otherwise `''` and NULL would be two partitions in one directory. And files
+    of -0.0 would be written to `d=-0.0`, but read from `d=0.0`, because -0.0 and 0.0 have the same key.
     """
     if value in ("", b"", DEFAULT_PARTITION):
         return None

@@ -7,11 +7,12 @@ Two kinds of text say where files are, and a `%` has another meaning in each:
 | the *location* of a database, table, partition or file | Hadoop reads it | `/a%20b` |
 | the *warehouse*, as a person names it | RFC 3986 has it | `/a b` |
 
-Hadoop's `new Path("file:/a%20b")` removes scheme and authority, and does not decode the rest. Spark's `LOCATION` and
-its readers do the same. The directory of a partition, `x=1%2F2`, has escapes of its own, which only `partition_path`
-may decode. A warehouse comes from Python or the command line, where `Path.as_uri()` writes encoded texts.
-`warehouse_location` decodes it once, and from then on it is a plain path. A plain path is never decoded. The URI of a
-store (`sqlite:///…`, `hbase://…`) is no location, and is read in `parquetry.store`.
+Hadoop's `new Path("file:/a%20b")` removes scheme and authority, and does not decode the rest. Spark's
+`LOCATION` and its readers do the same. The directory of a partition, `x=1%2F2`, has escapes of its own, which
+only `partition_path` may decode. A warehouse comes from Python or the command line, where `Path.as_uri()`
+writes encoded texts. `warehouse_location` decodes it once, and from then on it is a plain path. A plain path
+is never decoded. The URI of a store (`sqlite:///…`, `hbase://…`) is no location, and is read in
+`parquetry.store`.
 """
 
 from __future__ import annotations

@@ -6,11 +6,12 @@
 | `/lake/sales.db/orders` | `warehouse-path:/sales.db/orders` |
 | `file:/other/orders` | `file:/other/orders` |
 
-Both relative forms look like URIs with a scheme that no file system has. A program that does not know them fails,
-and does not open a path below its working directory.
+Both relative forms look like URIs with a scheme that no file system has. A program that does not know them
+fails, and does not open a path below its working directory.
 
-A warehouse may have several names: a link to it, `file:///`, or `hdfs` with its usual port. A location below any of
-these names is stored in the same form. It is read back with the name that the reader's session has for the warehouse.
+A warehouse may have several names: a link to it, `file:///`, or `hdfs` with its usual port. A location below
+any of these names is stored in the same form. It is read back with the name that the reader's session has for
+the warehouse.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class BelowWarehouse:
             (root.path.rpartition("/")[2] or root.root.rpartition("/")[2] or "/").encode()
             for root in self._roots
         ]
-        """The warehouse's folder name for each of its names. Every location below the warehouse contains one of them."""
+        """Names of the warehouse's folder. Every location below the warehouse contains one of them."""
 
     def kept(self, location: str) -> str:
         """Return the stored form of a location."""
@@ -81,7 +82,7 @@ class BelowWarehouse:
         return _joined(self._uri if parts.scheme else self._location, f"/{real}")
 
     def _below(self, location: str) -> str | None:
-        """Return a location relative to the warehouse, or None if it is not below it, or leaves it by `..`."""
+        """Return a location relative to the warehouse, or None if it is elsewhere, or leaves it by `..`."""
         place = storage_path(location)
         for root in self._roots:
             if place == root:
