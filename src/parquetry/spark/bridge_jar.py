@@ -1,7 +1,7 @@
 """Find the bridge's jar, or compile it.
 
-A wheel carries the jar; a source or editable install compiles the Scala sources once, with the compiler that is
-in PySpark's own jars, into the user's cache, under the hash of the sources and Spark's version.
+A wheel contains the jar. A source or editable install compiles the Scala sources once, with the compiler
+among PySpark's own jars, into the user's cache. The jar's name has the hash of the sources, and Spark's version.
 """
 
 from __future__ import annotations

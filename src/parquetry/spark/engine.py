@@ -150,11 +150,11 @@ class SparkEngine:
             )
 
     def hive(self) -> SparkHive:
-        """Return the session's Hive metastore; that it has one shows when it is told something."""
+        """Return the session's Hive metastore. If the session has none, the first call of a method fails."""
         return SparkHive()
 
     def failure(self, error: Exception, /) -> Failure | None:
-        """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
+        """Keep an error of Spark's own in the JVM, which raises it again after the planner's answer."""
         if not isinstance(error, Py4JJavaError | CapturedException):
             return None
         door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge

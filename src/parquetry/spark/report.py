@@ -1,4 +1,4 @@
-"""What the scans of a query read and left out, and which of its joins shuffle, and why: before a run, and after it."""
+"""Report what a query's scans read and prune, and which joins shuffle and why, before and after a run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def explain(query: DataFrame | str) -> Report:
 def report(frame: DataFrame) -> Report:
     """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
 
-    Its joins are told as they were planned; what adaptive execution makes of them while they run is not.
+    Joins are reported as planned, without the changes that adaptive execution makes while they run.
 
     Of an INSERT, its query is planned once more. An action that makes a frame of its own, as `count()` does, is a run
     of that frame.

@@ -1,4 +1,4 @@
-"""Join a Spark session: settings for a new one, the planner for one that is there."""
+"""Join a Spark session: give settings to a new session, and the planner to an existing one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONNECT_REFUSAL = (
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
     """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
 
-    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`config.spark.SPARK_SETTINGS`).
+    They include Spark's settings to join bucketed tables without a shuffle (`config.spark.SPARK_SETTINGS`).
 
     Args:
         catalog: its name in SQL, such as ``lake``.
@@ -158,7 +158,7 @@ def attach(spark: SparkSession) -> SparkSession:
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:
-    """Make sure that settings of ours can be used which a builder was given: every statement of the session would fail, RESET, too.
+    """Make sure that Parquetry's settings in a builder are valid; else every statement would fail, even RESET.
 
     Raises:
         ConfigurationError: one is unknown, or has a value that cannot be used.
