@@ -63,7 +63,7 @@ class StoragePath(NamedTuple):
 def take_apart(location: str) -> Parts:
     """Return the parts of a location.
 
-    A letter alone is no scheme, as a directory may well be called `a:`.
+    A single letter is no scheme, because a directory may be called `a:`.
 
     >>> take_apart("s3://bucket/t/x=1%2F2")
     Parts(scheme='s3', authority='//bucket', path='/t/x=1%2F2')
@@ -137,7 +137,7 @@ def base_name(path: str) -> str:
 def absolute_location(location: str, base: str | None = None) -> str:
     """Return a location as Hadoop writes it; a path without a scheme is this machine's own.
 
-    `..` is resolved as Hadoop does, by the text alone; above the root there is nothing but the root.
+    `..` is resolved by the text alone, as in Hadoop. Above the root there is only the root.
 
     Args:
         location: as the user wrote it.
@@ -161,7 +161,7 @@ def absolute_location(location: str, base: str | None = None) -> str:
         if base is not None and not location.startswith("/"):
             return absolute_location(f"{absolute_location(base)}/{location}")
         return absolute_location(f"file:{os.path.join(os.getcwd(), location)}")
-    if parts.is_local:  # its host, if there is one, is taken for a folder
+    if parts.is_local:  # a host counts as a folder
         scheme, authority, path = "file", "", f"{authority}{path}" or "/"
     if not path.startswith("/"):
         return f"{scheme}:{authority}{path}"

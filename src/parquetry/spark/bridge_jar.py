@@ -1,7 +1,7 @@
 """Find the bridge's jar, or compile it.
 
 A wheel contains the jar. A source or editable install compiles the Scala sources once, with the compiler
-among PySpark's own jars, into the user's cache. The jar's name has the hash of the sources, and Spark's version.
+among PySpark's own jars, into the user's cache. The jar's name has a hash of the sources and Spark's version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from parquetry.config import SPARK_SERIES
 from parquetry.errors import BridgeError
 
 _HERE = Path(__file__).resolve().parent
-# The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
+# The compiler runs only once. Without the JVM's optimizing compiler it needs half of the processor time.
 _SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 

@@ -44,7 +44,7 @@ _FILES_PER_CALL = 256
 
 
 class SparkEngine:
-    """The engine of this process's sessions; each question is asked by the active one."""
+    """The engine of this process's sessions. Each question comes from the active session."""
 
     @property
     def time_zone(self) -> str:
@@ -60,7 +60,7 @@ class SparkEngine:
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[FileRecord]:
-        """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
+        """Return the records of files, from their footers; see `FooterReader.data_files`. The bridge reads ORC."""
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, broken, look)
         spark = SparkSession.active()
@@ -110,7 +110,7 @@ class SparkEngine:
         return fields, tuple(relation.partitionSchema().fieldNames())
 
     def target_file_size(self, metadata: TableMetadata) -> int:
-        """Return the bytes that a file of a table should have, as the session has it."""
+        """Return the bytes that a file of a table should have, by the session's settings and the table's."""
         size: int = settle(session=_session(), properties=metadata.properties)["target-file-size"]
         return size
 
@@ -169,7 +169,7 @@ def _session() -> dict[str, str]:
 
 
 def _reason(error: Py4JJavaError | CapturedException) -> str:
-    """Return why Spark could not read a location: its condition, or what a file system says without one."""
+    """Return why Spark could not read a location: the error's condition, or else Java's message."""
     condition = error.getCondition() if isinstance(error, CapturedException) else None
     java = error._origin if isinstance(error, CapturedException) else error.java_exception
     return condition or str(java.toString())

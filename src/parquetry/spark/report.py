@@ -41,19 +41,19 @@ def explain(query: DataFrame | str) -> Report:
 
 
 def report(frame: DataFrame) -> Report:
-    """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
+    """Return what the scans of a DataFrame have read, or what they will read if it has not run yet.
 
     Joins are reported as planned, without the changes that adaptive execution makes while they run.
 
-    Of an INSERT, its query is planned once more. An action that makes a frame of its own, as `count()` does, is a run
-    of that frame.
+    The query of an INSERT is planned once more. An action that makes a DataFrame of its own, as `count()`
+    does, is a run of that DataFrame.
 
     Args:
-        frame: with scans of Parquetry's tables; others are passed over.
+        frame: with scans of Parquetry's tables. Other scans are ignored.
 
     Raises:
         BridgeError: the session has no bridge.
-        TypeError: it is something else.
+        TypeError: `frame` is no DataFrame.
     """
     if not isinstance(frame, DataFrame):
         raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")

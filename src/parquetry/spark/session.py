@@ -103,7 +103,7 @@ def configure(
         def get_or_create() -> SparkSession:
             _check_settings(builder)
             if not _jvm_runs():
-                bridge_jar.java()  # says what is missing, where Spark's launcher says but that it has exited
+                bridge_jar.java()  # says what is missing; Spark's launcher would only say that it has exited
             _load_into_running_jvm(str(bridge_jar.jar()))
             return attach(made())
 
@@ -128,7 +128,7 @@ def attach(spark: SparkSession) -> SparkSession:
     door = getattr(jvm, BRIDGE_PACKAGE).protocol.Bridge
     try:
         version = door.version()
-    except TypeError:  # py4j holds an unknown class for a package
+    except TypeError:  # py4j takes an unknown class for a package
         raise BridgeError(
             "The bridge is not on this session's class path: make the session with "
             "parquetry.configure(SparkSession.builder, …), or start Spark with the settings that "
@@ -174,7 +174,7 @@ def _check_settings(builder: SparkSession.Builder) -> None:
 
 
 def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
-    """Return what a setting holds already: in the builder, in a running JVM, or in Spark's defaults file."""
+    """Return the value that a setting has in the builder, in a running JVM, or in Spark's defaults file."""
     in_builder = builder._options.get(key)
     if in_builder is not None:
         return str(in_builder)
@@ -193,7 +193,7 @@ def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
 
 
 def _is_set(key: str) -> bool:
-    """Return whether the session that runs, if any does, has been given a setting."""
+    """Return whether a setting is set in the running session, if there is one."""
     session = SparkSession.getActiveSession()
     return session is not None and key in session.conf.getAll
 
@@ -210,7 +210,7 @@ def _running_jvm() -> Any:
 def _load_into_running_jvm(path: str) -> None:
     """Give the jar to a JVM that started before this builder was configured (`spark-submit`, `pyspark`).
 
-    Its class path is fixed by then; spark-submit's loader takes more, as `--jars` uses it.
+    Its class path is fixed by then, but spark-submit's class loader accepts more jars, as `--jars` needs it.
     """
     if not _jvm_runs():
         return
@@ -225,7 +225,7 @@ def _load_into_running_jvm(path: str) -> None:
 def _urls(loader: Any) -> list[Any]:
     try:
         return list(loader.getURLs())
-    except Exception as error:  # py4j: the loader is none with URLs
+    except Exception as error:  # py4j: the loader has no URLs
         if "getURLs" in str(error):
             return []
         raise
