@@ -183,7 +183,8 @@ object Answers {
         cachedBytesRead = limit("cached_bytes_read"),
         listedValues = limit("listed_values"),
         expandedTuples = limit("expanded_tuples")),
-      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet)
+      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet,
+      (told \ "reading").children.map(text).toSet)
   }
 
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
@@ -327,9 +328,10 @@ object Answers {
     case _ => None
   })
 
-  /** An error's code, message, and the name of the object that Spark's own error is about. */
-  def error(answer: JValue): Option[(String, String, Seq[String])] = answer \ "error" match {
-    case error: JObject => Some((text(error \ "code"), text(error \ "message"), texts(error \ "name")))
+  /** The error of an answer, or None if the question was answered. */
+  def error(answer: JValue): Option[PlannerError] = answer \ "error" match {
+    case error: JObject =>
+      Some(PlannerError(text(error \ "code"), text(error \ "message"), texts(error \ "name"), text(error \ "sqlstate")))
     case _ => None
   }
 
@@ -351,3 +353,10 @@ object Answers {
     case _ => Map.empty
   }
 }
+
+/**
+ * Why the planner has no answer.
+ *
+ * @param name what an error of Spark's own kind (no such table, …) is about
+ */
+case class PlannerError(code: String, message: String, name: Seq[String], sqlState: String)

@@ -7,8 +7,9 @@ package org.apache.spark.sql.parquetry.protocol
  *
  * @param transparentJoins pairs of a join type and a side: the join passes this side's rows on, and adds no
  *   values to its columns
+ * @param reading questions that change nothing, which may be asked a second time
  */
-case class Terms(limits: Limits, transparentJoins: Set[(String, String)])
+case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String])
 
 /**
  * Limits of the planner's cost model that rules obey; `prune/runtime/cost_model.py` has their units and

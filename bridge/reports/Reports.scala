@@ -31,6 +31,10 @@ object Reports extends PredicateHelper {
     shown(rows.sparkSession, rows.queryExecution, settings)
   }
 
+  /** The report of a query that has run. */
+  def ofQuery(query: QueryExecution, settings: java.util.List[String]): String =
+    query.sparkSession.withActive(shown(query.sparkSession, query, settings))
+
   /** The report of a statement that is planned and not run; it may be a command. */
   def ofSql(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]

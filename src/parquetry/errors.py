@@ -14,10 +14,12 @@ class ParquetryError(Exception):
 
     Attributes:
         code: a stable name in upper snake case.
+        sqlstate: the SQLSTATE that clients of SQL see, as Spark's own errors of the kind have it.
         message: the problem, the value and the remedy.
     """
 
     code: ClassVar[str] = "PARQUETRY_ERROR"
+    sqlstate: ClassVar[str] = "KD000"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -28,6 +30,7 @@ class ConfigurationError(ParquetryError):
     """A setting is missing, unknown or has a value that cannot be used."""
 
     code = "CONFIGURATION"
+    sqlstate = "42616"
 
 
 class WarehouseError(ParquetryError):
@@ -52,24 +55,28 @@ class NamespaceNotFoundError(ParquetryError):
     """No such database."""
 
     code = "NAMESPACE_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class NamespaceExistsError(ParquetryError):
     """The database is already there."""
 
     code = "NAMESPACE_EXISTS"
+    sqlstate = "42P06"
 
 
 class NamespaceNotEmptyError(ParquetryError):
     """The database still holds tables."""
 
     code = "NAMESPACE_NOT_EMPTY"
+    sqlstate = "2BP01"
 
 
 class TableNotFoundError(ParquetryError):
     """No such table."""
 
     code = "TABLE_NOT_FOUND"
+    sqlstate = "42P01"
 
 
 class OtherKindError(TableNotFoundError):
@@ -92,90 +99,105 @@ class TableExistsError(ParquetryError):
     """The table is already there."""
 
     code = "TABLE_EXISTS"
+    sqlstate = "42P07"
 
 
 class ColumnNotFoundError(ParquetryError):
     """No such column."""
 
     code = "COLUMN_NOT_FOUND"
+    sqlstate = "42703"
 
 
 class ColumnExistsError(ParquetryError):
     """The column is already there."""
 
     code = "COLUMN_EXISTS"
+    sqlstate = "42711"
 
 
 class ConstraintExistsError(ParquetryError):
     """A constraint of that name is already there."""
 
     code = "CONSTRAINT_EXISTS"
+    sqlstate = "42710"
 
 
 class ConstraintNotFoundError(ParquetryError):
     """No such constraint."""
 
     code = "CONSTRAINT_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class ConstrainedColumnChangeError(ParquetryError):
     """A column that a constraint names cannot be changed in this way."""
 
     code = "CONSTRAINED_COLUMN_CHANGE"
+    sqlstate = "0A000"
 
 
 class PartitionNotFoundError(ParquetryError):
     """No such partition."""
 
     code = "PARTITION_NOT_FOUND"
+    sqlstate = "428FT"
 
 
 class PartitionExistsError(ParquetryError):
     """The partition is already there."""
 
     code = "PARTITION_EXISTS"
+    sqlstate = "428FT"
 
 
 class IndexNotFoundError(ParquetryError):
     """A partition index does not exist."""
 
     code = "INDEX_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class IndexExistsError(ParquetryError):
     """A partition index exists already."""
 
     code = "INDEX_EXISTS"
+    sqlstate = "42710"
 
 
 class PropertyError(ParquetryError):
     """A table property or an option is unknown, reserved or has a value that cannot be used."""
 
     code = "PROPERTY"
+    sqlstate = "22023"
 
 
 class ValueTypeError(ParquetryError):
     """A value does not fit its type."""
 
     code = "VALUE_TYPE"
+    sqlstate = "42846"
 
 
 class ArrangementError(ParquetryError, ValueError):
     """An arrangement of rows (heavy values, buckets, sort order) is invalid, or does not fit the columns."""
 
     code = "ARRANGEMENT"
+    sqlstate = "42000"
 
 
 class OutsideConditionError(ParquetryError):
     """A row of a REPLACE WHERE does not satisfy its condition; nothing was written."""
 
     code = "OUTSIDE_CONDITION"
+    sqlstate = "44000"
 
 
 class UnsupportedError(ParquetryError):
     """Parquetry understands the operation and does not offer it."""
 
     code = "UNSUPPORTED"
+    sqlstate = "0A000"
 
 
 class MarkedTextError(ParquetryError):
@@ -187,6 +209,7 @@ class MarkedTextError(ParquetryError):
     """
 
     code = "TEXT"
+    sqlstate = "42601"
 
     def __init__(self, message: str, text: str, position: int) -> None:
         start = text.rfind("\n", 0, position) + 1
@@ -219,6 +242,7 @@ class SkewError(ParquetryError):
     """
 
     code = "SKEW"
+    sqlstate = "42000"
     hive: ClassVar[int | None] = None
 
     def __init__(self, message: str) -> None:
@@ -297,12 +321,14 @@ class ListBucketingError(SkewError):
     """A table with directories for heavy values does not allow this; the message names the rule."""
 
     code = "LIST_BUCKETING"
+    sqlstate = "0A000"
 
 
 class BucketError(ParquetryError):
     """The definition of a table's buckets is invalid."""
 
     code = "BUCKET"
+    sqlstate = "42000"
 
 
 class NotBucketedError(BucketError):
@@ -317,6 +343,7 @@ class StoreError(ParquetryError):
     """The key-value store failed or cannot be reached."""
 
     code = "STORE"
+    sqlstate = "58030"
 
 
 class MetastoreVersionError(ParquetryError):
@@ -335,12 +362,14 @@ class CommitConflictError(ParquetryError):
     """Another commit changed what this one was about to change; nothing was written."""
 
     code = "COMMIT_CONFLICT"
+    sqlstate = "40001"
 
 
 class CommitAbortedError(ParquetryError):
     """Another writer took this commit's author for dead and aborted the commit; nothing was written."""
 
     code = "COMMIT_ABORTED"
+    sqlstate = "40000"
 
 
 class BatchCommittedError(ParquetryError):
@@ -353,21 +382,25 @@ class StreamError(ParquetryError):
     """A streaming query cannot go on from its offset; the message says why, and what can be done."""
 
     code = "STREAM"
+    sqlstate = "42KDE"
 
 
 class CommitUnknownError(ParquetryError):
     """The commit may have taken place: the store did not answer when asked."""
 
     code = "COMMIT_UNKNOWN"
+    sqlstate = "40003"
 
 
 class FileCorruptError(ParquetryError):
     """A data file cannot be read as what it claims to be."""
 
     code = "FILE_CORRUPT"
+    sqlstate = "KD001"
 
 
 class FileMissingError(ParquetryError):
     """A data file or directory has vanished."""
 
     code = "FILE_MISSING"
+    sqlstate = "KD001"

@@ -13,6 +13,7 @@ BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 ROOT = "org.apache.spark.sql.parquetry"
 
 PACKAGES = {
+    "process": "a planner in a Python process that this JVM starts",
     "protocol": "questions to the planner, its answers and errors, typed once",
     "table": "a table and its columns, as all packages know them",
     "metadata": "metadata tables, and rows that the planner gives page by page",

@@ -5,6 +5,7 @@ Imports are in the commands, so that each loads only what it needs. `doctor` has
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -128,8 +129,9 @@ def conf(
 ) -> None:
     """Print the settings that Spark needs.
 
-    They make the warehouse a catalog, as lines for spark-defaults.conf. Call parquetry.attach(spark) in a
-    session that was started with them.
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started with
+    them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The bridge starts
+    the Python that spark.parquetry.python names.
     """
     import shlex
 
@@ -139,6 +141,7 @@ def conf(
     found = find_warehouse(warehouse, store)
     options = {} if found.store is None else {"store": found.store}
     settings = parquetry.settings(catalog, found.location, **options)
+    settings["spark.parquetry.python"] = sys.executable
     if as_json:
         print(output.json_text(settings))
     elif flags:

@@ -7,9 +7,11 @@ The package `parquetry.spark` is the engine's side. `planner` takes a question a
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.engine import Failure
+    from parquetry.planner.engine import Failure, FinishedQuery
     from parquetry.planner.lake import Lake
     from parquetry.planner.planner import Planner
     from parquetry.planner.predicates import conjuncts, replace_where, whole
+    from parquetry.planner.report_facts import report_from_facts, report_from_json
+    from parquetry.planner.statements import STATEMENT_WORDS
 
 lazy_exports(__name__)

@@ -14,6 +14,7 @@ from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress
+from parquetry.prune.report import Report
 
 
 class Failure(NamedTuple):
@@ -26,6 +27,24 @@ class Failure(NamedTuple):
 
     code: str
     message: str
+
+
+class FinishedQuery(NamedTuple):
+    """A query that has run.
+
+    Attributes:
+        id: of the query in its session.
+        ended_at: microseconds since the epoch.
+        milliseconds: that it took.
+        statement: its text, or the plan's first line if a program built it.
+        report: what its scans have read, and what became of its joins.
+    """
+
+    id: int
+    ended_at: int
+    milliseconds: int
+    statement: str
+    report: Report
 
 
 class Engine(FooterReader, Protocol):
@@ -106,6 +125,19 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def report(self, query: str, *, of_run: bool) -> Report:
+        """Return the report of a query of the session.
+
+        Args:
+            query: a statement, which is planned and not run.
+            of_run: whether to report the newest run of a query that gives the same rows, if the session has run one.
+        """
+        ...
+
+    def finished_queries(self, count: int, /) -> list[FinishedQuery]:
+        """Return the last queries of the session that read tables of ours, the newest first."""
+        ...
+
     def failure(self, error: Exception, /) -> Failure | None:
         """Return the engine's own error in the form that an answer carries, or None for any other error."""
         ...
@@ -173,6 +205,20 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError("A Hive metastore is reached through Spark: CALL system.publish in a session.")
+
+    def report(self, query: str, *, of_run: bool) -> Report:  # noqa: ARG002
+        """Refuse: an engine plans queries.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The query {query!r} is explained by Spark: CALL system.explain in a session."
+        )
+
+    def finished_queries(self, _count: int, /) -> list[FinishedQuery]:
+        """Return nothing: no engine has run a query."""
+        return []
 
     def failure(self, _error: Exception, /) -> Failure | None:
         """Return None: there is no engine whose error it could be."""

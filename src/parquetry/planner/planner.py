@@ -101,7 +101,7 @@ class Planner:
                 told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
             return codec.encode(told)
         except ParquetryError as error:
-            failure = answers.Error(error.code, error.message, _subject(question, error.code))
+            failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
         except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details
             own = self._engine.failure(error)
             if own is None:

@@ -49,6 +49,8 @@ def call(lake: Lake, q: questions.Call) -> answers.Called:
                 f"CALL {q.catalog}.system.{procedure.name}: parameter {parameter.name} is NULL, and must be given "
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
+    if "table" not in q.arguments:
+        return answers.Called(procedure.schema, procedure.call(lake, q.arguments), None)
     table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
     before = lake.find(table)
     rows = procedure.call(lake, {**q.arguments, "table": table})

@@ -42,7 +42,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     table: Annotated[str, "The table, as 'database.table', or 'table' of the current database."]
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)

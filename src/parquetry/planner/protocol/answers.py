@@ -381,8 +381,10 @@ class Error(msgspec.Struct, frozen=True):
             else.
         message: for the user.
         name: the name that Spark's own error (no such table, …) is about; empty where our message says more.
+        sqlstate: of our own errors, as clients of SQL see it.
     """
 
     code: str
     message: str
     name: list[str]
+    sqlstate: str = "KD000"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from parquetry.planner.protocol import questions
 from parquetry.prune.runtime import LIMITS, TRANSPARENT_JOINS, Limits
 
 
@@ -18,12 +19,30 @@ class Terms(msgspec.Struct, frozen=True):
         limits: of the cost model; the bridge applies some of them.
         transparent_joins: types of joins with the side whose rows they pass on, as the judge of runtime
             filters sees them.
+        reading: names of the questions that change nothing. The bridge asks them again if the planner's process
+            ends.
     """
 
     limits: Limits
     transparent_joins: list[tuple[str, str]]
+    reading: list[str]
+
+
+READING: tuple[type[questions.Question], ...] = (
+    questions.RewriteStatement, questions.CheckSettings,
+    questions.ListNamespaces, questions.LoadNamespace,
+    questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.ListViews,
+    questions.LoadMetadataTable, questions.ReadMetadataTable,
+    questions.CanDelete, questions.LoadPartition, questions.ListPartitions, questions.ShowPartitions, questions.RefuseLoad,
+    questions.PushPredicates, questions.PartitionValues, questions.HeavyValues, questions.Aggregate,
+    questions.PlanScan, questions.JudgeRuntimeFilters, questions.FileKeyRanges,
+    questions.BeginStream, questions.AdvanceStream, questions.PlanBatch,
+    questions.ListProcedures, questions.LoadProcedure, questions.RepairSchema,
+)  # fmt: skip
+"""Questions that change nothing, however often they are asked."""
 
 
 def terms() -> str:
     """Return the terms as the bridge reads them."""
-    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS))).decode()
+    reading = [str(each.__struct_config__.tag) for each in READING]
+    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading)).decode()
