@@ -35,7 +35,7 @@ class FooterReader(Protocol):
             file_format: ``parquet`` or ``orc``.
             location: a folder, as Hadoop writes it.
             paths: relative to `location`; the records keep them.
-            broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+            broken: takes the paths of broken files with the reasons, instead of an error for the first one.
             look: called with the path and the footer of each Parquet file.
 
         Returns:

@@ -94,7 +94,7 @@ def read_footers(
         root: a directory; the recorded paths are relative to it.
         threads: how many files are read at a time.
         progress: called with the number of files read so far and of all.
-        broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+        broken: takes the paths of broken files with the reasons, instead of an error for the first one.
         look: called with each footer.
 
     Returns:

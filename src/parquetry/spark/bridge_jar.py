@@ -125,7 +125,7 @@ def compile_to(target: Path) -> None:
 
 
 def _build_facts() -> str:
-    """Return the Scala source of what the bridge knows before there is a planner: its version, and the planner's words."""
+    """Return the Scala source with the bridge's version, and the words of the planner's statements."""
     words = ", ".join(f'"{word}"' for word in STATEMENT_WORDS)
     return (
         "package org.apache.spark.sql.parquetry.protocol\n\n"

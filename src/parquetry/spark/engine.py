@@ -61,7 +61,7 @@ class SparkEngine:
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[FileRecord]:
-        """Return the records of files, from their footers; see `FooterReader.data_files`. The bridge reads ORC."""
+        """Return the records of files; see `FooterReader.data_files`. The bridge reads the footers of ORC."""
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, broken, look)
         spark = active_session()

@@ -39,7 +39,8 @@ def report(frame: DataFrame) -> Report:
     The query of an INSERT is planned once more. An action that makes a DataFrame of its own, as `count()`
     does, is a run of that DataFrame.
 
-    Of a frame of Spark Connect it is the newest run of a query that gives the same rows, among the last 100 of the application.
+    With Spark Connect, the report is of the newest run of a query with the same rows, among the application's
+    last 100 queries.
 
     Args:
         frame: with scans of Parquetry's tables. Other scans are ignored.

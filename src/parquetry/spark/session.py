@@ -50,9 +50,12 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
 def _session_settings(
     catalog: str, warehouse: str | os.PathLike[str], options: Mapping[str, str], *, absolute: bool = True
 ) -> dict[str, str]:
-    """Return those of the settings that a session can take which runs.
+    """Return the settings that a running session accepts as well.
 
     Args:
+        catalog: as in `settings`.
+        warehouse: as in `settings`.
+        options: as in `settings`.
         absolute: whether a warehouse without a scheme is a path of this machine.
     """
     if not re.fullmatch(r"\w+", catalog, re.ASCII):
@@ -80,11 +83,13 @@ def configure(
 ) -> SparkSession.Builder:
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
-    A builder with `remote(…)` makes a client of Spark Connect: there the server plans, and `getOrCreate()` looks whether it can.
+    A builder with `remote(…)` makes a client of Spark Connect. There the server plans, and `getOrCreate()`
+    makes sure that it can.
 
-    What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
-    given that joins of bucketed tables depend on (`config.spark.SPARK_SETTINGS`). May be called once for each catalog.
-    `getOrCreate()` raises ConfigurationError, before anything starts, if a setting `parquetry.…` of the builder cannot be used.
+    Values that `spark.jars` and `spark.sql.extensions` already have are kept. Spark's own settings for joins
+    of bucketed tables (`config.spark.SPARK_SETTINGS`) are set only if they have no value. The function may be
+    called once for each catalog. `getOrCreate()` raises ConfigurationError, before anything starts, if a
+    setting `parquetry.…` of the builder cannot be used.
 
     Args:
         builder: ``SparkSession.builder``.
@@ -127,7 +132,9 @@ def configure(
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Install the planner in a session whose settings name a Parquetry catalog; of a client of Spark Connect the server has it.
+    """Install the planner in a session whose settings name a Parquetry catalog.
+
+    For a client of Spark Connect there is nothing to do: its server has the planner.
 
     Returns:
         The same session.
@@ -181,7 +188,9 @@ def attach_to(context: SparkContext) -> None:
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:
-    """Make sure that Parquetry's settings in a builder are valid; else every statement would fail, even RESET.
+    """Make sure that Parquetry's settings in a builder are valid.
+
+    Otherwise every statement of the session would fail, even RESET.
 
     Raises:
         ConfigurationError: one is unknown, or has a value that cannot be used.

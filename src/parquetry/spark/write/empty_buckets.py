@@ -32,6 +32,7 @@ def empty_slots(
     kept: FilesKept,
 ) -> list[tuple[str, int]]:
     """Return a pair for each empty file to write: its partition's directory below the table, and its slot.
+
     Args:
         snapshot: of the table.
         slots: of the rows.
