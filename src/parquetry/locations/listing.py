@@ -1,4 +1,4 @@
-"""Which files lie below a folder, save those that are hidden."""
+"""List the files below a folder, without hidden ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parquetry.locations.file_names import is_hidden
 
 
 def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
-    """Yield the paths of the files below a folder that are not hidden and not empty, those of a folder before those below it.
+    """Yield the paths of files below a folder that are neither hidden nor empty, its own files first.
 
     Args:
         filesystem: where the folder is.
