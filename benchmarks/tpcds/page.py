@@ -218,8 +218,8 @@ def _slower(timings: Sequence[Mapping[str, Any]]) -> str:
         return f"None of the {len(medians)} timed queries on l1 takes more than {MAX_SLOWDOWN:g} times as long as Spark."
     return textwrap.fill(
         f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take more than {MAX_SLOWDOWN:g} times as long as "
-        "Spark with its list of files ready, because both read the same files there and only Parquetry looks for them within the time "
-        f"({', '.join(slower)}).",
+        f"Spark with its list of files ready ({', '.join(slower)}). Both read the same files there, and only Parquetry looks for them "
+        "within the time.",
         110,
     )
 
