@@ -113,7 +113,7 @@ def test_an_application_on_a_cluster(mode: str, tmp_path: Path) -> None:
             *doors.flags(tmp_path, spark__executor__memory="512m", spark__driver__memory="512m"),
             *(
                 "--conf",
-                "spark.executorEnv.PATH=/nowhere",
+                "spark.executorEnv.PYTHONPATH=/nowhere",
                 "--conf",
                 "spark.standalone.submit.waitAppCompletion=true",
             ),
