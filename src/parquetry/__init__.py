@@ -14,6 +14,7 @@ from parquetry.errors import ConfigurationError, ParquetryError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
     from parquetry.spark.report import explain, report
@@ -39,7 +40,11 @@ _ON_SPARK = {
 }
 
 
-def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Catalog:
+def open(
+    warehouse: str | os.PathLike[str] | None = None,
+    store: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Catalog:
     """Open the catalog of a warehouse, to see its tables, partitions and files. Nothing is ever created.
 
     Args:
@@ -47,6 +52,8 @@ def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = No
             file says, see `parquetry.warehouse`.
         store: where the metastore is, such as ``sqlite:///path``; None: inside the warehouse, or what is said
             where the warehouse is said.
+        storage_options: credentials, endpoint and region of the warehouse's object store, by the names that pandas and
+            Polars take; None: what the environment and its profiles say.
 
     Raises:
         WarehouseError: no warehouse is named, or there is no metastore.
@@ -55,7 +62,7 @@ def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = No
     """
     from parquetry.catalog import Catalog
 
-    return Catalog.open(warehouse, store)
+    return Catalog.open(warehouse, store, storage_options)
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,7 @@ FLOORS = {
         {"gateway"},
         {"engine"},
         {"compaction"},
-        {"write", "bridge_jar", "hive"},
+        {"write", "bridge_jar", "hadoop_files", "hive"},
     ),
 }
 """Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself. The door of the folder is above all."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
+from parquetry.locations import use_file_systems
 from parquetry.maintenance import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 from parquetry.progress import Progress, silent
 
@@ -47,7 +48,8 @@ class Catalog(CatalogReader):
 
         current = self._snapshot(name)
         target = self._metastore.table(current.database, current.name, version=version)
-        return table_view(rollback(current, target))
+        with use_file_systems(self._file_systems):
+            return table_view(rollback(current, target))
 
     def vacuum(
         self, name: str, older_than: datetime | None = None, *, dry_run: bool = False
@@ -76,7 +78,8 @@ class Catalog(CatalogReader):
                 f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
-        return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+        with use_file_systems(self._file_systems):
+            return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
 
     def relocate(
         self,
@@ -141,7 +144,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.check.fsck import fsck
 
-        return fsck(self._snapshot(name), repair=repair, footers=footers)
+        with use_file_systems(self._file_systems):
+            return fsck(self._snapshot(name), repair=repair, footers=footers)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent
@@ -162,7 +166,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.verification.verify import verify
 
-        return list(verify(self._snapshot(name), where, progress=progress))
+        with use_file_systems(self._file_systems):
+            return list(verify(self._snapshot(name), where, progress=progress))
 
     def sync(
         self,
@@ -201,12 +206,13 @@ class Catalog(CatalogReader):
         from parquetry.adoption import SyncOptions, synchronise
         from parquetry.data_files import ArrowFooters
 
-        return synchronise(
-            self._snapshot(name),
-            ArrowFooters(time_zone),
-            SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
-            progress,
-        )
+        with use_file_systems(self._file_systems):
+            return synchronise(
+                self._snapshot(name),
+                ArrowFooters(time_zone),
+                SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
+                progress,
+            )
 
     def set_skew(
         self,

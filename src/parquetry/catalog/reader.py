@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Self
+from typing import Any, Self
 
 from parquetry import metastore as ms
 from parquetry.catalog.listing import Listing
@@ -25,7 +25,7 @@ from parquetry.catalog.views import (
     table_view,
 )
 from parquetry.errors import FilterError
-from parquetry.locations import join_location
+from parquetry.locations import ArrowFileSystems, join_location
 from parquetry.predicate import Filter, Predicate
 from parquetry.scan import ScanPlan
 from parquetry.types import ColumnType, Value
@@ -40,16 +40,23 @@ class CatalogReader:
 
     Args:
         metastore: of the warehouse.
+        storage_options: of its files; see `parquetry.open`.
     """
 
-    def __init__(self, metastore: ms.Metastore) -> None:
+    def __init__(self, metastore: ms.Metastore, storage_options: Mapping[str, Any] | None = None) -> None:
         self._metastore = metastore
+        self._file_systems = ArrowFileSystems(storage_options)
 
     @classmethod
-    def open(cls, warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Self:
+    def open(
+        cls,
+        warehouse: str | os.PathLike[str] | None = None,
+        store: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         found = find_warehouse(warehouse, store)
-        return cls(ms.open_metastore(found.location, found.store))
+        return cls(ms.open_metastore(found.location, found.store), storage_options)
 
     @property
     def warehouse(self) -> str:

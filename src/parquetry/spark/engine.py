@@ -34,6 +34,7 @@ from parquetry.planner import Failure
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
 from parquetry.spark.compaction import compact
+from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.write import counted
 
@@ -45,6 +46,9 @@ _FILES_PER_CALL = 256
 
 class SparkEngine:
     """The engine of this process's sessions; each question is asked by the active one."""
+
+    file_systems = HadoopFileSystems()
+    """Opens locations by the Hadoop file systems of the active session."""
 
     @property
     def time_zone(self) -> str:

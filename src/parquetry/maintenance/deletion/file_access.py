@@ -15,7 +15,16 @@ from typing import NamedTuple
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, WarehouseError
-from parquetry.locations import StoragePath, base_name, file_names, open_location, parent_folder, storage_path
+from parquetry.locations import (
+    StoragePath,
+    base_name,
+    file_names,
+    open_location,
+    parent_folder,
+    remote_files,
+    spelled_root,
+    storage_path,
+)
 from parquetry.metastore.storage import batches
 
 _FILES_PER_BATCH = 1000
@@ -86,14 +95,15 @@ class FileAccess:
 
     def name(self, place: StoragePath) -> str:
         """Return a place as users write it."""
-        return f"{place.root}{place.path}"
+        return f"{spelled_root(place)}{place.path}"
 
-    def _system(self, root: str) -> pafs.FileSystem:
+    def _system(self, place: StoragePath) -> pafs.FileSystem:
         """Return a file system.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
+        root = spelled_root(place)
         if root not in self._systems:
             self._systems[root], path = open_location(f"{root}/x")
             self._prefixes[root] = path.removesuffix("x")
@@ -101,7 +111,13 @@ class FileAccess:
 
     def _path(self, place: StoragePath) -> str:
         """Return the path of a place on its file system, which has been opened."""
-        return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
+        return f"{self._prefixes[spelled_root(place)]}{place.path.lstrip('/')}" if place.root else place.path
+
+    def _place(self, folder: StoragePath, path: str) -> StoragePath:
+        """Return the place of a path on the file system of a folder."""
+        return StoragePath(
+            folder.root, f"/{path.removeprefix(self._prefixes[spelled_root(folder)]).lstrip('/')}"
+        )
 
     def opened(self, place: StoragePath) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a place, and its path there.
@@ -109,7 +125,7 @@ class FileAccess:
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
-        return self._system(place.root), self._path(place)
+        return self._system(place), self._path(place)
 
     def infos(self, places: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
         """Yield each place with what is known of the file there; None: there is no file.
@@ -120,10 +136,10 @@ class FileAccess:
         for batch in batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
-                by_root.setdefault(place.root, []).append(place)
-            for root, some in by_root.items():
+                by_root.setdefault(spelled_root(place), []).append(place)
+            for some in by_root.values():
                 try:
-                    found = self._system(root).get_file_info([self._path(place) for place in some])
+                    found = self._system(some[0]).get_file_info([self._path(place) for place in some])
                 except OSError as error:
                     raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}.") from None
                 yield from (
@@ -163,12 +179,18 @@ class FileAccess:
                         )
 
     def _remote_below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
-        system = self._system(folder.root)
-        selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
-        for info in system.get_file_info(selector):
+        for info in self._entries(folder):
             if info.is_file:
-                path = info.path.removeprefix(self._prefixes[folder.root]).lstrip("/")
-                yield StoragePath(folder.root, f"/{path}"), _info(info)
+                yield self._place(folder, info.path), _info(info)
+
+    def _entries(self, folder: StoragePath) -> Iterator[pafs.FileInfo]:
+        """Yield all that is below a directory elsewhere; nothing if it is not there."""
+        system, path = self.opened(folder)
+        if (remote := remote_files(system)) is None:
+            yield from system.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+            return
+        with contextlib.suppress(FileNotFoundError):
+            yield from remote.walk(path)
 
     def delete(self, place: StoragePath) -> None:
         """Delete a file, if it is there.
@@ -176,18 +198,50 @@ class FileAccess:
         Raises:
             WarehouseError: it cannot be deleted.
         """
-        try:
-            self._system(place.root).delete_file(self._path(place))
-        except FileNotFoundError:
+        for failure in self.delete_all([place]):
+            raise WarehouseError(failure)
+
+    def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
+        """Delete files, those that are there, and return what could not be deleted, with the reasons."""
+        failures = []
+        for batch in batches(places, _FILES_PER_BATCH):
+            by_root: dict[str, list[StoragePath]] = {}
+            for place in batch:
+                by_root.setdefault(spelled_root(place), []).append(place)
+            for some in by_root.values():
+                failures += [
+                    f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
+                    for place, reason in self._delete(some)
+                ]
+        return failures
+
+    def _delete(self, places: list[StoragePath]) -> Iterator[tuple[StoragePath, object]]:
+        """Delete files of one file system, and yield those that could not be deleted, with the reasons."""
+        system = self._system(places[0])
+        if (remote := remote_files(system)) is None:
+            for place in places:
+                try:
+                    system.delete_file(self._path(place))
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    yield place, error
             return
+        by_path = {self._path(place): place for place in places}
+        try:
+            failed = remote.delete_files(list(by_path))
         except OSError as error:
-            raise WarehouseError(
-                f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again."
-            ) from None
+            yield from ((place, error) for place in places)
+            return
+        yield from ((by_path[path], reason) for path, reason in failed.items())
 
     def delete_if_empty(self, folder: StoragePath) -> bool:
-        """Delete an empty directory of a local disk; elsewhere nothing keeps it empty meanwhile."""
+        """Delete an empty directory, where the file system refuses to delete one that another writer has just used."""
         if folder.root:
+            system, path = self.opened(folder)
+            remote = remote_files(system)
+            with contextlib.suppress(OSError):
+                return remote is not None and remote.delete_empty_directory(path)
             return False
         with contextlib.suppress(OSError):
             os.rmdir(folder.path)  # refuses links, too
@@ -207,18 +261,19 @@ class FileAccess:
                     if not kept(StoragePath("", path)):
                         self.delete_if_empty(StoragePath("", path))
             return
-        system = self._system(folder.root)
+        system, root = self.opened(folder)
+        remote = remote_files(system)
+        if remote is not None and not remote.has_directories:
+            return
         with contextlib.suppress(OSError):
-            selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
-            found = system.get_file_info(selector)
+            found = list(self._entries(folder))
             used = {parent for info in found if info.is_file for parent in _parents(info.path)}
             paths = [info.path for info in found if not info.is_file]
-            for path in [*sorted(paths, reverse=True), self._path(folder)]:
-                place = StoragePath(
-                    folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}"
-                )
-                if path not in used and kept(place):
+            for path in [*sorted(paths, reverse=True), root]:
+                if path not in used and kept(self._place(folder, path)):
                     used.update(_parents(path))
+                elif path not in used and remote is not None:
+                    remote.delete_empty_directory(path)
                 elif path not in used:
                     system.delete_dir(path)
 

@@ -1,0 +1,21 @@
+package org.apache.spark.sql.parquetry.storage
+
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.Options.OpenFileOptions
+
+/** A file that is read by ranges. Its length is known already, so that a store is not asked for it again. */
+class OpenFile private[storage] (files: FileSystem, path: Path, length: Long) extends AutoCloseable {
+  private val stream = files.openFile(path)
+    .opt(OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY, OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_RANDOM)
+    .optLong(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, length)
+    .build().get()
+
+  /** Returns bytes from a position on: fewer only where the file ends. */
+  def read(position: Long, bytes: Int): Array[Byte] = {
+    val buffer = new Array[Byte](bytes.toLong.min(length - position).max(0L).toInt)
+    if (buffer.nonEmpty) stream.readFully(position, buffer)
+    buffer
+  }
+
+  override def close(): Unit = stream.close()
+}
