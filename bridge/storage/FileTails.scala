@@ -29,7 +29,7 @@ class FileTails private[storage] (files: FileSystem, paths: Seq[Path], bytes: In
   private def readOne(path: Path): Either[Throwable, (List[JValue], Array[Byte])] =
     try {
       val status = files.getFileStatus(path)
-      val file = new OpenFile(files, path, status.getLen)
+      val file = new OpenFile(files, status)
       try Right((Statuses.facts(status), file.read((status.getLen - bytes).max(0L), bytes))) finally file.close()
     } catch { case NonFatal(error) => Left(error) }
 }

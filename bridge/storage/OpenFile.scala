@@ -1,14 +1,16 @@
 package org.apache.spark.sql.parquetry.storage
 
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem}
 import org.apache.hadoop.fs.Options.OpenFileOptions
 
-/** A file that is read by ranges. Its length is known already, so that a store is not asked for it again. */
-class OpenFile private[storage] (files: FileSystem, path: Path, length: Long) extends AutoCloseable {
-  private val stream = files.openFile(path)
+/** A file that is read by ranges. Its status is known already, so that a store is not asked for it again. */
+class OpenFile private[storage] (files: FileSystem, status: FileStatus) extends AutoCloseable {
+  private val stream = files.openFile(status.getPath)
     .opt(OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY, OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_RANDOM)
-    .optLong(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, length)
+    .withFileStatus(status)
     .build().get()
+
+  def length: Long = status.getLen
 
   /** Returns bytes from a position on: fewer only where the file ends. */
   def read(position: Long, bytes: Int): Array[Byte] = {

@@ -58,10 +58,11 @@ object StorageGateway {
     }
   }
 
-  /** Opens a file of a known length, to be read by ranges. */
-  def open(session: SparkSession, location: String, length: Long): OpenFile = {
+  /** Opens a file, to be read by ranges. */
+  def open(session: SparkSession, location: String): OpenFile = {
     val path = new Path(location)
-    new OpenFile(HadoopFiles.of(session, path), path, length)
+    val files = HadoopFiles.of(session, path)
+    new OpenFile(files, files.getFileStatus(path))
   }
 
   /** Reads the last bytes of files. */

@@ -109,13 +109,7 @@ def discover(
         WarehouseError: a directory cannot be listed.
     """
     root = location.rstrip("/") or "/"
-    remote = remote_files(filesystem)
-    tree = None if remote is None else _list_tree(remote, root)
-
-    def listing(relative: str) -> DirectoryListing:
-        if tree is not None:
-            return tree.get(relative, _EMPTY)
-        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+    listing = _lister(filesystem, root)
 
     def list_below(partition: str, below: Iterable[str]) -> Iterator[DirectoryListing]:
         return pool.map(listing, [join_relative(partition, path) for path in below])
@@ -188,6 +182,14 @@ def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ..
     except ValueTypeError as error:
         misfit(path, f"a directory does not fit. {error.message}")
         return None
+
+
+def _lister(filesystem: pafs.FileSystem, root: str) -> Callable[[str], DirectoryListing]:
+    """Return what lists a directory, given its path below a root. Elsewhere than on a local disk, all were listed at once before."""
+    if (remote := remote_files(filesystem)) is not None:
+        tree = _list_tree(remote, root)
+        return lambda relative: tree.get(relative, _EMPTY)
+    return lambda relative: _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
 
 
 def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.locations import use_file_systems
 from parquetry.maintenance import Compacted, Difference, Finding, Misplacement, Relocated, Removed
 from parquetry.progress import Progress, silent
 
@@ -48,7 +47,7 @@ class Catalog(CatalogReader):
 
         current = self._snapshot(name)
         target = self._metastore.table(current.database, current.name, version=version)
-        with use_file_systems(self._file_systems):
+        with self._file_access():
             return table_view(rollback(current, target))
 
     def vacuum(
@@ -78,7 +77,7 @@ class Catalog(CatalogReader):
                 f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
-        with use_file_systems(self._file_systems):
+        with self._file_access():
             return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
 
     def relocate(
@@ -144,7 +143,7 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.check.fsck import fsck
 
-        with use_file_systems(self._file_systems):
+        with self._file_access():
             return fsck(self._snapshot(name), repair=repair, footers=footers)
 
     def verify(
@@ -166,7 +165,7 @@ class Catalog(CatalogReader):
         """
         from parquetry.verification.verify import verify
 
-        with use_file_systems(self._file_systems):
+        with self._file_access():
             return list(verify(self._snapshot(name), where, progress=progress))
 
     def sync(
@@ -206,7 +205,7 @@ class Catalog(CatalogReader):
         from parquetry.adoption import SyncOptions, synchronise
         from parquetry.data_files import ArrowFooters
 
-        with use_file_systems(self._file_systems):
+        with self._file_access():
             return synchronise(
                 self._snapshot(name),
                 ArrowFooters(time_zone),

@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from parquetry import metastore as ms
 from parquetry.catalog.listing import Listing
@@ -25,11 +26,14 @@ from parquetry.catalog.views import (
     table_view,
 )
 from parquetry.errors import FilterError
-from parquetry.locations import ArrowFileSystems, join_location
+from parquetry.locations import join_location
 from parquetry.predicate import Filter, Predicate
 from parquetry.scan import ScanPlan
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
+
+if TYPE_CHECKING:
+    from parquetry.locations import FileSystems
 
 
 class CatalogReader:
@@ -45,7 +49,7 @@ class CatalogReader:
 
     def __init__(self, metastore: ms.Metastore, storage_options: Mapping[str, Any] | None = None) -> None:
         self._metastore = metastore
-        self._file_systems = ArrowFileSystems(storage_options)
+        self._storage_options = storage_options
 
     @classmethod
     def open(
@@ -57,6 +61,18 @@ class CatalogReader:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         found = find_warehouse(warehouse, store)
         return cls(ms.open_metastore(found.location, found.store), storage_options)
+
+    def _file_access(self) -> AbstractContextManager[None]:
+        """Return a block within which files are opened with the catalog's options."""
+        from parquetry.locations import use_file_systems
+
+        return use_file_systems(self._file_systems)
+
+    @functools.cached_property
+    def _file_systems(self) -> FileSystems:
+        from parquetry.locations import ArrowFileSystems
+
+        return ArrowFileSystems(self._storage_options)
 
     @property
     def warehouse(self) -> str:

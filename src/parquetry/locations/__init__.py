@@ -37,7 +37,6 @@ if FOR_TYPE_CHECKERS:
         parent_folder,
         path_below,
         path_within,
-        refuse_credentials,
         spelled_root,
         storage_path,
         take_apart,

@@ -149,11 +149,8 @@ class HadoopFiles(RemoteFiles):
 
     def open_input_file(self, path: str) -> pa.NativeFile:
         """Open a file, to be read by ranges."""
-        (info,) = self.get_file_info([path])
-        if info.type != pafs.FileType.File:
-            raise FileNotFoundError(f"{path} is no file")
-        opened = self._ask("open", path, info.size)
-        return pa.PythonFile(_RangedFile(opened, info.size), mode="r")
+        opened = self._ask("open", path)
+        return pa.PythonFile(_RangedFile(opened, opened.length()), mode="r")
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
         """Open a file, to be read from its beginning."""

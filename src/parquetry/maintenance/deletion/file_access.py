@@ -113,7 +113,7 @@ class FileAccess:
         """Return the path of a place on its file system, which has been opened."""
         return f"{self._prefixes[spelled_root(place)]}{place.path.lstrip('/')}" if place.root else place.path
 
-    def _place(self, folder: StoragePath, path: str) -> StoragePath:
+    def _storage_path(self, folder: StoragePath, path: str) -> StoragePath:
         """Return the place of a path on the file system of a folder."""
         return StoragePath(
             folder.root, f"/{path.removeprefix(self._prefixes[spelled_root(folder)]).lstrip('/')}"
@@ -181,7 +181,7 @@ class FileAccess:
     def _remote_below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         for info in self._entries(folder):
             if info.is_file:
-                yield self._place(folder, info.path), _info(info)
+                yield self._storage_path(folder, info.path), _info(info)
 
     def _entries(self, folder: StoragePath) -> Iterator[pafs.FileInfo]:
         """Yield all that is below a directory elsewhere; nothing if it is not there."""
@@ -198,8 +198,12 @@ class FileAccess:
         Raises:
             WarehouseError: it cannot be deleted.
         """
-        for failure in self.delete_all([place]):
-            raise WarehouseError(failure)
+        try:
+            self._system(place).delete_file(self._path(place))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise WarehouseError(self._failure(place, error)) from None
 
     def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
         """Delete files, those that are there, and return what could not be deleted, with the reasons."""
@@ -209,31 +213,28 @@ class FileAccess:
             for place in batch:
                 by_root.setdefault(spelled_root(place), []).append(place)
             for some in by_root.values():
-                failures += [
-                    f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
-                    for place, reason in self._delete(some)
-                ]
+                failures += self._delete_in_one_system(some)
         return failures
 
-    def _delete(self, places: list[StoragePath]) -> Iterator[tuple[StoragePath, object]]:
-        """Delete files of one file system, and yield those that could not be deleted, with the reasons."""
-        system = self._system(places[0])
-        if (remote := remote_files(system)) is None:
+    def _delete_in_one_system(self, places: list[StoragePath]) -> Iterator[str]:
+        """Delete files of one file system, and yield what could not be deleted."""
+        remote = remote_files(self._system(places[0]))
+        if remote is None:
             for place in places:
                 try:
-                    system.delete_file(self._path(place))
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    yield place, error
+                    self.delete(place)
+                except WarehouseError as error:
+                    yield error.message
             return
         by_path = {self._path(place): place for place in places}
         try:
             failed = remote.delete_files(list(by_path))
         except OSError as error:
-            yield from ((place, error) for place in places)
-            return
-        yield from ((by_path[path], reason) for path, reason in failed.items())
+            failed = dict.fromkeys(by_path, str(error))
+        yield from (self._failure(by_path[path], reason) for path, reason in failed.items())
+
+    def _failure(self, place: StoragePath, reason: object) -> str:
+        return f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
 
     def delete_if_empty(self, folder: StoragePath) -> bool:
         """Delete an empty directory, where the file system refuses to delete one that another writer has just used."""
@@ -270,7 +271,7 @@ class FileAccess:
             used = {parent for info in found if info.is_file for parent in _parents(info.path)}
             paths = [info.path for info in found if not info.is_file]
             for path in [*sorted(paths, reverse=True), root]:
-                if path not in used and kept(self._place(folder, path)):
+                if path not in used and kept(self._storage_path(folder, path)):
                     used.update(_parents(path))
                 elif path not in used and remote is not None:
                     remote.delete_empty_directory(path)
