@@ -31,6 +31,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/sql.md",
         "docs/hbase.md",
         "docs/postgresql.md",
+        "docs/storage.md",
         "docs/list-bucketing.md",
         "docs/buckets.md",
         "docs/runtime-pruning.md",

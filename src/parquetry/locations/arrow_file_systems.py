@@ -81,6 +81,10 @@ class ArrowFileSystems:
             ) from error
         return filesystem, f"{root.removesuffix('x')}{parts.path.lstrip('/')}"
 
+    def for_threads(self) -> ArrowFileSystems:
+        """Return these file systems: any thread may use them."""
+        return self
+
     def _s3(self, authority: str) -> pafs.FileSystem:
         if ("s3", authority) not in self._opened:
             self._opened["s3", authority] = pafs.S3FileSystem(**s3_arguments(self._options))

@@ -32,13 +32,17 @@ class FileSystems(Protocol):
         """
         ...
 
+    def for_threads(self) -> FileSystems:
+        """Return the same file systems for other threads, which do not know the asking thread's session."""
+        ...
+
 
 _FILE_SYSTEMS: ContextVar[FileSystems] = ContextVar("file_systems", default=ArrowFileSystems())  # noqa: B039
 
 
 def current_file_systems() -> FileSystems:
     """Return the file systems in use, for threads that are to use the same."""
-    return _FILE_SYSTEMS.get()
+    return _FILE_SYSTEMS.get().for_threads()
 
 
 def set_file_systems(file_systems: FileSystems) -> None:

@@ -28,7 +28,18 @@ _ERRORS = {"missing": FileNotFoundError, "denied": PermissionError}
 
 
 class HadoopFileSystems:
-    """Opens locations by the Hadoop file systems of the active session."""
+    """Opens locations by the Hadoop file systems of a session.
+
+    Args:
+        spark: the session; None: the one that is active in the asking thread.
+    """
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self._spark = spark
+
+    def for_threads(self) -> HadoopFileSystems:
+        """Return the file systems of the session that is active now, for threads in which none is."""
+        return HadoopFileSystems(self._spark or SparkSession.active())
 
     def open(self, location: str, /) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a location, and the location itself; see `FileSystems.open`.
@@ -37,7 +48,7 @@ class HadoopFileSystems:
             WarehouseError: Hadoop knows no file system of this scheme, or cannot reach it.
         """
         parts = take_apart(location)
-        files = HadoopFiles(SparkSession.active(), f"{parts.scheme}:{parts.authority}")
+        files = HadoopFiles(self._spark or SparkSession.active(), f"{parts.scheme}:{parts.authority}")
         try:
             files.check()
         except OSError as error:

@@ -69,6 +69,10 @@ def test_file_systems_in_use() -> None:
             opened.append(location)
             return pafs.LocalFileSystem(), location
 
+        def for_threads(self) -> Recorded:
+            """Return this."""
+            return self
+
     recorded = Recorded()
     with use_file_systems(recorded):
         assert current_file_systems() is recorded

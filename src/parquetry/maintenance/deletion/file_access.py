@@ -207,7 +207,7 @@ class FileAccess:
 
     def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
         """Delete files, those that are there, and return what could not be deleted, with the reasons."""
-        failures = []
+        failures: list[str] = []
         for batch in batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
