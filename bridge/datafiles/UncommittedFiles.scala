@@ -13,7 +13,7 @@ import org.apache.spark.sql.parquetry.storage.Deletions
 object UncommittedFiles {
   def delete(location: Path, paths: Iterable[Path], conf: Configuration): Seq[String] = {
     val failed = paths.toSeq.groupBy(path => (path.toUri.getScheme, path.toUri.getAuthority)).values.flatMap { some =>
-      try Deletions.delete(some.head.getFileSystem(conf), some).map { case (path, reason) => s"$path: $reason" }
+      try Deletions.delete(some.head.getFileSystem(conf), some, parallel = false).map { case (path, reason) => s"$path: $reason" }
       catch { case NonFatal(e) => some.map(path => s"$path: $e") }
     }.toSeq
     paths.map(_.getParent).toSet[Path].foreach(prune(location, _, conf))

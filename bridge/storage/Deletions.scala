@@ -7,14 +7,19 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 
 /** Deletes many files with few requests: S3 takes hundreds in one, HDFS takes them one by one. */
 private[parquetry] object Deletions {
-  /** Deletes files of one file system, and returns those that it could not delete, with the reasons; files that are not there count as deleted. */
-  def delete(files: FileSystem, paths: Seq[Path]): Seq[(Path, String)] =
+  /**
+   * Deletes files of one file system, and returns those that it could not delete, with the reasons; files that are not there count as deleted.
+   *
+   * @param parallel whether other threads may help; they cannot where this thread has been interrupted, as that of a task that is killed
+   */
+  def delete(files: FileSystem, paths: Seq[Path], parallel: Boolean): Seq[(Path, String)] =
     if (paths.isEmpty) Nil
     else {
-      val bulk = files.createBulkDelete(new Path(files.getUri.toString + "/"))
+      val bulk = files.createBulkDelete(new Path(files.getUri.toString.stripSuffix("/") + "/"))
       try {
         val size = bulk.pageSize()
-        if (size < 2) HadoopFiles.parallel(paths)(path => deleteOne(files, path)).flatten
+        if (size < 2 && parallel) HadoopFiles.parallel(paths)(path => deleteOne(files, path)).flatten
+        else if (size < 2) paths.flatMap(path => deleteOne(files, path))
         else paths.grouped(size).flatMap { page =>
           val qualified = page.map(path => files.makeQualified(path) -> path).toMap
           try bulk.bulkDelete(qualified.keys.toSeq.asJava).asScala.map(failed =>

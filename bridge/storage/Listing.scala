@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.storage
 
+import java.io.FileNotFoundException
+
 import scala.collection.mutable
 
 import org.json4s._
@@ -33,13 +35,17 @@ class Listing private[storage] (files: FileSystem, folder: Path, recursive: Bool
     val first = Listing.iterator(files.listStatusIterator(folder)) // which fails now if the directory is not there
     def below(entry: FileStatus): Iterator[FileStatus] =
       if (recursive && entry.isDirectory)
-        Iterator.single(entry) ++ Listing.iterator(files.listStatusIterator(entry.getPath)).flatMap(below)
+        Iterator.single(entry) ++ Listing.ifThere(files, entry.getPath).flatMap(below)
       else Iterator.single(entry)
     first.flatMap(below)
   }
 }
 
 private object Listing {
+  /** The entries of a directory that was there a moment ago; none if somebody has deleted it since. */
+  def ifThere(files: FileSystem, folder: Path): Iterator[FileStatus] =
+    try iterator(files.listStatusIterator(folder)) catch { case _: FileNotFoundException => Iterator.empty }
+
   def iterator[A <: FileStatus](entries: RemoteIterator[A]): Iterator[FileStatus] = new Iterator[FileStatus] {
     override def hasNext: Boolean = entries.hasNext
     override def next(): FileStatus = entries.next()

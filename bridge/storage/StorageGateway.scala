@@ -40,7 +40,7 @@ object StorageGateway {
   /** Deletes files, and returns JSON of those that could not be deleted: `[location, reason]`. */
   def delete(session: SparkSession, locations: java.util.List[String]): String = {
     val named = locations.asScala.map(location => new Path(location) -> location).toMap
-    val failed = if (named.isEmpty) Nil else Deletions.delete(HadoopFiles.of(session, named.head._1), named.keys.toSeq)
+    val failed = if (named.isEmpty) Nil else Deletions.delete(HadoopFiles.of(session, named.head._1), named.keys.toSeq, parallel = true)
     compact(JArray(failed.map { case (path, reason) =>
       JArray(List(JString(named.getOrElse(path, path.toString)), JString(reason)))
     }.toList))
