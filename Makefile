@@ -6,6 +6,7 @@ SHELL := bash
 
 VENV ?= .venv
 FAST ?= .venv-fast
+SITE ?= .venv-site
 SF ?= 0.1
 DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
@@ -20,13 +21,13 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs golden clean java
+.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs site golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: java $(READY) ## load TPC-DS and query it: what each query read, of what, and why (SF=1 for more; DEMO_DATA=folder)
-	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)"
+demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
+	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
 	@$(RUN) -m pytest $(PYTEST_ARGS)
@@ -38,15 +39,17 @@ test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhau
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 
-lint: $(READY) ## check style and types
+lint: $(READY) ## check style, types and prose
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
+	@$(RUN) scripts/prose.py
 
 bench: java $(READY) ## measure ratios side by side (BENCH="scans planning" for some of them; BENCH_SCALE=0.1 for a try)
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" $(BENCH)
 
-bench-metastore: java $(READY) ## find partitions among a million, beside Hive's metastore, and on HBase (BENCH_SCALE=0.1 for a try)
+bench-metastore: java $(READY) ## find partitions among a million: SQLite, PostgreSQL, HBase, Hive's metastore, DuckLake (BENCH_SCALE=0.1 for a try)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --group bench
 	@$(RUN) -m benchmarks.run --scale $(BENCH_SCALE) --folder "$(BENCH_DATA)" metastore
 
 hbase: java $(READY) ## start a real HBase to try things on, until Enter is pressed
@@ -63,11 +66,14 @@ docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
 	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds.page; fi
 
+site: $(SITE)/.parquetry ## build the site into site/, and fail if a link or an anchor leads nowhere; open site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
-	rm -rf .venv .venv-fast demo-data dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-fast .venv-site demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -78,3 +84,6 @@ $(READY): pyproject.toml scripts/setup
 
 $(FAST)/.parquetry: pyproject.toml scripts/setup
 	@scripts/setup "$(FAST)" fast
+
+$(SITE)/.parquetry: pyproject.toml scripts/setup
+	@scripts/setup "$(SITE)" site

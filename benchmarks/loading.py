@@ -12,7 +12,7 @@ from benchmarks.lake import CATALOG, start
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
 from demo import tpcds
 
-KEY = tpcds.PARTITIONED_BY["store_sales"]
+KEY = "ss_sold_date_sk"
 
 
 def run(folder: Path, scale: float) -> Result:

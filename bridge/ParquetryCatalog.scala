@@ -1,6 +1,14 @@
 package org.apache.spark.sql.parquetry
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
+import org.apache.spark.sql.parquetry.reports.FinishedQueries
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The catalog of a session: `spark.sql.catalog.<name>` names this class. */
-class ParquetryCatalog extends PlannerCatalog
+class ParquetryCatalog extends PlannerCatalog {
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    super.initialize(name, options)
+    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(session => FinishedQueries.watch(session.sparkContext))
+  }
+}

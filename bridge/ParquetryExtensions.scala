@@ -22,7 +22,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
 /**
  * Gives Spark our parser, rules and strategies: `spark.sql.extensions` names this class.
  *
- * Rules run from the top of this table to its end; within a step, in the order in which they stand.
+ * Rules run in the order of this table, within a step, too.
  *
  * {{{
  * When Spark …                  Rule                           What it does, and why it runs there
@@ -31,53 +31,53 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  * resolves hints: the first     EarlyStatements                takes statements that Spark refuses as soon as it resolves their tables
  *   rules of all
  * has resolved a statement      ResolveHashFunctions           hive_hash and hive_bucket become expressions, which know char and varchar
- *                               ShowPartitionValues            errors tell partitions' values as SQL has them
+ *                               ShowPartitionValues            errors show partitions' values as SQL writes them
  *                               ExpandDroppedPartitions        DROP PARTITION of some columns' values names whole partitions
- *                               AnalyzeStatement               ANALYZE TABLE is answered by what is known
+ *                               AnalyzeStatement               answers ANALYZE TABLE by recorded statistics
  *                               DynamicOverwrite               becomes an append with a mode of ours: Spark refuses V1 writes otherwise
  *                               RepairStatement                MSCK REPAIR TABLE asks the planner
  *                               ShowPartitionsStatement        SHOW PARTITIONS asks the planner
- *                               ShowCreateTableStatement       SHOW CREATE TABLE tells clauses in place of properties
+ *                               ShowCreateTableStatement       SHOW CREATE TABLE shows clauses in place of properties
  *                               DescribeStatement              DESCRIBE adds what the planner knows of a table and a column
  *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
  *                               SeparateDeleteFromCache        a DELETE's table is not replaced by data cached of it
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
- *                               EvolveViewSchemas              records columns of views whose query has others by now
+ *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
- *                               MarkStreamedTables             a table that a stream reads knows it, before scans are made
+ *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
- * normalizes a plan, before     RecordMergeSearch              by which partition columns a MERGE looks for matches; needs its ON as written
- *   the optimizer changes it    NarrowMergeFiles               a MERGE looks for files by its clauses' conditions, too
- *                               ReadSourceOnce                 all files are rewritten where a source may give other rows the second time
- *                               ExpandRowConditions            writes out what conditions are short for, before Spark takes it apart
- *                               PadRowConditions               a condition pads a char itself; after what it is short for is written out
+ * normalizes a plan, before     RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
+ *   the optimizer changes it    NarrowMergeFiles               a MERGE searches files by its clauses' conditions, too
+ *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
+ *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
+ *                               PadRowConditions               puts a char's padding into a condition; after short forms are written out
  * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
  * is about to push down to      RewriteCharComparisons         names the padding of a char, so that Spark has a form for it
  *   sources                     ExpandTupleIn                  (x, y) IN (…) becomes conditions on columns
- *                               ExtractPartitionPredicates     the part of a condition that is about partition columns alone
- *                               EvaluateCommandPredicates      DELETE and REPLACE WHERE by the values for which a condition holds
- *                               GuardUntranslatablePredicates  marks what Spark fails to translate; behind all that make conditions
+ *                               ExtractPartitionPredicates     adds the part of a condition that is about partition columns alone
+ *                               EvaluateCommandPredicates      DELETE and REPLACE WHERE by the values that satisfy a condition
+ *                               GuardUntranslatablePredicates  marks what Spark fails to translate; after all rules that make conditions
  *                               OfferDirectoryPredicates       gives the table conditions that Spark does not offer a source
  *                               PruneStreamColumns             a stream's batch reads the columns that it uses
- * has optimized all else        AddRuntimeFilters              asks which values of joins leave out files: scans have their sizes by now,
- *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark's own filters are there
- *                               ListInputFiles                 scans tell their files; last, as other rules know plain scans alone
+ * has optimized all else        AddRuntimeFilters              puts filters with values of joins: by now scans have their sizes,
+ *   (RegisterLateRules)                                        IN and EXISTS are joins, and Spark has put its own filters
+ *                               ListInputFiles                 scans list their files; last, as other rules know only plain scans
  * plans a node                  StreamedRowsStrategy           a stream's batch is written by one node, without writers in tasks
  *                               DeleteStrategy                 a DELETE of all rows finds its table
  *                               RowsStrategy                   DELETE, UPDATE and MERGE hand their rows to the planner
- *                               MarkInsertOnlyMerge            tells a write that it is a MERGE's; plans nothing itself
+ *                               MarkInsertOnlyMerge            gives a MERGE's write its search columns; plans nothing itself
  *                               ObservedWriteStrategy          a write with `observe` in its query stays within the statement's plan
- *                               BucketStrategy                 looks at a whole plan: scans agree on buckets and on the order of keys
+ *                               BucketStrategy                 changes a whole plan: scans agree on buckets and on the order of keys
  *                               TupleStrategy                  takes the values of all keys of a tuple
- * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in what it has cached
- *                               LimitSubqueryWait              values that run for themselves are waited for no longer than is said
+ * prepares a plan to run        DisableFloatCachePruning       Spark loses rows with NaN in cached data
+ *                               LimitSubqueryWait              limits the wait for subqueries that run only for their values
  *                               PlanTupleSubqueries            values of several keys come to their scan as tuples
- *                               DisableUnusedBucketing         buckets that nobody uses are read as other files are
+ *                               DisableUnusedBucketing         reads files in unused buckets like other files
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
- * Two of the last are registered twice: as rules of query stages, which adaptive execution runs while it sees a whole plan, and as rules
- * before columnar transitions, which Spark runs without it, too.
+ * Two of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a whole plan. As
+ * rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {

@@ -8,9 +8,11 @@ import org.apache.spark.sql.parquetry.runtime.AddRuntimeFilters
 import org.apache.spark.sql.parquetry.scan.ListInputFiles
 
 /**
- * Puts rules among those that a session runs last. Those that an extension can add itself run before there are scans with their
- * sizes, before IN and EXISTS are joins, and before Spark has put filters of its own. A plan is analysed before it is optimized, so
- * the rules are there for the first query, also where a user sets `spark.experimental.extraOptimizations`.
+ * Adds rules to the optimizer rules that a session runs last. Rules that an extension adds itself run too
+ * early: before scans have sizes, before IN and EXISTS are joins, and before Spark has put its own filters.
+ *
+ * A plan is analysed before it is optimized. So these rules run for the first query, too, and also if a user
+ * sets `spark.experimental.extraOptimizations`.
  */
 case class RegisterLateRules(session: SparkSession) extends Rule[LogicalPlan] {
   private val rules = Seq[Rule[LogicalPlan]](AddRuntimeFilters, ListInputFiles)

@@ -35,6 +35,6 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _order(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a key by which equal rows come to stand at the same place: floats last, and coarsely."""
+    """Return a key to sort rows by, so that equal rows meet: floats last, and coarsely."""
     exact = [(value is not None, str(value)) for value in row if not isinstance(value, float)]
     return (exact, [f"{value:.6e}" for value in row if isinstance(value, float)])

@@ -1,7 +1,6 @@
 """Make TPC-DS with DuckDB's generator: rows as Parquet files, the queries' texts, counts to check against.
 
-Nothing is downloaded: the extension comes from PyPI with the demo's requirements. What Spark does with the
-data is `demo.run`'s affair.
+The extension comes from PyPI with the demo's requirements. `demo.tables` loads the rows.
 """
 
 from __future__ import annotations
@@ -13,39 +12,32 @@ from pathlib import Path
 
 import duckdb
 
-PARTITIONED_BY = {
-    "store_sales": "ss_sold_date_sk",
-    "catalog_sales": "cs_sold_date_sk",
-    "web_sales": "ws_sold_date_sk",
-    "visits": "year",
-    "visits_auto": "year",
-}
-"""The key by which each of the large tables is partitioned; the others are plain."""
-SKEWED_BY = {"visits": "(page) ON (1, 2, 3, 4)", "visits_auto": "(page) ON AUTO"}
-"""What is heavy in some of them: in the first it is said, in the second it is found while rows are loaded."""
-
-BUCKETED_BY = {
-    "sold": "(item, ticket) SORTED BY (item, ticket) INTO 8 BUCKETS",
-    "returned": "(item, ticket) SORTED BY (item, ticket) INTO 4 BUCKETS",
-}
-"""How the rows of some are spread into buckets."""
-
-# TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on to 1,000.
+# TPC-DS draws most of its values evenly. Here half of the visits are to page 1, a sixth to page 2, and so on.
 _VISITS = """
 SELECT CAST(least(1000, floor(1 / ((hash(ss_ticket_number, ss_item_sk) % 1000000) / 1e6 + 0.001))) AS INTEGER) AS page,
        ss_item_sk AS item, ss_net_paid AS paid, d_year AS year
 FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk
 """
+_PURCHASES = """
+SELECT ss_customer_sk AS customer, ss_ticket_number AS ticket, ss_item_sk AS item, ss_quantity AS quantity, ss_net_paid AS paid
+FROM store_sales WHERE ss_customer_sk IS NOT NULL
+"""
 DERIVED = {
     "visits": _VISITS,
-    "visits_auto": _VISITS,
+    "sales": "SELECT ss_item_sk AS item, ss_ticket_number AS ticket, ss_customer_sk AS customer, ss_net_paid AS paid, "
+    "d_year AS year FROM store_sales LEFT JOIN date_dim ON ss_sold_date_sk = d_date_sk",
+    "purchases": _PURCHASES,
+    "corrections": f"""SELECT * REPLACE (CAST(paid + 1 AS DECIMAL(7, 2)) AS paid) FROM ({_PURCHASES}) WHERE paid < 99999
+    AND customer IN (SELECT unnest(quantile_disc(ss_customer_sk, [0.3, 0.7])) FROM store_sales)""",
+    "refunds": "SELECT cr_order_number AS order_number, cr_item_sk AS item, cr_return_amount AS refunded, "
+    "strftime(d_date, '%Y-%m') AS month FROM catalog_returns LEFT JOIN date_dim ON cr_returned_date_sk = d_date_sk",
     "sold": "SELECT ss_item_sk AS item, ss_ticket_number AS ticket, ss_customer_sk AS customer, ss_quantity AS quantity, "
     "ss_net_paid AS paid FROM store_sales",
     "returned": "SELECT sr_item_sk AS item, sr_ticket_number AS ticket, sr_customer_sk AS customer, "
     "sr_return_quantity AS quantity, sr_return_amt AS refunded FROM store_returns",
 }
 """Tables made of TPC-DS's, by the SQL that makes them."""
-_SOURCES = ("store_sales", "store_returns", "date_dim")
+_SOURCES = ("store_sales", "store_returns", "catalog_returns", "date_dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ class Raw:
 
 
 def make(folder: Path, scale: float) -> Raw:
-    """Generate the tables into a folder; one that is there already is used as it is.
+    """Generate the tables into a folder, or use the folder that an earlier run has made.
 
     The folder appears whole or not at all, so an interrupted run leaves nothing half-made.
 

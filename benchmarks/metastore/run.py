@@ -1,4 +1,4 @@
-"""Finding some partitions among a million, on SQLite; beside it Hive's metastore, and what HBase is asked.
+"""Finding some partitions among a million, on SQLite; beside it PostgreSQL, Hive's metastore, and what HBase is asked.
 
 Filters come as trees. Each kind of filter is asked about another part of the table in every round. The time
 is that of planning and reading on a snapshot that has been loaded, as a query does it; what loading takes and
@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.measure import BenchmarkFinding, Result, take_turns
-from benchmarks.metastore import hbase, postgres
+from benchmarks.metastore import hbase, postgresql, writers
 from benchmarks.metastore.hive import Backend, EmbeddedMetastore, derby
 from benchmarks.metastore.table import (
     DATABASE,
@@ -45,6 +45,7 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.types import STRING
 from tests.support.hbase.artifacts import libraries
+from tests.support.postgresql.launcher import PostgreSQLServer
 
 _SIZES = {1_000_000: 4_000, 100_000: 2_000, 10_000: 1_000}
 """Partitions of the tables, largest first, and the fewest that a small scale makes of them."""
@@ -99,7 +100,7 @@ _MIN_SPEEDUPS = {"Derby": 200.0, "PostgreSQL": 20.0}
 
 
 def run(folder: Path, scale: float) -> Result:
-    """Measure on SQLite, beside Hive, and on HBase."""
+    """Measure on SQLite, beside Hive, on PostgreSQL with many writers, and on HBase."""
     console = Console(highlight=False)
     libraries()  # fetched now if need be: the rest takes minutes
     result = Result("metastore")
@@ -127,15 +128,14 @@ def run(folder: Path, scale: float) -> Result:
         with console.status("Hive's metastore on Derby"):
             home = folder / f"hive-{medium.partitions}"
             _beside_hive(result, derby(home / "derby"), home, tables, added)
-        try:
-            with (
-                console.status("Hive's metastore on PostgreSQL"),
-                postgres.server(folder) as backend,
-                tempfile.TemporaryDirectory() as scratch,
-            ):
-                _beside_hive(result, backend, Path(scratch), tables, added)
-        except postgres.MissingPostgresError as error:
-            console.print(f"PostgreSQL was left out: {error}", soft_wrap=True)
+        with console.status("starting PostgreSQL"):
+            server = PostgreSQLServer.start_in_temporary_folder(durable=True)
+            stack.callback(server.remove)
+        with console.status("Hive's metastore on PostgreSQL"), tempfile.TemporaryDirectory() as scratch:
+            backend = postgresql.hive_backend(server, folder)
+            _beside_hive(result, backend, Path(scratch), tables, added)
+        postgresql.measure(result, server, kept(folder, large, console)[0], large, added, console)
+        writers.measure(result, server, console)
     hbase.measure(result, max(_ON_HBASE, medium.partitions), console)
     return result
 

@@ -20,7 +20,7 @@ from benchmarks.tpcds.queries import (
 )
 
 Count = Callable[[ReadCounts], int]
-_MAX_SLOWDOWN = 1.05
+MAX_SLOWDOWN = 1.05
 TABLES = "Spark's tables"
 """The variant in which the facts of l1 are tables of Spark's own catalog, in Hive's metastore."""
 
@@ -119,10 +119,10 @@ def time_findings(timings: Iterable[Timing]) -> list[BenchmarkFinding]:
         for layout, numbers in (("l1", CORE), ("l2", CORE), ("l1", NOTHING_PRUNED))
     )
     whole = [timing for job, timing in by_job.items() if job.startswith("l1 q")]
-    slower = sum(timing.ratio("parquetry", "spark") > _MAX_SLOWDOWN for timing in whole)
+    slower = sum(timing.ratio("parquetry", "spark") > MAX_SLOWDOWN for timing in whole)
     return [
         BenchmarkFinding(
-            f"l1, {len(whole)} queries: slower than Spark by more than {_MAX_SLOWDOWN:g}",
+            f"l1, {len(whole)} queries: slower than Spark by more than {MAX_SLOWDOWN:g}",
             slower,
             0,
             "queries",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import BenchmarkFinding
 from benchmarks.tpcds.charts import dots
+from benchmarks.tpcds.findings import MAX_SLOWDOWN
 from benchmarks.tpcds.queries import CORE
 
 _ROOT = Path(__file__).parents[2]
@@ -23,44 +25,116 @@ _INTRODUCTION = """\
 
 <!-- Written by `python -m benchmarks.tpcds.page` out of benchmarks/results/tpcds.json; change benchmarks/tpcds/page.py instead. -->
 
-`make bench BENCH=tpcds` measures this (`SF=10` for more data, `BENCH_ROUNDS=0` for counts without times). The numbers below are of scale {scale:g}, \
-on {cores} cores{times}.
+You need this page when you want to know what Parquetry wins beside Spark alone, and where it wins nothing. It
+was measured at scale {scale:g}, on {cores} cores{times}.
 
-**Side by side**: Parquetry; Spark 4.3 alone on the same files, and on the layout that suits it best (l1); Apache Iceberg 1.12.0 on PySpark 4.1.4, the \
-newest that it has a runtime for, with facts partitioned by `truncate(30, date)`; and an oracle, which is Spark given exactly the files that hold rows \
-which the query's joins and conditions leave. Each answer is compared with Spark's.
+## Results
 
-**Layouts**: l1 has the facts partitioned by the date's key, one file each; l2 has no partitions, files of 20,000 rows sorted by date and item, \
-row groups of 5,000, Bloom filters on item and customer; n is partitioned by year and sorted by item, row groups of 5,000.
+{headlines}
 
-**How it is counted**: files are those that the scans' tasks were given. Row groups are those of them that Parquet's own reader keeps by the conditions \
-that the scan's readers were given (statistics, dictionaries, Bloom filters); column bytes are what the footers say of the columns read in these. \
-Spark's `bytesRead` misses vectored reads and is not used.
+{slower}
 
-## What there is to win, and what not
+![Column bytes of the core stars](images/tpcds-stars.svg)
 
-Where facts are partitioned by date, Spark's own pruning leaves a star query almost nothing to win in bytes{oracle}. What Parquetry wins there is the listing of files. There is something to win \
-where the condition is on another date than that of the partitions, on rare items, on facts that Spark leaves unpruned because their values come by way \
-of another table or an outer join, where facts narrow each other, and where facts are not partitioned at all: then least and greatest values of \
-sorted files do what partitions did, with a fraction of the files.
+Measure it yourself:
 
-Facts narrow each other by columns of which files hold narrow ranges: the order numbers of catalog sales grow with the days, so the files of the days \
-that a query asks for tell between which numbers its returns lie, and nothing is read for that (q40, q49, q72, q75, q78, q80). With it, beside the same \
-without it, q72 took 3.5 s instead of 5.2 s, q78 6.9 instead of 7.9, q40 0.83 instead of 1.2, q75 8.9 instead of 9.7 (medians of 3, in turns, one process). \
-Of tickets, web orders, items and customers each file of l1 holds some from all over (98 % of the range of tickets, on average), so least and greatest values leave nothing out by \
-them (q25, q29, q50, the other returns of q80), and a fact is not read again for them. Looked up one by one in every file, tickets would leave 205 of \
-q50's 1,823 partitions of sales; sets of single columns would leave 0.78 of the partitions that Spark reads in q25, 0.68 in q29, and only pairs of \
-customer and item, which are the join itself, three partitions (counted at scale 1).
+<!-- excerpt -->
+```sh
+make bench BENCH=tpcds                   # SF=10 for more data
+make bench BENCH=tpcds BENCH_ROUNDS=0    # counts without times
+```
 
-Bloom filters of items make l1's small files 2 to 5 % larger, which every star pays for and q32, q37, q82 and q92 gain by: that is what parts \
-their measure from what it would be with filters of no size.
+**Side by side** stand Parquetry; Spark 4.3 alone on the same files, and on the layout that suits it best
+(l1); Apache Iceberg 1.12.0 on PySpark 4.1.4; and an oracle. The oracle is Spark, given exactly the files with
+rows that the query's joins and conditions keep. Each answer is compared with Spark's.
+
+| layout | facts |
+| --- | --- |
+| l1 | partitioned by the date's key, one file each |
+| l2 | no partitions; files of 20,000 rows sorted by date and item, row groups of 5,000, Bloom filters on item and customer |
+| n | partitioned by year and sorted by item, row groups of 5,000 |
+| Iceberg | partitioned by `truncate(30, date)` |
+
+## What there is to win
+
+{little}
+
+There is something to win in these cases:
+
+- The condition is on another date than the partitions' one.
+- The query asks for rare items.
+- Spark leaves a fact unpruned, because the values come by way of another table or an outer join.
+- Facts narrow each other.
+- Facts are not partitioned at all. Then minimum and maximum of sorted files do what partitions did, with a
+  fraction of the files.
+
+**Facts narrow each other** by columns whose files hold narrow ranges. The order numbers of catalog sales grow
+with the days. So the statistics of the files for a query's days give the range of its returns' numbers, and
+no file is read for that (q40, q49, q72, q75, q78, q80).
+
+| seconds | with it | without it |
+| --- | ---: | ---: |
+| q72 | 3.5 | 5.2 |
+| q78 | 6.9 | 7.9 |
+| q40 | 0.83 | 1.2 |
+| q75 | 8.9 | 9.7 |
+
+(Medians of 3, in turns, one process.)
+
+**Keys from all over** leave nothing out by minimum and maximum. Each file of l1 holds tickets, web orders,
+items and customers of the whole range (98 % of the range of tickets, on average). A fact is not read again
+for them (q25, q29, q50, the other returns of q80).
+"""
+
+_LIMITS = """\
+## Limits
+
+| what | how it is measured, or why not better |
+| --- | --- |
+| files | those that the scans' tasks got |
+| row groups | those of these files that Parquet's own reader keeps by the conditions that it got (statistics, dictionaries, Bloom filters) |
+| column bytes | what the footers say of the columns read in these row groups. Spark's `bytesRead` misses vectored reads and is not used |
+| Iceberg's version | 1.12.0 on PySpark 4.1.4, the newest that it has a runtime for |
+| Bloom filters on l1 | those of items make l1's small files 2 to 5 % larger. Every star pays for that; q32, q37, q82 and q92 gain by it. Filters of no size would bring their measure nearer to its target |
+| q50 | tickets, looked up one by one in every file, would leave 205 of its 1,823 partitions of sales |
+| q25, q29 | sets of single columns would leave 0.78 and 0.68 of the partitions that Spark reads; only pairs of customer and item, which are the join itself, would leave three (counted at scale 1) |
 """
 
 
 _OF_TIMES = """\
-Medians, in seconds. `spark` reads views of which the files were listed before the clock starts, which leaves it nothing to list; `Spark's tables` are \
-the same files as tables of Spark's catalog in Hive's metastore (on Derby), whose partitions it looks up for each query, as its users have them.
+Medians, in seconds. `spark` reads views whose files were listed before the clock starts, so it has nothing to
+list. `Spark's tables` are the same files as tables of Spark's catalog in Hive's metastore (on Derby). Spark
+looks up their partitions for each query, as its users have it.
 """
+
+_HEADLINES: dict[str, tuple[str, str]] = {
+    "16 stars, sorted files without partitions (l2)": (
+        "l2, 16 core stars: file bytes, parquetry / spark",
+        "l2, 16 core stars: time, spark / parquetry",
+    ),
+    "conditions on another date than the partitions' one (l1)": (
+        "l1, other dates (16, 62, 94, 99): file bytes, parquetry / spark",
+        "",
+    ),
+    "rare items, with Bloom filters (l1)": (
+        "l1, rare items (32, 37, 82, 92): file bytes, parquetry / spark, with Bloom filters",
+        "",
+    ),
+    "the two kinds above, q62, q99, q37 and q82 (l1)": (
+        "",
+        "l1, 62, 99, 37, 82: time, Spark's tables / parquetry",
+    ),
+    "scans that Spark leaves unpruned (l1)": (
+        "l1, all of these scans that Spark leaves unpruned: file bytes, parquetry / spark",
+        "",
+    ),
+    "16 stars, partitioned by date, which Spark prunes as well (l1)": (
+        "l1, 16 core stars: file bytes, parquetry / spark",
+        "l1, 16 core stars: time, Spark's tables / parquetry",
+    ),
+    "all 99 queries (l1)": ("l1, all queries: file bytes, parquetry / spark", ""),
+}
+"""Rows of the first table, with the findings of bytes and of times that they show."""
 
 
 def main() -> None:
@@ -71,14 +145,18 @@ def main() -> None:
     _PAGE.write_text(_page(result), encoding="utf-8")
 
 
-def _oracle_text(findings: Sequence[BenchmarkFinding], details: Mapping[str, Any]) -> str:
-    """Say what the oracle read, if it was measured."""
-    read = [_number(each.value) for each in findings if each.what == _ORACLE]
-    return "".join(
-        f": in {_same_bytes(details)} of the 16 core stars the oracle itself reads what Spark reads ({number} of it in the geometric mean "
-        "of all, as it knows of q13, q25 and q29 which few rows their joins leave)"
-        for number in read
+def _little_to_win(findings: Sequence[BenchmarkFinding], details: Mapping[str, Any]) -> str:
+    """Say where Spark alone reads little more than it must, by what the oracle read if it was measured."""
+    text = (
+        "Where facts are partitioned by date, Spark's own pruning leaves a star query almost nothing to win in bytes. "
+        "What Parquetry wins there is the listing of files."
     )
+    for share in [_number(each.value) for each in findings if each.what == _ORACLE]:
+        text += (
+            f" In {_same_bytes(details)} of the 16 core stars the oracle itself reads what Spark reads. In the geometric mean of all it reads "
+            f"{share} of it, as it knows which few rows the joins of q13, q25 and q29 keep."
+        )
+    return textwrap.fill(text, 110)
 
 
 def _page(result: Mapping[str, Any]) -> str:
@@ -90,12 +168,13 @@ def _page(result: Mapping[str, Any]) -> str:
             scale=result["scale"],
             cores=2,
             times=", times as medians of rounds in turns" if timed else "; times were not measured",
-            oracle=_oracle_text(findings, details),
+            headlines=_headlines(findings),
+            slower=_slower(result["timings"]),
+            little=_little_to_win(findings, details),
         ),
         "## Targets\n",
         _targets(findings),
         "\n## The 16 core stars\n",
-        "![Column bytes of the core stars](images/tpcds-stars.svg)\n",
         _core(details),
         f"\n## All queries on l1: {len(details['l1'])} of 99 counted\n",
         _wrong(details["wrong"]),
@@ -110,7 +189,39 @@ def _page(result: Mapping[str, Any]) -> str:
             "![Seconds](images/tpcds-times.svg)\n",
             _times(result["timings"]),
         ]
+    parts.append(f"\n{_LIMITS.rstrip()}")
     return "\n".join(parts) + "\n"
+
+
+def _headlines(findings: Sequence[BenchmarkFinding]) -> str:
+    """Draw the first table: what Parquetry reads and takes, beside Spark."""
+    values = {each.what: f"{_number(each.value)} {each.unit}" for each in findings}
+    rows = [
+        [queries, values.get(size, ""), values.get(time, "")] for queries, (size, time) in _HEADLINES.items()
+    ]
+    return _table(["queries", "bytes of files read, of Spark's", "speed, times Spark's"], rows)
+
+
+def _slower(timings: Sequence[Mapping[str, Any]]) -> str:
+    """Say in one sentence on which queries Parquetry is slower than Spark, and why."""
+    medians = {
+        each["job"].removeprefix("l1 "): {
+            name: statistics.median(seconds) for name, seconds in each["seconds"].items()
+        }
+        for each in timings
+        if each["job"].startswith("l1 ") and "spark" in each["seconds"]
+    }
+    slower = [job for job, row in medians.items() if row["parquetry"] > MAX_SLOWDOWN * row["spark"]]
+    if not medians:
+        return "Times were not measured."
+    if not slower:
+        return f"None of the {len(medians)} timed queries on l1 takes more than {MAX_SLOWDOWN:g} times as long as Spark."
+    return textwrap.fill(
+        f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take more than {MAX_SLOWDOWN:g} times as long as "
+        "Spark with its list of files ready, because both read the same files there and only Parquetry looks for them within the time "
+        f"({', '.join(slower)}).",
+        110,
+    )
 
 
 def _same_bytes(details: Mapping[str, Any]) -> int:

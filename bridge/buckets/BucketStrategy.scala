@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Looks at a whole plan before Spark plans its parts: the rules of an extension that optimize run before there are scans, which
- * know their buckets.
+ * Changes a whole plan before Spark plans its parts. An extension's optimizer rules run too early for this:
+ * scans, which know their buckets, do not exist yet.
  */
 object BucketStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
@@ -18,8 +18,8 @@ object BucketStrategy extends SparkStrategy {
   }
 
   /**
-   * Of a sort within partitions nothing is left where scans are sorted so: then their files must not be mixed later on (see
-   * `DisableUnusedBucketing`).
+   * Has scans below a sort within partitions read whole files. Spark removes the sort if the scans are sorted
+   * alike, so their files must not be mixed later on (see `DisableUnusedBucketing`).
    */
   private def sorted(plan: LogicalPlan): LogicalPlan = plan.transform {
     case sort: Sort if !sort.global => sort.withNewChildren(Seq(sort.child.transform {

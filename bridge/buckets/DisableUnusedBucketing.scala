@@ -8,12 +8,13 @@ import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * A scan that tells Spark of its buckets reads each in a task of its own. Where no join, aggregate or window is the better for it,
- * these would be thousands of small tasks, or a few large ones: there its files are cut and packed as those of other scans are.
+ * Reads a scan without its buckets if no join, aggregate or window uses them. A bucketed scan reads each
+ * bucket in a task of its own: thousands of small tasks, or a few large ones. Without buckets its files are
+ * split and packed as for other scans.
  *
- * It is what `DisableUnnecessaryBucketedScan` does for Spark's own tables, under the same setting
- * (`spark.sql.sources.bucketing.autoBucketedScan.enabled`), which Spark turns off for what it caches: of that, queries to come may
- * make use.
+ * `DisableUnnecessaryBucketedScan` does the same for Spark's own tables, under the same setting
+ * (`spark.sql.sources.bucketing.autoBucketedScan.enabled`). Spark turns it off for data that it caches, since
+ * later queries may use the buckets.
  */
 object DisableUnusedBucketing extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =

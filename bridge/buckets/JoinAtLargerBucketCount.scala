@@ -10,15 +10,17 @@ import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Has the scans on both sides of a join tell Spark of the same number of buckets, where Spark does not bring them together by itself.
+ * Has the scans on both sides of a join report the same number of buckets to Spark, in two cases that Spark
+ * does not solve by itself.
  *
- * `bucket-join = larger`: tables of 3 and of 6 buckets are joined in 6, where Spark would fold them to 3. Each bucket of the table
- * of 3 is read for two of the 6, and each time only the rows of that one are passed on (`BucketReaderFactory`).
+ * `bucket-join = larger`: tables of 3 and of 6 buckets are joined in 6 buckets, while Spark would fold them
+ * to 3. Each bucket of the table of 3 is read for two of the 6, and each time only the rows of one of these
+ * are passed on (`BucketReaderFactory`).
  *
- * By several columns, Spark folds no buckets to a number that is not greater than that of the columns (`BucketFunction`). Tables of 4
- * and of 6 buckets by two columns tell of 2.
+ * Several columns: Spark can fold such buckets only to more buckets than columns (`BucketFunction`). So
+ * tables of 4 and of 6 buckets by two columns report 2 buckets.
  *
- * Whether a table says so, its numbers and columns, the planner knows; here they are compared.
+ * The planner knows a table's setting, bucket count and columns; this rule compares them.
  */
 object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -44,7 +46,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
       }
     }
 
-  /** A side of a join: one of the scans that say into which buckets its rows fall. */
+  /** A side of a join, with one of the scans whose buckets its rows are in. */
   private case class Side(scan: BucketsAnswer, functions: Seq[(BucketFunction, Attribute)], origins: Map[ExprId, ExprId]) {
     def count: Int = scan.count
     private def is(key: Expression, column: Attribute): Boolean = key match {
@@ -79,14 +81,14 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
       case TransformExpression(f: BucketFunction, Seq(a: Attribute), _, _) => f -> a
     }).filter(found => found.nonEmpty && buckets(relation).exists(_.columns.length == found.length))
 
-  /** The scans below what leaves rows in the partition where they are. */
+  /** The scans of a plan that are below nodes which move no row to another partition. */
   def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] = plan match {
     case relation: DataSourceV2ScanRelation => Seq(relation)
     case _: Project | _: Filter | _: Join => plan.children.flatMap(scans)
     case _ => Nil
   }
 
-  /** Of which attribute of a scan each attribute of a plan is the same. */
+  /** Maps each attribute of a plan to the equal attribute of a scan. */
   def origins(plan: LogicalPlan): Map[ExprId, ExprId] = plan match {
     case relation: DataSourceV2ScanRelation => relation.output.map(a => a.exprId -> a.exprId).toMap
     case Project(list, child) =>
@@ -99,7 +101,10 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
     case _ => Map.empty
   }
 
-  /** All scans of a side that are joined with one another already by these buckets, in more or in fewer of them. */
+  /**
+   * Changes the bucket count of all scans of a side that are already joined with one another by these
+   * buckets.
+   */
   private def rebucketed(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
     case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&

@@ -7,10 +7,12 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.parquetry.joingraph.BroadcastSide
 
 /**
- * Puts the equalities of a join in the order in which the files of a side are sorted: of files sorted by a, b,
- * `l.b = r.b AND l.a = r.a` becomes `l.a = r.a AND l.b = r.b`. Spark sorts both sides by the join's keys in the order of its condition,
- * and takes files sorted by the same columns in another order for unsorted. A join by a broadcast needs no order, and filters that wait
- * for its values find it by the order of its keys.
+ * Puts the equalities of a join into the sort order of one side's files. If the files are sorted by a, b,
+ * then `l.b = r.b AND l.a = r.a` becomes `l.a = r.a AND l.b = r.b`.
+ *
+ * Spark sorts both sides by the join's keys in the order of its condition, and files sorted by the same
+ * columns in another order count as unsorted. A broadcast join is not changed: it needs no order, and runtime
+ * filters find its broadcast by the order of its keys.
  */
 object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
@@ -25,7 +27,9 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
     }
   }
 
-  /** The keys of a side in the order in which its files are sorted; None: they are sorted by other columns first. */
+  /**
+   * The keys of a side in the sort order of its files, or None if these are sorted by other columns first.
+   */
   private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {
     val origins = JoinAtLargerBucketCount.origins(plan)
     val ids = keys.collect { case a: Attribute if origins.contains(a.exprId) => origins(a.exprId) -> a.exprId }.toMap

@@ -9,8 +9,9 @@ import org.apache.spark.sql.parquetry.hash.HashFunction
 import org.apache.spark.sql.types._
 
 /**
- * Calls of `hive_hash` and `hive_bucket` become expressions with code of their own. These have to know which columns are of type
- * char or varchar: Spark keeps that beside a column, and where it pads a char that it reads, in the length that it pads to.
+ * Replaces calls of `hive_hash` and `hive_bucket` by expressions with generated code. These need to know
+ * which columns are of type char or varchar. Spark keeps the type in a column's metadata; for a char that it
+ * pads while reading, the padding has the length.
  */
 object ResolveHashFunctions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp { case node =>
@@ -52,7 +53,10 @@ object ResolveHashFunctions extends Rule[LogicalPlan] {
     }
   }
 
-  /** Where a DataFrame was made of a table, padding has taken place, and the column does not tell its type. */
+  /**
+   * The expression of a column that a projection below computes: a DataFrame of a table has columns padded
+   * already.
+   */
   private def padded(a: Attribute, node: LogicalPlan): Option[Expression] =
     node.children.iterator.flatMap(_.collectFirst(Function.unlift[LogicalPlan, Expression] {
       case Project(list, _) => list.collectFirst { case alias: Alias if alias.exprId == a.exprId => alias.child }

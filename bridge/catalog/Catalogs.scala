@@ -5,7 +5,10 @@ import org.json4s._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.parquetry.protocol.Json
 
-/** What of a session says whose a table is: which catalogs there are, and which one a bare name is looked for in. */
+/**
+ * The catalogs of a session, and the current one, which bare names belong to: so the planner knows whose a
+ * table is.
+ */
 object Catalogs {
   private val ours = "org.apache.spark.sql.parquetry.ParquetryCatalog" // as configurations name it
   private val setting = "spark\\.sql\\.catalog\\.([^.]+)".r

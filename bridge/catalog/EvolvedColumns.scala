@@ -5,27 +5,31 @@ import org.apache.spark.sql.connector.catalog.TableChange
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * The order in which `WITH SCHEMA EVOLUTION` finds a table's columns after it has changed them.
+ * Gives `WITH SCHEMA EVOLUTION` a table's columns in the order that it expects after it has changed them.
  *
- * Spark's rule alters the table, loads it, and takes the columns from before for those that stand in their places now. A new column comes
- * before partition columns at the end, so that these would be taken for others, and rows get values of columns beside theirs. The
- * table that the rule loads has its new columns last; whoever loads it later finds them where they are.
+ * Spark's rule alters the table, loads it, and identifies the old columns by their positions. But a new
+ * column comes before the partition columns at the end. So the rule would take these for other columns, and
+ * rows would get values of their neighbours. Therefore the table that the rule loads has its new columns
+ * last. Later loads have them where they are.
  */
 object EvolvedColumns {
   private val rule = ResolveSchemaEvolution.getClass.getName
-  /** Of the table that the rule, on this thread, has altered and not loaded yet: its id, and its columns from before, in order. */
+  /**
+   * The table that the rule has altered on this thread and not loaded yet: its id, and its old columns in
+   * order.
+   */
   private val altered = new ThreadLocal[Option[(String, Seq[String])]] {
     override def initialValue(): Option[(String, Seq[String])] = None
   }
 
-  /** Remember the columns of a table that was altered, if the rule has asked for it. */
+  /** Remembers the old columns of a table that was altered, if Spark's rule has altered it. */
   def remember(table: ParquetryTable, changes: Seq[TableChange]): Unit = {
     val added = changes.collect { case c: TableChange.AddColumn if c.fieldNames().length == 1 => c.fieldNames().head }
     val before = table.logical.fieldNames.toSeq.filterNot(name => added.exists(_.equalsIgnoreCase(name)))
     altered.set(Option.when(isUnderWay)(table.id() -> before))
   }
 
-  /** The table as the rule has to find it, if it is what loads it. */
+  /** The table with its columns as the rule expects them, if the rule loads it; else the table unchanged. */
   def placed(table: ParquetryTable): ParquetryTable = {
     val found = altered.get()
     altered.remove()

@@ -10,7 +10,10 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableUse}
 import org.apache.spark.sql.parquetry.write.ParquetryWriteBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A table that Spark has of the catalog: makes its scans, its writes, and the statements that change its rows. */
+/**
+ * A table that Spark loads from the catalog. It makes its scans, its writes, and the statements that change
+ * its rows.
+ */
 class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse()) extends ParquetryTable(ref, answer, use) {
   override protected def like(answer: TableAnswer, use: TableUse): ParquetryTable = new LoadedTable(ref, answer, use)
 

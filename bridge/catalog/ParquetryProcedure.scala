@@ -16,8 +16,9 @@ import org.apache.spark.sql.parquetry.table.Cached
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
- * `CALL catalog.system.name(…)`: parameters, columns and rows are the planner's. It is bound by Spark alone, once all arguments are resolved:
- * of one that is bound before, Spark counts the arguments before it has put them in their places.
+ * `CALL catalog.system.name(…)`: the planner defines parameters, columns and rows. Only Spark binds a
+ * procedure, once all arguments are resolved. If it were bound before, Spark would count the arguments before
+ * it has put them into their positions.
  */
 class ParquetryProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends UnboundProcedure {
   override def name(): String = answer.name

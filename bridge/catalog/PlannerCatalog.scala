@@ -18,7 +18,9 @@ import org.apache.spark.sql.parquetry.table.{Changes, Constraints, ParquetryTabl
 import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A catalog whose every answer is the planner's; `ParquetryCatalog` is the class that a session names. */
+/**
+ * A catalog that gets all its answers from the planner; `ParquetryCatalog` is the class that a session names.
+ */
 abstract class PlannerCatalog
   extends StagingTableCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
@@ -40,7 +42,7 @@ abstract class PlannerCatalog
     Answers.names(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
 
   private def load(ident: Identifier, more: JField*): Table =
-    // a name of more parts is a metadata table or none of ours; SELECT * FROM parquet.`path` gets here as well
+    // a name with more parts is a metadata table, or not ours; SELECT * FROM parquet.`path` comes here, too
     ident.namespace().length match {
       case 1 => new LoadedTable(ref, Answers.table(ref.ask("load_table", at(ident) ++ more: _*)))
       case 2 => new MetadataTable(ref, Answers.metadataTable(ref.ask("load_metadata_table", at(ident) ++ more: _*)))
@@ -53,7 +55,8 @@ abstract class PlannerCatalog
       case Left(table) => new LoadedTable(ref, table)
       case Right(view) => Views.fromAnswer(view)
     }
-  // an append that says `partitionBy` is refused if that is not all of the partitioning; a table knows its buckets
+  // Spark refuses an append with `partitionBy` that does not name the whole partitioning, so buckets are left
+  // out
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {
     case table: ParquetryTable => EvolvedColumns.placed(table.byColumns)
     case other => other
@@ -135,7 +138,7 @@ abstract class PlannerCatalog
   override def renameView(from: Identifier, to: Identifier): Unit = askOfView(from, to)(
     ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))
 
-  /** What is said of a table said of a view: Spark looks for that where it asks about one. */
+  /** Turns errors about a table into errors about a view, which Spark expects for views. */
   private def askOfView(ident: Identifier)(ask: => JValue): JValue = askOfView(ident, ident)(ask)
   private def askOfView(missing: Identifier, existing: Identifier)(ask: => JValue): JValue = try ask catch {
     case _: NoSuchTableException => throw new NoSuchViewException(missing)

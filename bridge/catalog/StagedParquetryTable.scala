@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.parquetry.protocol.{CatalogRef, TableAnswer}
 
-/** A table that nobody sees until Spark says that the query filling it went well. */
+/** A table that becomes visible when the query that fills it has succeeded. */
 class StagedParquetryTable(ref: CatalogRef, answer: TableAnswer, staging: String)
   extends LoadedTable(ref, answer) with StagedTable {
   override def commitStagedChanges(): Unit = ask("publish_table", "mode" -> JString(staging))

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.catalog.View
 import org.apache.spark.sql.parquetry.protocol.{Json, ViewAnswer}
 import org.apache.spark.sql.types.StructType
 
-/** A view as the planner keeps it, and as Spark has it. */
+/** Encodes views for the planner, and decodes the planner's. */
 object Views {
   def described(view: View): JValue = JObject(
     "schema" -> Json.ofType(view.schema()),
@@ -33,7 +33,10 @@ object Views {
     builder.build()
   }
 
-  /** A view with other columns, which its query has by now; which of the query's columns it takes stays as it was said. */
+  /**
+   * A view with the columns that its query has now. The names of the query's columns that it takes do not
+   * change.
+   */
   def evolved(view: View, schema: StructType): View = {
     val builder = new View.Builder()
       .withQueryText(view.queryText())

@@ -11,15 +11,18 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 
-/** A file, the directory of its partition below the table, and the number of the slot that its rows are of. */
+/**
+ * A file, the directory of its partition below the table, and the number of the slot that its rows belong to.
+ */
 case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long, modified: Long)
 
 /**
- * Files are written where they will stay, under names never used before. Nobody sees them before the
- * metastore's commit names them, so nothing is moved and a failed attempt has only to be swept up.
+ * Writes files where they will stay, under names never used before. No reader sees a file before the
+ * metastore's commit names it. So files are never moved, and a failed attempt only has to delete its files.
  *
- * Where there are several `places`, the last level that Spark gives a file, `…=3`, is the number of the slot that its rows
- * are of. The place of the slot says the file's directory, below its partition or absolute, and the bucket in its name.
+ * If there are several `places`, the last level of the directory that Spark gives a file, `…=3`, is the
+ * number of its rows' slot. The `SlotDirectory` of this slot gives the file's directory, below its partition
+ * or absolute, and the bucket in its name.
  */
 class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotDirectory])
   extends FileCommitProtocol with Serializable {
@@ -34,7 +37,7 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   override def commitJob(job: JobContext, tasks: Seq[TaskCommitMessage]): Unit =
     files = tasks.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
 
-  /** On the driver: what tasks that ended well have written, should their job fail. */
+  /** On the driver: the files of tasks that succeeded, to be deleted if the job fails. */
   @transient private lazy val ended = new ConcurrentLinkedQueue[WrittenFile]()
   override def onTaskCommit(task: TaskCommitMessage): Unit =
     ended.addAll(task.obj.asInstanceOf[Seq[WrittenFile]].asJava)
@@ -53,13 +56,16 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   override def newTaskTempFileAbsPath(task: TaskAttemptContext, dir: String, ext: String): String =
     throw new UnsupportedOperationException("partitions with a location of their own are known to the protocol")
 
-  /** A further file for the rows of one that has become large enough. */
+  /** Begins the next file for the rows of a file that has become large enough. */
   def another(path: String): String = {
     val first = begun.reverseIterator.find(_.path.toString == path).get
     begin(first.directory, first.slot, first.name, first.suffix)
   }
 
-  /** A file's directory as Spark says it, without the level that is a number, and that number. */
+  /**
+   * Splits a directory as Spark names it into the partition's directory and the slot's number, its last
+   * level.
+   */
   private def taken(directory: String): (String, Long) =
     if (places.length < 2) (directory, 0)
     else {
@@ -74,7 +80,7 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   }
 
   override def commitTask(task: TaskAttemptContext): TaskCommitMessage = {
-    // its job may have failed meanwhile, and would not hear of these files any more
+    // if the job has failed meanwhile, it never learns of these files, so the task itself has to delete them
     Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
     new TaskCommitMessage(begun.toSeq.map { file =>
       val status: FileStatus = file.path.getFileSystem(task.getConfiguration).getFileStatus(file.path)

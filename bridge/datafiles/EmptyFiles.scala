@@ -14,14 +14,17 @@ import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.ThreadUtils
 
-/** Files without rows, for slots that have none: written by the driver, so that no other attempt writes them, too. */
+/**
+ * Writes files without rows, for slots that have no rows. The driver writes them, so that no second attempt
+ * does.
+ */
 class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, options: Map[String, String]) {
   private final val Threads = 8
 
   /**
-   * Writes a file for each directory of a partition and slot; all of them or none.
+   * Writes one file for each pair of a partition's directory and a slot: all of them, or none.
    *
-   * @param prefix of the names, which no other write has
+   * @param prefix of the files' names; no other write uses it
    */
   def write(folders: Folders, prefix: String, places: Array[SlotDirectory], slots: Seq[(String, Long)]): Seq[WrittenFile] = {
     val job = Job.getInstance(session.sessionState.newHadoopConfWithOptions(options))
@@ -35,7 +38,7 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
       WrittenFile(directory, slot, path.toString, 0, 0)
     }
     try {
-      // they are alike, so one is made and its bytes are written again
+      // all files are alike, so one is made and its bytes are written again
       files.headOption.foreach(first => factory.newInstance(first.path, schema, context(conf)).close())
       lazy val content = read(new Path(files.head.path), conf)
       files.take(1).map(measured(_, conf)) ++ ThreadUtils.parmap(files.drop(1), "parquetry-empty", Threads) { file =>

@@ -16,25 +16,29 @@ import org.apache.spark.sql.execution.datasources.{FileFormat, FileFormatWriter}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.types.StructType
 
-/** Used by the planner's write pipeline: arranging rows, writing them where they will stay, and sweeping up. */
+/**
+ * Used by the planner's write pipeline: arranges rows, writes them where they will stay, deletes uncommitted
+ * files.
+ */
 object FileWriter {
   /**
-   * Brings the rows of one partition together, or those that are near each other in the order of `ranges`, which
-   * are columns and fields of structs as SQL names them.
-   * Adaptive execution splits what is larger than `bytes` of shuffled data and packs what is smaller, as
-   * `settings` say: they hold for this write alone, in a session of its own.
+   * Shuffles rows so that equal values of `columns` come together. If `ranges` is not empty, rows that are
+   * near each other in its order come together instead; it names columns and fields of structs as SQL does.
+   *
+   * Adaptive execution splits shuffled partitions of more than `bytes`, and packs smaller ones, as `settings`
+   * say. The settings hold for this write alone, in a session of its own.
    */
   def cluster(data: DataFrame, columns: java.util.List[String], ranges: java.util.List[String],
       bytes: Long, settings: java.util.Map[String, String]): DataFrame = {
     val rows = data.asInstanceOf[Dataset[_]]
     val session = rows.sparkSession.cloneSession()
     settings.forEach((key, value) => session.sessionState.conf.setConfString(key, value))
-    // it begins where a new session does, and rows, or a CHECK, may ask where this one is: current_database()
+    // a clone begins at the default catalog and database, but rows, or a CHECK, may call current_database()
     val Seq(from, to) = Seq(rows.sparkSession, session).map(_.sessionState.catalogManager)
     if (from.currentCatalog.name() != to.currentCatalog.name()) to.setCurrentCatalog(from.currentCatalog.name())
     if (!from.currentNamespace.sameElements(to.currentNamespace)) {
       try to.setCurrentNamespace(from.currentNamespace) catch {
-        case _: NoSuchNamespaceException | _: NoSuchDatabaseException => // it was dropped, and a session may still write elsewhere
+        case _: NoSuchNamespaceException | _: NoSuchDatabaseException => // was dropped; the session may write elsewhere
       }
     }
     val plan = rows.queryExecution.analyzed
@@ -50,14 +54,18 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * hold `prefix`, and returns them as JSON: directory, slot, path, bytes and time of change in milliseconds.
+   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
+   * milliseconds.
    *
-   * @param elsewhere where partitions lie instead, by their directories below `location`
-   * @param places JSON of where slots are; if there are several, the last of the columns is the number of a slot
+   * @param elsewhere the locations of partitions that are not at their default directories, by these
+   *   directories
+   * @param places JSON of slot directories; if there are several, the last of `partitionColumns` is the
+   *   slot's number
    * @param target bytes after which another file is begun
-   * @param rowBytes what a row may take in a file, until a file has been measured; 0 if unknown
-   * @param tasks how many tasks write at most, each what successive tasks of the query have made; 0: each of them writes
-   * @param onePartition whether all rows are of one partition
+   * @param rowBytes estimated bytes of a row in a file, until a file has been measured; 0 if unknown
+   * @param tasks how many tasks write at most, each the rows of consecutive tasks of the query; 0 if every
+   *   task writes
+   * @param onePartition whether all rows belong to one partition
    */
   def write(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
       partitionColumns: java.util.List[String],
@@ -70,24 +78,25 @@ object FileWriter {
     val protocol = new DirectCommitProtocol(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places))
     val settings = options.asScala.toMap
     val partitioned = partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq
-    // a step takes the session of the thread that makes it, which may have none
+    // a plan's node takes the active session of the thread that creates it, and there may be none
     val plan = if (tasks > 0) session.withActive(TasksInOrderExec(tasks, execution.executedPlan)) else execution.executedPlan
-    SQLExecution.withNewExecutionId(execution) { // which has no name, as listeners are told of queries with one: of the statement, once
+    // without a name: Spark notifies listeners of each named execution, and of the statement once is enough
+    SQLExecution.withNewExecutionId(execution) {
       FileFormatWriter.write(
         session, plan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),
         session.sessionState.newHadoopConfWithOptions(settings),
         partitioned, None, Nil, settings,
-        numStaticPartitionCols = if (onePartition) partitioned.size else 0) // by which rows need not be sorted
+        numStaticPartitionCols = if (onePartition) partitioned.size else 0) // rows of static partitions are not sorted
     }
     encoded(protocol.committed)
   }
 
   /**
-   * Writes files without rows, as `write` does those with rows, and returns the same of them.
+   * Writes files without rows, and returns the same JSON as `write`.
    *
-   * @param data has the columns of the files and the partition columns
-   * @param slots JSON of the files: directory of the partition below `location`, and slot
+   * @param data has the files' columns and the partition columns
+   * @param slots JSON of one pair a file: the partition's directory below `location`, and the slot
    */
   def writeEmpty(data: DataFrame, format: String, location: String, elsewhere: java.util.Map[String, String],
       partitionColumns: java.util.List[String],
@@ -111,7 +120,10 @@ object FileWriter {
       "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
     }.toList))
 
-  /** Deletes files that nobody sees, and what they leave empty below `location`; tells of those it cannot delete. */
+  /**
+   * Deletes uncommitted files, and the directories below `location` that this leaves empty. Returns a message
+   * for each file that cannot be deleted.
+   */
   def delete(session: SparkSession, location: String, paths: java.util.List[String]): java.util.List[String] =
     UncommittedFiles.delete(new Path(location), paths.asScala.map(new Path(_)), session.sessionState.newHadoopConf()).asJava
 }

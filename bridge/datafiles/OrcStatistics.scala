@@ -12,9 +12,12 @@ import org.apache.hadoop.fs.Path
 import org.apache.orc._
 import org.apache.spark.sql.SparkSession
 
-/** Reads ORC footers: PyArrow does not tell ORC's column statistics. */
+/** Reads ORC footers, since PyArrow does not give the column statistics of ORC files. */
 object OrcStatistics {
-  /** For each path, in order: rows, bytes and the statistics of its top-level columns, or the error that it gave. */
+  /**
+   * Returns JSON of one entry a path, in order: rows, bytes and statistics of top-level columns, or the
+   * error.
+   */
   def read(session: SparkSession, paths: java.util.List[String], threads: Int): String = {
     val conf = session.sessionState.newHadoopConf()
     val pool = Executors.newFixedThreadPool(threads)
@@ -63,7 +66,7 @@ object OrcStatistics {
     JObject("size" -> (if (s.getBytesOnDisk > 0) JInt(s.getBytesOnDisk) else JNull),
       "nulls" -> JInt(rows - s.getNumberOfValues), "min" -> shown(min), "max" -> shown(max),
       "exact" -> JBool(exact), "type" -> JString(t.toString),
-      // bounds pass over NaN; the sum does not
+      // the bounds ignore NaN; the sum does not
       "sum" -> (s match { case d: DoubleColumnStatistics => JString(d.getSum.toString); case _ => JNull }))
   }
 }

@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A format whose files end when they have reached the size aimed at; Spark itself can only count rows. */
+/**
+ * A format that begins another file when one has reached `target` bytes; Spark itself can only count rows.
+ */
 class RollingFormat(inner: FileFormat, protocol: DirectCommitProtocol, target: Long, rowBytes: Double)
   extends FileFormat {
   override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]) =
@@ -20,10 +22,12 @@ class RollingFormat(inner: FileFormat, protocol: DirectCommitProtocol, target: L
     new RollingFactory(inner.prepareWrite(session, job, options, schema), protocol, target, rowBytes)
 }
 
-/** Spark sends factory and protocol to a task together, so that both share what the task has learnt of its files. */
+/**
+ * Spark sends factory and protocol to a task together, so both share what the task has measured of its files.
+ */
 class RollingFactory(inner: OutputWriterFactory, val protocol: DirectCommitProtocol, val target: Long, rowBytes: Double)
   extends OutputWriterFactory {
-  /** Bytes in a file for each row, and for each byte that rows take in memory. */
+  /** Estimated bytes in a file for each row, and for each byte that rows take in memory. */
   private[parquetry] var (perRow, perByte) = if (rowBytes > 0) (rowBytes, 0.0) else (0.0, 0.5)
 
   override def getFileExtension(context: TaskAttemptContext): String = inner.getFileExtension(context)

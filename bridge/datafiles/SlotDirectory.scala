@@ -5,9 +5,16 @@ import org.json4s.jackson.JsonMethods.parse
 
 import org.apache.hadoop.fs.Path
 
-/** Slots with numbers from `first` on: the directory of their files, below a partition or absolute, and whether each is a bucket. */
+/**
+ * The directory of consecutive slots, numbered from `first`.
+ *
+ * @param directory of their files: relative to the partition, or absolute
+ * @param bucketed whether each slot is a bucket
+ */
 case class SlotDirectory(first: Long, directory: String, bucketed: Boolean) {
-  /** Where a file is. The bucket is in its name as Hive has it, at the beginning, and as Spark has it, at the end. */
+  /**
+   * A file's path. Its name has the bucket twice: at the beginning as in Hive, and at the end as in Spark.
+   */
   def path(partition: Path, slot: Long, name: String, suffix: String): Path = {
     val folder = if (directory.isEmpty) partition else new Path(partition, directory)
     val bucket = slot - first
@@ -16,10 +23,11 @@ case class SlotDirectory(first: Long, directory: String, bucketed: Boolean) {
 }
 
 /**
- * Where the partitions of a table are.
+ * The locations of a table's partitions.
  *
  * @param location of the table
- * @param elsewhere of those that lie elsewhere than in their directories below it, by these
+ * @param elsewhere the locations of partitions that are not at their default directories, by these
+ *   directories
  */
 case class Folders(location: String, elsewhere: Map[String, String]) {
   def root: Path = new Path(location)
@@ -33,7 +41,7 @@ object SlotDirectory {
     parse(json).extract[Seq[SlotDirectory]].toArray
   }
 
-  /** The place of a slot: the last that does not begin behind it. */
+  /** The entry of a slot: the last whose first slot is not greater. */
   def find(directories: Array[SlotDirectory], slot: Long): SlotDirectory = {
     var (low, high) = (0, directories.length - 1)
     while (low < high) {

@@ -7,7 +7,9 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
-/** Spark writes timestamps as INT96 by default, for which Parquet keeps no statistics. */
+/**
+ * Writes timestamps as INT64 microseconds. Spark's default is INT96, and Parquet keeps no statistics for it.
+ */
 class StatisticsFriendlyParquet extends ParquetFileFormat {
   override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String],
       schema: StructType): OutputWriterFactory = {

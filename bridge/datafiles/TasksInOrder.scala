@@ -6,8 +6,9 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 /**
- * At most so many tasks, each of which does the work of some that follow each other. `CoalesceExec` puts together what is on one machine, and
- * files would hold rows from all over an order that the tasks have.
+ * Runs at most `tasks` tasks, each with the work of consecutive tasks of the child. Spark's `CoalesceExec`
+ * groups tasks by machine instead: if the tasks are in the order of a sort, a file would hold rows from all
+ * over it.
  */
 case class TasksInOrderExec(tasks: Int, child: SparkPlan) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output

@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{LocalFileSystem, Path}
 import org.apache.spark.sql.parquetry.storage.Deletions
 
-/** Files that no commit will name. */
+/** Deletes files that no commit will name. */
 object UncommittedFiles {
   def delete(location: Path, paths: Iterable[Path], conf: Configuration): Seq[String] = {
     val failed = paths.toSeq.groupBy(path => (path.toUri.getScheme, path.toUri.getAuthority)).values.flatMap { some =>
@@ -21,8 +21,9 @@ object UncommittedFiles {
   }
 
   /**
-   * Directories are removed only where the system itself refuses to remove one that another writer has just used.
-   * A link to a directory would go even if that is full.
+   * Removes empty directories, from `directory` upwards. It does so only on the local file system, which
+   * refuses to remove a directory that another writer has just used. Symbolic links stay: a link is removed
+   * even if its directory has files.
    */
   private def prune(location: Path, directory: Path, conf: Configuration): Unit =
     directory.getFileSystem(conf) match {

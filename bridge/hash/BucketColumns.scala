@@ -9,11 +9,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.parquetry.protocol.Json
 
-/** Rows beside the buckets that they are of. */
+/** Adds the buckets of rows as columns. */
 object BucketColumns {
   /**
-   * Adds a column of buckets for each thing asked for, as JSON: its name, the hash's version, the number of buckets, the
-   * columns that are hashed, and a struct of their types in the table.
+   * Adds a column of bucket numbers for each entry of `asked`. An entry is JSON: the name of the new column,
+   * the version of the hash, the number of buckets, the hashed columns, and a struct of their types in the
+   * table.
    */
   def add(data: DataFrame, asked: String): DataFrame = {
     val rows = data.asInstanceOf[Dataset[_]]

@@ -9,15 +9,15 @@ import org.apache.spark.sql.parquetry.table.Schemas
 import org.apache.spark.sql.types._
 
 /**
- * The bucket of a row, as a function of one of the columns that it is of: the form in which Spark wants to be told what a scan's
- * partitions have in common, so that a join need not shuffle.
+ * The bucket of a row, as a function of one of the bucket's columns. By such functions Spark knows what the
+ * rows of a scan's partition have in common, so that a join need not shuffle.
  *
- * Spark takes functions of one column only. A bucket of k columns is told as k functions: rows that agree in all columns agree in all
- * functions, and `BucketKeys` sees to it that Spark takes fewer than k for nothing.
+ * Spark takes functions of one column only. So a bucket of k columns is reported as k functions: rows that
+ * agree in all columns agree in all functions. `BucketKeys` prevents Spark from using fewer than k of them.
  *
- * @param raw the column's type as the table has it: of a varchar Spark says that it is a string, which hashes otherwise
- * @param column the number of the column, from 1, of `columns`
- * @param input the column's type as Spark has it
+ * @param raw the column's type in the table, such as varchar, which hashes unlike a string
+ * @param column the column's number, from 1 to `columns`
+ * @param input the column's type in Spark
  */
 case class BucketFunction(version: String, count: Int, column: Int, columns: Int, raw: DataType, input: DataType)
   extends ScalarFunction[Integer] with ReducibleFunction[Integer, Integer] {
@@ -25,13 +25,16 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
   override def inputTypes(): Array[DataType] = Array(input)
   override def resultType(): DataType = IntegerType
   override def isResultNullable: Boolean = false
-  /** Spark takes functions of one name for the same: all that the value depends on is in it. */
+  /**
+   * Spark considers functions with equal names to be equal, so the name has all that the value depends on.
+   */
   override def canonicalName(): String =
     s"parquetry.bucket(version $version, ${raw.asNullable.catalogString}, $column of $columns, $count)"
 
   /**
-   * How buckets are folded to those of a number that divides this one: nobody's, if it is 1. Of several columns there must be more
-   * buckets than columns (see `BucketKeys`); for others `JoinAtLargerBucketCount` has the scans tell of fewer.
+   * Folds buckets to the greatest common divisor of both counts; returns null if it is 1 or equals this
+   * count. For several columns the divisor must be greater than the number of columns (see `BucketKeys`). For
+   * smaller divisors `JoinAtLargerBucketCount` has the scans report fewer buckets.
    */
   override def reducer(other: ReducibleFunction[_, _]): Reducer[Integer, Integer] = other match {
     case b: BucketFunction if b.copy(count = count).canonicalName() == canonicalName() =>
@@ -41,7 +44,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
     case _ => null
   }
 
-  /** Spark asks for it where it shuffles the other side of a join alike, which a user may have turned on. */
+  /** Spark calls this if it shuffles a join's other side into the same buckets, which a setting allows. */
   override def produceResult(row: InternalRow): Integer = bucket.eval(row).asInstanceOf[Integer]
   @transient private lazy val bucket: Expression =
     if (columns == 1) BucketHash.settled(version, count, Seq(BoundReference(0, input, nullable = true)), Seq(raw))
@@ -49,7 +52,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
       "SET spark.sql.sources.v2.bucketing.allowCompatibleTransforms.enabled = false")
 }
 
-/** Buckets folded to a smaller number. */
+/** Folds buckets to a smaller number. */
 case class FoldedBuckets(count: Int, column: Int, columns: Int) extends Reducer[Integer, Integer] {
   override def reduce(value: Integer): Integer = BucketKeys.folded(value, count, column, columns)
   override def resultType(): DataType = IntegerType
@@ -60,13 +63,13 @@ object BucketFunction {
   private val prefix = "parquetry_bucket_"
   private val pattern = s"(?s)$prefix([^_]+)_(\\d+)_(\\d+)_of_(\\d+)_(.+)".r
 
-  /** The functions of some buckets, for Spark to look up in the table's catalog. */
+  /** The functions of a table's buckets, by names that Spark looks up in the table's catalog. */
   def transforms(buckets: BucketsAnswer): Seq[Transform] = buckets.columns.zipWithIndex.map { case ((column, raw), i) =>
     val name = s"$prefix${buckets.version}_${buckets.count}_${i + 1}_of_${buckets.columns.length}_${raw.json}"
     Expressions.apply(name, Expressions.column(Schemas.quoted(column)))
   }
 
-  /** What `transforms` has named. */
+  /** The function with a name that `transforms` has made, or None for any other name. */
   def named(name: String): Option[UnboundFunction] = name match {
     case pattern(version, count, column, columns, raw) => Some(new UnboundFunction {
       override def name(): String = "bucket"

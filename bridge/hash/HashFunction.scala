@@ -11,8 +11,8 @@ import org.apache.spark.sql.parquetry.protocol.ParquetryException
 import org.apache.spark.sql.types._
 
 /**
- * `system.hive_hash(version, a [, b …])`, and `system.hive_bucket(version, n, a [, b …])`: in which of n buckets a row belongs.
- * `ResolveHashFunctions` puts the expression in its place, which has code of its own.
+ * `system.hive_hash(version, a [, b …])` gives the hash of a row, and `system.hive_bucket(version, n, a [, b
+ * …])` its bucket, one of n. `ResolveHashFunctions` replaces a call by an expression with generated code.
  */
 class HashFunction private (override val name: String, bucket: Boolean) extends UnboundFunction {
   private val leading = if (bucket) 2 else 1
@@ -40,7 +40,7 @@ class HashFunction private (override val name: String, bucket: Boolean) extends 
     override def resultType(): DataType = IntegerType
     override def isResultNullable: Boolean = false
 
-    /** The expression of a call, given what its arguments are in their tables. */
+    /** The expression of a call; `rawTypes` are the types of its arguments in their tables. */
     def expression(arguments: Seq[Expression], rawTypes: Seq[DataType]): Expression = {
       val version = HashFunction.version(name, constant(arguments.head, "version", "1, 2 or 'spark'"))
       val values = arguments.drop(leading)
@@ -60,7 +60,7 @@ class HashFunction private (override val name: String, bucket: Boolean) extends 
       e.eval()
     }
 
-    // without our rules: the same expression, of the arguments' values
+    // in a session without our rules: evaluates the same expression over the arguments' values
     @transient private lazy val known = mutable.Map.empty[Seq[Any], Expression]
     override def produceResult(input: InternalRow): Integer = {
       val first = (0 until leading).map(i => input.get(i, types(i)))

@@ -15,22 +15,25 @@ object BucketHash {
   def hash(version: String, columns: Seq[Expression], types: Seq[DataType]): Expression =
     if (version == Spark) new Murmur3Hash(columns) else HiveBucketHash(version.toInt, columns, types)
 
-  /** In which of some buckets rows belong, from 0. */
+  /** The bucket of a row, from 0. */
   def bucket(version: String, count: Int, columns: Seq[Expression], types: Seq[DataType]): Expression = {
     val hashed = hash(version, columns, types)
     if (version == Spark) Pmod(hashed, Literal(count))
     else Remainder(BitwiseAnd(hashed, Literal(Int.MaxValue)), Literal(count))
   }
 
-  /** The same, of equal values always the same one, as in the tables that we write: -0.0 counts as 0.0, and any NaN as any other. */
+  /**
+   * The same, with one bucket for equal values, as in tables that we write: -0.0 counts as 0.0, and all NaN
+   * as one.
+   */
   def settled(version: String, count: Int, columns: Seq[Expression], types: Seq[DataType]): Expression =
     bucket(version, count, columns.map(NormalizeFloatingNumbers.normalize), types)
 }
 
 /**
- * The hash by which Hive puts a row into a bucket, in its version 1 or 2; NULL counts as 0.
+ * Hive's hash of a row for its bucket, in version 1 or 2; NULL counts as 0.
  *
- * `types` are the children's, as the table has them: of char and varchar expressions say no more than that they are strings.
+ * @param types the children's types in the table: a char or varchar is only a string as an expression
  */
 case class HiveBucketHash(version: Int, children: Seq[Expression], types: Seq[DataType]) extends Expression {
   override def dataType: DataType = IntegerType

@@ -6,8 +6,9 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Hive's hash of values other than NULL, in one of its versions. The rules, with their quirks, are told where the planner has the
- * same: `hashing/hive_v1.py`, `hashing/hive_v2.py`. Generated code calls these methods by name.
+ * Hive's hash of values other than NULL, in one of its versions. The planner has the same, and explains the
+ * rules with their quirks: `hashing/hive_v1.py`, `hashing/hive_v2.py`. Generated code calls these methods by
+ * name.
  */
 sealed trait HiveHashCode extends Serializable {
   def hashBoolean(value: Boolean): Int = if (value) 1 else 0
@@ -29,13 +30,16 @@ sealed trait HiveHashCode extends Serializable {
 object HiveHashCode {
   def forVersion(version: Int): HiveHashCode = if (version == 1) HiveHashCode1 else HiveHashCode2
 
-  /** Without zeros at the end behind the point. */
+  /** Removes trailing zeros after the decimal point. */
   private[parquetry] def shortened(value: Decimal): BigDecimal = {
     val short = value.toJavaBigDecimal.stripTrailingZeros()
     if (short.scale() < 0) short.setScale(0) else short
   }
 
-  /** How many bytes Hive leaves out at the end of a char, which Spark has filled up with blanks: these, and zeros among them. */
+  /**
+   * The number of bytes that Hive leaves out at the end of a char, which Spark has padded with blanks: the
+   * blanks, and zero bytes among them.
+   */
   private[parquetry] def blanks(value: UTF8String): Int = {
     var end = value.numBytes()
     if (end > 0 && value.getByte(end - 1) == ' ') {
@@ -77,7 +81,7 @@ object HiveHashCode1 extends HiveHashCode {
     var seconds = Math.floorDiv(value, 1000000L)
     val nanos = Math.floorMod(value, 1000000L) * 1000
     val days = Math.floorDiv(seconds, Day)
-    if (days < FirstGregorian) { // Hive's clock has the Julian calendar then
+    if (days < FirstGregorian) { // Hive uses the Julian calendar for these days
       val since = days + 719468 // 0000-03-01; from there centuries, and eras of four, have one length
       val century = math.min(Math.floorMod(since, 146097L) / 36524, 3L)
       seconds += (3 * Math.floorDiv(since, 146097L) + century - 2) * Day
@@ -91,7 +95,7 @@ object HiveHashCode2 extends HiveHashCode {
   override def hashInt(value: Int): Int = HiveMurmur.hashInt(value)
   override def hashLong(value: Long): Int = HiveMurmur.hashLong(value)
 
-  // the bits are taken for a number, and this becomes a float again
+  // Hive reads the bits as a number, and converts the number to a float again
   override def hashFloat(value: Float): Int =
     HiveMurmur.hashInt(java.lang.Float.floatToIntBits(java.lang.Float.floatToIntBits(value).toFloat))
   override def hashDouble(value: Double): Int =

@@ -4,7 +4,10 @@ import java.nio.ByteOrder
 
 import org.apache.spark.unsafe.Platform
 
-/** Murmur3 as Hive computes it: its seed, numbers with the most significant byte first, and signed bytes in the rest behind whole words. */
+/**
+ * Murmur3 as Hive computes it: with Hive's seed, big-endian numbers, and signed bytes after the last whole
+ * word.
+ */
 object HiveMurmur {
   private final val Seed = 104729
   private val littleEndian = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN

@@ -1,6 +1,9 @@
 package org.apache.spark.sql.parquetry.hash
 
-/** A timestamp as Hive writes it in bytes, of which version 2 of its hash is made: 31 bits of seconds, nanoseconds, the seconds' rest. */
+/**
+ * Version 2 of Hive's hash for timestamps. It hashes the bytes that Hive writes for a timestamp: 31 bits of
+ * the seconds, the nanoseconds, and the other bits of the seconds.
+ */
 object HiveTimestamp {
   private final val Low31 = 0x7fffffffL
 
@@ -31,7 +34,10 @@ object HiveTimestamp {
     turned
   }
 
-  /** Writes a number as Hadoop writes those of any length: one byte, or how many follow, and these; returns the end. */
+  /**
+   * Writes a number in Hadoop's variable-length form: one byte, or the number of bytes and the bytes. Returns
+   * the end.
+   */
   private def number(bytes: Array[Byte], at: Int, value: Long): Int =
     if (value >= -112 && value <= 127) {
       bytes(at) = value.toByte

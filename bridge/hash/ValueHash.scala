@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Specialize
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
 import org.apache.spark.sql.types._
 
-/** Hashes a value where it stands: a field of a row or an element of an array, other than NULL. */
+/** Hashes a field of a row or an element of an array, if it is not NULL. */
 trait ValueHash extends Serializable {
   def at(row: SpecializedGetters, ordinal: Int): Int
 
@@ -13,7 +13,7 @@ trait ValueHash extends Serializable {
 }
 
 object ValueHash {
-  /** Whether a type has a hash: all have it that Hive has, as far as they may be stored. */
+  /** Whether a type has a hash: all types do that Hive has and that tables may store. */
   def has(t: DataType): Boolean = t match {
     case StructType(fields) => fields.forall(f => has(f.dataType))
     case ArrayType(element, _) => has(element)
@@ -40,7 +40,7 @@ object ValueHash {
     case _ => None
   }
 
-  /** Java code of the hash of a value other than NULL in a variable; of nested types it calls what walks through them. */
+  /** Java code for the hash of a variable that is not NULL. For a nested type it calls a `ValueHash`. */
   def code(version: Int, t: DataType, value: String, ctx: CodegenContext): String = method(t) match {
     case Some("") => "0"
     case Some(name) => s"${HiveHashCode.forVersion(version).getClass.getName.stripSuffix("$")}.$name($value)"

@@ -1,4 +1,4 @@
-// Within Spark's package of Hive, as only there its client can be seen.
+// In Spark's package for Hive, since its client is visible only there.
 package org.apache.spark.sql.hive.parquetry
 
 import scala.jdk.CollectionConverters._
@@ -15,15 +15,15 @@ import org.apache.spark.sql.hive.HiveExternalCatalog
 import org.apache.spark.sql.hive.client.HiveClientImpl
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
-/** Records of Hive's metastore, from the planner's JSON of them (`maintenance.hive_record`); the metastore is the session's. */
+/** Writes the planner's records (JSON, see `maintenance.hive_record`) to the session's Hive metastore. */
 object HiveTables {
-  /** The parameters of a table; null: there is none of this name. */
+  /** Returns the parameters of a table, or null if no table has this name. */
   def parameters(session: SparkSession, database: String, table: String): java.util.Map[String, String] =
     withMetastore(session) { metastore =>
       if (metastore.tableExists(database, table)) metastore.getTable(database, table).getParameters else null
     }
 
-  /** Makes a table, and its database if need be, or changes it if it is there. */
+  /** Creates a table, and its database if necessary, or changes the table if `there`. */
   def putTable(session: SparkSession, json: String, there: Boolean): Unit = withMetastore(session) { metastore =>
     val table = tableOf(parse(json))
     if (there) {
@@ -41,7 +41,7 @@ object HiveTables {
   def partitionNames(session: SparkSession, database: String, table: String): java.util.List[String] =
     withMetastore(session)(_.listPartitionNames(database, table, (-1).toShort))
 
-  /** Adds partitions, or changes those that are there. */
+  /** Adds partitions, or changes existing ones if `there`. */
   def putPartitions(session: SparkSession, json: String, partitions: String, there: Boolean): Unit =
     withMetastore(session) { metastore =>
       val table = tableOf(parse(json))
@@ -50,7 +50,7 @@ object HiveTables {
       else metastore.add_partitions(told)
     }
 
-  /** Takes out partitions by their names; files stay. */
+  /** Drops partitions by their names; their files stay. */
   def dropPartitions(session: SparkSession, database: String, table: String, names: java.util.List[String]): Unit =
     withMetastore(session) { metastore =>
       names.forEach { name => metastore.dropPartition(database, table, Warehouse.getPartValuesFromPartName(name), false) }

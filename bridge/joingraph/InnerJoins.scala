@@ -6,16 +6,19 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.parquetry.protocol.Bridge
 
 /**
- * Plans that inner joins bring together, and the columns that are equal in each row of what comes out.
+ * Plans that inner joins combine, and pairs of columns that are equal in each row of the result.
  *
- * @param items plans that are no inner joins themselves; of a join whose other side takes no row away or adds none, the one side; of an
- *   aggregate what it is of, as an attribute of both is one that it groups by: a group is there or not with all of its rows
- * @param beside joins of which one side is among the items, and the other stands apart
+ * An outer, semi or anti join between them contributes its preserved side. An aggregate contributes its
+ * child: an attribute of both is a grouping column, and a group is in the result with all of its rows, or not
+ * at all.
+ *
+ * @param items plans that are no inner joins themselves
+ * @param beside outer, semi and anti joins with one side among the items; the other side stands apart
  */
 case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)], beside: Seq[Join]) {
-  /** The sides that stand apart. */
+  /** The sides of `beside` that are not among the items. */
   def apart: Seq[LogicalPlan] = beside.map(InnerJoins.apart)
-  /** A column and all others that have its value in each row. */
+  /** A column, and all columns that are equal to it in each row. */
   def closure(column: Attribute): Seq[Attribute] = {
     def grown(known: Seq[Attribute]): Seq[Attribute] = {
       val more = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
@@ -28,10 +31,13 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
   private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
 
   /**
-   * An item, of which those rows are left that have matches in others: in those that have matches in theirs, and so on, which may be
-   * dear; in its own neighbours alone; and in those of them by which it is partitioned. None: none of these is likely to leave any out.
+   * Returns an item narrowed to its rows with matches in other items, in up to three ways. The first goes on:
+   * the other items are narrowed by their own neighbours, and so on, which may be expensive. The second uses
+   * only the item's own neighbours. The third uses only neighbours that are joined by the item's partition
+   * columns. A way that is unlikely to remove rows is left out.
    *
-   * @param key whose values are wanted: a match by it alone has the same values itself
+   * @param key the column whose values are wanted. Neighbours joined by it alone are not used: they have the
+   *   same values themselves
    */
   def narrowed(item: LogicalPlan, key: Attribute, without: LogicalPlan): Seq[LogicalPlan] =
     (Seq(Bridge.terms.limits.conditionJoins, 1).flatMap(narrowed(item, Some(key), items.filterNot(_ eq without), _)) ++

@@ -5,13 +5,15 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
 
-/** In a condition on one side of a join: the least or the greatest value that an expression has on the other. */
+/**
+ * The minimum or maximum of an expression on one side of a join, as part of a condition on the other side.
+ */
 case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpression.newExprId) extends LeafExpression with Unevaluable {
   override def dataType: DataType = of.dataType
   override def nullable: Boolean = true
   override def sql: String = s"${if (least) "min" else "max"}(${LogicalNames.of(of)})"
 
-  /** A subquery that finds it among the rows of a plan. */
+  /** The subquery that computes it from the rows of a plan. */
   def found(build: LogicalPlan): ScalarSubquery = {
     val function = if (least) Min(of) else Max(of)
     ScalarSubquery(Aggregate(Nil, Seq(Alias(function.toAggregateExpression(), "value")()), PruneBuildColumns.of(build, of.references)), exprId = exprId)
@@ -19,11 +21,11 @@ case class Extreme(of: Expression, least: Boolean, exprId: ExprId = NamedExpress
 }
 
 /**
- * What a row of one side of a join satisfies if there is a row of the other with which it satisfies the join's condition: of `f.day
- * BETWEEN d.first AND d.last`, `f.day >= min(d.first) AND f.day <= max(d.last)`.
+ * Derives a condition on one side of a join that all rows with a match satisfy. The join's condition
+ * `f.day BETWEEN d.first AND d.last` gives `f.day >= min(d.first) AND f.day <= max(d.last)`.
  */
 object JoinRanges {
-  /** @return None: whatever the other side's values are, any row might */
+  /** @return the condition, or None if any row might match, for any values of the other side */
   def of(condition: Expression, pruned: AttributeSet, build: AttributeSet): Option[Expression] = {
     def on(e: Expression, side: AttributeSet, sums: Boolean = false) =
       e.references.nonEmpty && e.references.subsetOf(side) && total(e, sums)
@@ -41,7 +43,7 @@ object JoinRanges {
     part(condition).filter(_.exists(_.isInstanceOf[Extreme]))
   }
 
-  /** The condition with the other side's values in it. */
+  /** The condition, with subqueries for the minimum and maximum of the other side. */
   def filter(condition: Expression, build: LogicalPlan): Expression = condition.transform { case end: Extreme => end.found(build) }
 
   def extremes(condition: Expression): Seq[Extreme] = condition.collect { case end: Extreme => end }
@@ -49,9 +51,10 @@ object JoinRanges {
   private val attempt = NumericEvalContext(EvalMode.TRY)
 
   /**
-   * Whether an expression has a value, and always the same, for whatever row: here it is evaluated for more rows than in the join.
+   * Whether an expression never fails, and has the same value each time, for any row. A derived condition is
+   * evaluated for more rows than the join's condition.
    *
-   * @param sums whether sums, which may overflow, are taken for it
+   * @param sums whether to accept sums, although they may overflow
    */
   def total(e: Expression, sums: Boolean = false): Boolean = e.children.forall(total(_, sums)) && (e match {
     case _: Attribute | _: Alias | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
@@ -63,7 +66,8 @@ object JoinRanges {
   })
 
   private def bounded(comparison: Expression, value: Expression, other: Expression): Option[Expression] = {
-    // what overflows would fail in the join, too, if it came to be asked there: it matches nothing
+    // a sum that overflows would fail in the join, too, if the join evaluates it; so here it becomes NULL,
+    // and matches nothing
     val tried = other.transform { case add: Add => add.copy(evalContext = attempt); case sub: Subtract => sub.copy(evalContext = attempt) }
     def least = Extreme(tried, least = true)
     def greatest = Extreme(tried, least = false)

@@ -11,13 +11,16 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.types._
 
 /**
- * A plan that has, in place of a key of another plan, the least and the greatest value that files tell of it.
+ * A plan with the minimum and maximum of another plan's key, by file statistics, in place of the key.
  *
- * @param relation that the key comes from
- * @param plan has at least the rows of partitions that the other plan has rows of
+ * @param relation the scan that the key comes from
+ * @param plan has a row for each partition that the other plan has rows of, and maybe for more
  */
 case class KeyRangeFromFiles(relation: DataSourceV2ScanRelation, plan: LogicalPlan, least: Attribute, greatest: Attribute) {
-  /** What a column satisfies that is equal to the key in some row; the ids are those of the subqueries for both ends. */
+  /**
+   * The condition that a column satisfies if it equals the key of some row. The ids are for the two
+   * subqueries.
+   */
   def filter(column: Expression, exprIds: Seq[ExprId]): Expression = And(
     GreaterThanOrEqual(column, ScalarSubquery(found(Min(least)), exprId = exprIds(0))),
     LessThanOrEqual(column, ScalarSubquery(found(Max(greatest)), exprId = exprIds(1))))
@@ -27,8 +30,9 @@ case class KeyRangeFromFiles(relation: DataSourceV2ScanRelation, plan: LogicalPl
 }
 
 /**
- * Finds it: with the conditions and the joins that are about values of partitions alone, and without all others, which could only have
- * left out more. Of these, those that fail for no value: others may have kept a row from them that is asked about here.
+ * Finds this plan. It keeps conditions and joins that are about partition values alone; the others could only
+ * remove more rows. A condition that may fail for some value is left out, too: in the query, another
+ * condition may remove the rows with this value first.
  */
 object KeyRangeFromFiles extends PredicateHelper {
   def of(key: Expression, plan: LogicalPlan): Option[KeyRangeFromFiles] = key match {
@@ -64,19 +68,22 @@ object KeyRangeFromFiles extends PredicateHelper {
       found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))
     }
     case join: Join => join.children.find(_.outputSet.contains(key)).flatMap(side => ends(key, side).map(within(join, side, _)))
-    case aggregate: Aggregate => // what it does not group by is of no use to those above
+    case aggregate: Aggregate => // nodes above it refer to grouping columns alone
       if (aggregate.child.outputSet.contains(key)) ends(key, aggregate.child) else None
     case node: UnaryNode if node.child.outputSet.contains(key) => ends(key, node.child)
     case _ => None
   }
 
-  /** Values for the scan, of one table: of many joins, each with values of others, a plan would grow without an end. */
+  /**
+   * Whether an expression is a runtime filter whose values come from one table. Filters with values of joins,
+   * which have filters again, would make the plan grow without end.
+   */
   private def simple(e: Expression): Boolean = e match {
     case values: DynamicPruningSubquery => values.pruningKey.isInstanceOf[Attribute] && values.plan.collectLeaves().length == 1
     case _ => false
   }
 
-  /** A join that leaves out partitions, if what it is with is broadcast: then Spark finds the broadcast again. */
+  /** Adds a join that prunes partitions, if its other side is broadcast: Spark then reuses the broadcast. */
   private def within(join: Join, side: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
     val other = if (join.left eq side) join.right else join.left
     val there = BroadcastSide.find(join).exists(_ == (if (join.left eq side) BuildRight else BuildLeft))

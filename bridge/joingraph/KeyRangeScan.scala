@@ -11,10 +11,10 @@ import org.apache.spark.sql.parquetry.scan.{ParquetryScan, RuntimeValues}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /**
- * In place of what another scan reads: of each of its partitions the values, and the least and the greatest value of a column, as the
- * statistics of its files tell them. Nothing is read of the files.
+ * Stands for another scan, and gives one row for each of its partitions: the partition's values, and the
+ * minimum and maximum of a column by file statistics. It reads no file.
  *
- * @param partitions columns whose values are given
+ * @param partitions the partition columns of the rows
  */
 class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[StructField], private val column: String, dataType: DataType)
   extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering {
@@ -23,7 +23,7 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   override def readSchema(): StructType =
     StructType(partitions ++ KeyRangeScan.names.map(StructField(_, dataType)))
   override def description(): String = s"least and greatest $column by the statistics of files of version ${of.table.version()}"
-  /** Spark is to join it as it joins the other. */
+  /** The statistics of the other scan, so that Spark joins both in the same way. */
   override def estimateStatistics(): Statistics = of.estimateStatistics()
 
   override def filterAttributes(): Array[NamedReference] = {
@@ -32,7 +32,7 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   }
   override def filter(values: Array[Predicate]): Unit = found = values.toSeq
 
-  /** Told without a look at what is found: before there are values, that would be the ends of all partitions. */
+  /** Decided without the rows: before runtime values arrive, these would be the ranges of all partitions. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
   override def toBatch: Batch = this
   override def planInputPartitions(): Array[InputPartition] = Array(MaterialisedRows(Answers.rows(of.table.ref.ask("file_ends",
@@ -53,6 +53,6 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
 }
 
 object KeyRangeScan {
-  /** As no partition column is called. */
+  /** The names of the two columns; no partition column has such a name. */
   val names: Seq[String] = Seq("~least", "~greatest")
 }

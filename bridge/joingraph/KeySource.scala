@@ -13,11 +13,11 @@ import org.apache.spark.sql.types._
 /**
  * One of our scans that a join key comes from.
  *
- * @param key as it is computed of the scan's columns
- * @param steps from the join down to the scan, each with what tells whether a condition on the key holds below it, too
+ * @param key the join key as an expression of the scan's columns
+ * @param steps the nodes from the join down to the scan: a condition on the key may not be valid below some
  */
 case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts]) {
-  /** What the key is of the scan's columns, as the planner calls it. */
+  /** The form of the key, by its name in the protocol (`Form` in `prune/runtime/candidates.py`). */
   def form: String = key match {
     case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
     case _: AttributeReference => "column"
@@ -28,14 +28,17 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
   def ofPartitions: Boolean = key.deterministic && !key.exists(_.isInstanceOf[PythonFuncExpression]) &&
     key.references.forall(a => scan.table.partitionColumns.contains(a.name))
 
-  /** Whether it is the day of a column of moments, which is no partition column. */
+  /** Whether the key is the day of a timestamp column that is no partition column. */
   def ofDays: Boolean = key match {
     case Cast(moment: AttributeReference, DateType, _, _) =>
       !ofPartitions && (moment.dataType == TimestampType || moment.dataType == TimestampNTZType)
     case _ => false
   }
 
-  /** A column that the key casts to a type which has each of its values, so that the cast back finds the column's again; and that cast. */
+  /**
+   * The column that the key casts to a wider type, and the cast back. The wider type has all values of the
+   * column, so that the cast back restores them.
+   */
   lazy val widened: Option[(AttributeReference, Expression => Cast)] = key match {
     case Cast(column: AttributeReference, to, zone, _) if !ofPartitions && KeySource.widens(column.dataType, to, zone) =>
       Some((column, Cast(_, column.dataType, zone, EvalMode.TRY)))
@@ -50,12 +53,12 @@ object KeySource extends PredicateHelper {
     case (ByteType | ShortType | IntegerType, DoubleType) | (ByteType | ShortType, FloatType) | (FloatType, DoubleType) => true
     case (narrow: DecimalType, wide: DecimalType) => wide.isWiderThan(narrow)
     case (DateType, TimestampNTZType) => true
-    // of a day that a zone has left out, the first moment is that of the next
+    // if a zone has skipped a day, the first moment of that day is the first moment of the next one
     case (DateType, TimestampType) => zone.exists(DateTimeUtils.getZoneId(_).getRules.isFixedOffset)
     case _ => false
   }
 
-  /** Follows a key down a plan, wherever it comes from. */
+  /** Follows a key down a plan, to each scan of ours that it comes from. */
   def of(key: Expression, plan: LogicalPlan, steps: Seq[StepFacts] = Nil): Seq[KeySource] =
     if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
     else plan match {
@@ -79,13 +82,16 @@ object KeySource extends PredicateHelper {
       case other => other.children.flatMap(child => of(key, child, steps :+ step(other)))
     }
 
-  /** Without what Spark puts around a float for its hash: the planner takes both zeros, and all NaN, for equal. */
+  /**
+   * Removes Spark's normalization of a float for hashing: for the planner both zeros are equal, and so are
+   * all NaN.
+   */
   private def bare(key: Expression): Expression = key match {
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(number)) => number
     case other => other
   }
 
-  /** Whether a key is the same in all rows that have the same `keys`. */
+  /** Whether a key is the same in all rows with the same values of `keys`. */
   private def fixed(keys: Seq[Expression], key: Expression): Boolean = keys.exists(_.semanticEquals(key)) ||
     (key.deterministic && !key.exists(_.isInstanceOf[AggregateExpression]) &&
       key.references.forall(a => keys.exists(_.semanticEquals(a))))

@@ -9,14 +9,15 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types._
 
 /**
- * Several keys of one join whose values a scan gets together: `f.day = d.day AND f.y <=> d.y` is
+ * Several keys of one join, whose values a scan gets as tuples: `f.day = d.day AND f.y <=> d.y` becomes
  *
  *     (day, y) IN (the pairs of d)          KeyTuple(Seq(day, coalesce(y, 0), y IS NULL), Seq(0, 1, 2))
  *
- * Spark's own filters have one key each, so Spark takes it for the first key; `TupleStrategy` and `PlanTupleSubqueries` add the others.
+ * Spark's own filters have one key each, so for Spark a tuple is its first key; `TupleStrategy` and
+ * `PlanTupleSubqueries` add the others.
  *
  * @param keys the join's keys, as expressions of the scan's columns
- * @param places where these keys stand in the list of the build side's keys
+ * @param places the indices of these keys in the list of the build side's keys
  */
 case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression with CodegenFallback {
   override def children: Seq[Expression] = keys
@@ -27,7 +28,10 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
   override def toString: String = sql
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): KeyTuple = copy(keys = newChildren)
 
-  /** The columns, each once. Of the two keys that Spark makes of `<=>` one may not be there: then the column is not, either. */
+  /**
+   * The columns, each once. Spark makes two keys of `<=>`; if one of them is not in the tuple, neither is the
+   * column.
+   */
   lazy val columns: Seq[TupleColumn] = keys.zipWithIndex.flatMap {
     case (column: AttributeReference, at) => Some(TupleColumn(column.name, column.dataType, column.dataType, at))
     case (Cast(column: AttributeReference, to, zone, _), at) if KeySource.widens(column.dataType, to, zone) =>
@@ -40,7 +44,7 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
     case _ => None
   }.distinctBy(_.name)
 
-  /** Whether a column's values come from the key in a place. */
+  /** Whether a column's values come from the key at an index. */
   def uses(at: Int): Boolean = columns.exists(column => column.at == at || column.flag.contains(at))
 
   /** An attribute that stands for the columns: its values are tuples. */
@@ -48,14 +52,20 @@ case class KeyTuple(keys: Seq[Expression], places: Seq[Int]) extends Expression 
 }
 
 object KeyTuple {
-  /** The same of the same columns, whichever scan of the table they are of: an exchange that is the same is used again. */
+  /**
+   * One id for all tuples: tuples of the same columns are equal in all scans of a table, so that Spark reuses
+   * exchanges.
+   */
   private val id = ExprId(0, UUID.nameUUIDFromBytes("parquetry tuples".getBytes(UTF_8)))
 
   /** The name of tuples; `RuntimeValues` knows it by its bracket. */
   def text(parts: Seq[String]): String = parts.mkString("(", ", ", ")")
   def struct(columns: Seq[TupleColumn]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType)))
 
-  /** The column that a key has the values of, as it is, widened, or by one of the two keys that Spark makes of `<=>`. */
+  /**
+   * The column of a key that is the column itself, a widening cast of it, or one of the two keys that Spark
+   * makes of `<=>`.
+   */
   def columnOf(key: Expression): Option[AttributeReference] = key match {
     case column: AttributeReference => Some(column)
     case Cast(column: AttributeReference, to, zone, _) if KeySource.widens(column.dataType, to, zone) => Some(column)
@@ -68,9 +78,10 @@ object KeyTuple {
 /**
  * A column of tuples, and the keys that give its values.
  *
- * @param key type of the key; values are cast back, and a value that the column's type does not have matches nothing
- * @param at place of the key
- * @param flag place of the key that says which values stand for NULL; None if NULL matches nothing
+ * @param key type of the key; values are cast back, and a value that the column's type does not have matches
+ *   nothing
+ * @param at index of the key
+ * @param flag index of the key that says which values stand for NULL, or None if NULL matches nothing
  * @param zone of the cast
  */
 case class TupleColumn(

@@ -9,13 +9,13 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-/** What people call the parts of a logical plan. */
+/** Names for the parts of a logical plan, for people to read. */
 object LogicalNames {
-  // that of EXISTS within OR has none
+  // the join type of EXISTS within OR has no SQL
   def of(join: JoinType): String = Try(join.sql).getOrElse("EXISTENCE")
   def of(key: Expression): String = key.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
 
-  /** That of a plan's first leaf. */
+  /** The name of a plan's first leaf. */
   def of(plan: LogicalPlan): String = plan match {
     case relation: DataSourceV2ScanRelation => relation.relation.table.name()
     case relation: LogicalRelation => relation.catalogTable.fold("files")(_.identifier.unquotedString)

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Has a plan that runs for values of some columns alone read no other columns of our tables: Spark does not optimize it again. What its
- * joins would broadcast stays as it is, as the query may have the same broadcast.
+ * Prunes the columns of a plan that runs only for the values of some columns, since Spark does not optimize
+ * it again. A side that a join would broadcast is not changed: the query may have the same broadcast.
  */
 object PruneBuildColumns {
   def of(plan: LogicalPlan, needed: AttributeSet): LogicalPlan = plan match {

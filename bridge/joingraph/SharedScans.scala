@@ -9,8 +9,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
- * Scans of a plan that Spark reads once for several places: they are in parts of the plan that are the same and end in an exchange, which
- * it uses again. A filter by what stands outside of such a part makes it another one, and the table is read once more.
+ * Scans that Spark reads once for several places of a plan. They are in equal parts of the plan that end in
+ * an exchange, and Spark reuses the exchange. A filter with values from outside of such a part makes it
+ * unequal to the others, and the table is read once more.
  */
 class SharedScans(plan: LogicalPlan) {
   private val subqueries = SharedScans.scalar(plan)
@@ -24,11 +25,14 @@ class SharedScans(plan: LogicalPlan) {
     if (part.exists(exchanged) && Option(parts.get(one)).forall(known => part.exists(_ eq known))) parts.put(one, part)
   })
 
-  /** Whether a filter of a scan by what a join finds would make its part of the plan one that is there once only. */
+  /** Whether a filter with values of a join would make a scan's part of the plan unequal to all others. */
   def broken(relation: LogicalPlan, join: Join): Boolean =
     Option(parts.get(relation)).exists(part => !part.exists(_ eq join)) || inSubqueries(relation).nonEmpty
 
-  /** Scans of scalar subqueries that stand where a scan does in parts which are the same, up to an exchange that serves both. */
+  /**
+   * The scans of scalar subqueries that have a scan's position in equal parts, up to an exchange that both
+   * can use.
+   */
   def inSubqueries(relation: LogicalPlan): Seq[LogicalPlan] = subqueries.flatMap(_.collectLeaves()).filter {
     case other: DataSourceV2ScanRelation if other.canonicalized == relation.canonicalized => common(relation, other) match {
       case (part, like) => part.exists(exchanged) || exchanged(part, parents.get(part)).exists(exchanged(like, parents.get(like)).contains)
@@ -36,11 +40,11 @@ class SharedScans(plan: LogicalPlan) {
     case _ => false
   }
 
-  /** A scan, and those that have its place in parts which are the same. */
+  /** A scan, and all scans that have its position in equal parts of the plan. */
   def places(relation: LogicalPlan): Seq[LogicalPlan] = Option(parts.get(relation)).toSeq.flatMap(part =>
     same.filter(_.exists(_ eq relation)).flatten.filter(other => (other eq relation) || (common(relation, other)._1 eq part)))
 
-  /** How far up the plans above two scans are the same, with the scans in the same place. */
+  /** The largest equal plans around two scans that have the same position in them. */
   private def common(one: LogicalPlan, other: LogicalPlan): (LogicalPlan, LogicalPlan) = (parents.get(one), parents.get(other)) match {
     case (above, beside) if above != null && beside != null && !(above eq beside) && place(above, one) == place(beside, other) &&
         above.canonicalized == beside.canonicalized => common(above, beside)
@@ -48,7 +52,10 @@ class SharedScans(plan: LogicalPlan) {
   }
   private def place(above: LogicalPlan, child: LogicalPlan): Int = above.children.indexWhere(_ eq child)
 
-  /** How a side of a join is exchanged, if it is: whether as a broadcast, and by which of its columns, told by their places. */
+  /**
+   * How a side of a join is exchanged, or None if it is not: whether as a broadcast, and the indices of its
+   * key columns.
+   */
   private def exchanged(side: LogicalPlan, above: LogicalPlan): Option[(Boolean, Seq[Expression])] = above match {
     case join: Join => ExtractEquiJoinKeys.unapply(join).flatMap { case (_, leftKeys, rightKeys, _, _, left, _, _) =>
       val build = BroadcastSide.find(join)
@@ -67,7 +74,7 @@ class SharedScans(plan: LogicalPlan) {
 }
 
 object SharedScans {
-  /** The plans of scalar subqueries, also of those within others. */
+  /** The plans of all scalar subqueries, nested ones included. */
   def scalar(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case node =>
     node.expressions.flatMap(_.collect { case subquery: ScalarSubquery => subquery.plan +: scalar(subquery.plan) }.flatten)
   }.flatten

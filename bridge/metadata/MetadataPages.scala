@@ -16,24 +16,24 @@ trait RowsPartition extends InputPartition {
   def rows: Iterator[InternalRow]
 }
 
-/** Rows that are at hand. */
+/** Rows that exist already. */
 case class MaterialisedRows(values: Array[InternalRow]) extends RowsPartition {
   override def rows: Iterator[InternalRow] = values.iterator
 }
 
-/** The rows of a metadata table, which the planner is asked for page by page: there may be a million. */
+/** The rows of a metadata table, read from the planner page by page: a table may have a million. */
 case class MetadataPages(
     catalog: String, options: Map[String, String], table: String, kind: String, schema: StructType, predicates: String)
   extends RowsPartition {
 
-  /** @param after what the page before said of the next; None for the first */
+  /** @param after `next` of the page before, or None for the first page */
   def page(after: Option[JValue]): PageAnswer = {
     val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind), "predicates" -> parse(predicates)) ++ after.map(place => "after" -> place: JField)
     val ref = CatalogRef(catalog, new CaseInsensitiveStringMap(options.asJava))
     Answers.page(ref.ask("read_metadata_table", fields: _*), schema)
   }
 
-  /** All rows; a page is asked for when those before it have been taken. */
+  /** All rows; a page is requested when the rows before it have been taken. */
   override def rows: Iterator[InternalRow] =
     Iterator.unfold(Option(Option.empty[JValue]))(_.map { after =>
       val found = page(after)

@@ -14,10 +14,10 @@ import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownL
 import org.apache.spark.sql.parquetry.protocol.{CatalogRef, Json, MetadataTableAnswer}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What the planner knows of a table, as a table to read: `catalog.db.t.history` and the like. */
+/** The planner's metadata of a table, as a table to read: `catalog.db.t.history` and the like. */
 class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table with SupportsRead {
   override def name(): String = answer.name
-  /** Of the version that it tells of. */
+  /** Names the version of the table that it describes. */
   def identity: JValue = answer.identity
   override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(answer.schema, false)
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
@@ -27,7 +27,7 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table 
       private var most = Int.MaxValue
       private var offered = Array.empty[Predicate]
 
-      /** Spark evaluates all of them on the rows; the planner reads fewer of these. */
+      /** Spark evaluates all predicates on the rows; with them the planner reads fewer rows. */
       override def pushPredicates(predicates: Array[Predicate]): Array[Predicate] = {
         offered = predicates
         predicates
@@ -44,14 +44,14 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table 
         val pages = MetadataPages(ref.name, options, compact(render(answer.identity)), answer.kind, answer.schema, predicates)
         val first = pages.page(None)
         val text = name() + (if (first.pushed.isEmpty) "" else first.pushed.mkString(" · pushed filters: [", ", ", "]"))
-        // tasks that run elsewhere have no planner to ask
+        // tasks in other JVMs cannot ask the planner
         def rows = pages.rows.take(most).toArray
         val given =
           if (first.next.isEmpty || first.rows.length >= most) Some(first.rows)
           else Option.when(!SparkSession.active.sparkContext.isLocal)(rows)
         given match {
           case Some(rows) if first.pushed.isEmpty => new RowsScan(answer.schema, rows, text)
-          case Some(rows) => new PagesScan(MaterialisedRows(rows), answer.schema, text) // of rows at hand EXPLAIN tells nothing
+          case Some(rows) => new PagesScan(MaterialisedRows(rows), answer.schema, text) // EXPLAIN shows no text of a RowsScan
           case None => new PagesScan(pages, answer.schema, text)
         }
       }

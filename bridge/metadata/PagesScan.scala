@@ -4,7 +4,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.types.StructType
 
-/** Rows that one task asks the planner for, page by page, as they are used: it runs in the planner's own JVM. Or rows at hand. */
+/**
+ * Rows that one task reads when they are used. They exist already, or the task asks the planner for them page
+ * by page: then it runs in the JVM that the planner is connected to.
+ */
 class PagesScan(rows: RowsPartition, schema: StructType, text: String) extends Scan with Batch {
   override def readSchema(): StructType = schema
   override def description(): String = text

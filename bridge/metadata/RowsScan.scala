@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.types.StructType
 
-/** Rows that the planner gave, and no file was read for. */
+/** Rows that the planner has computed; no file is read for them. */
 class RowsScan(schema: StructType, override val rows: Array[InternalRow], text: String) extends LocalScan {
   override def readSchema(): StructType = schema
   override def description(): String = text

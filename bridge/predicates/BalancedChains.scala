@@ -1,8 +1,8 @@
 package org.apache.spark.sql.parquetry.predicates
 
-/** Long chains of conditions, no deeper than they need be. */
+/** Joins long chains of conditions as balanced trees. */
 object BalancedChains {
-  /** Joins conditions in halves; `none` is what no conditions are. */
+  /** Joins conditions in halves; returns `none` for no conditions. */
   def balanced[T](parts: Seq[T], join: (T, T) => T, none: => T): T =
     parts.length match {
       case 0 => none

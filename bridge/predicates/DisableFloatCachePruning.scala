@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.types._
 
 /**
- * Cached batches keep a minimum and maximum that pass over NaN, and Spark 4.3.0 prunes by them: rows with NaN
- * are lost under `f > x`. Conditions on floats are taken out of the pruning; they are still applied to rows.
+ * Removes conditions on floats from Spark's pruning of cached batches; they are still applied to rows. The
+ * minimum and maximum of a cached batch ignore NaN, so Spark 4.3.0 loses rows with NaN under `f > x`.
  */
 object DisableFloatCachePruning extends Rule[SparkPlan] {
   private def onFloat(e: Expression): Boolean = e.references.exists(_.dataType.existsRecursively {

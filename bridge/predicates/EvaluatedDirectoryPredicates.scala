@@ -15,12 +15,18 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.CharType
 
 /**
- * Conditions on skewed columns that the planner does not understand (functions, casts, two columns compared): Spark evaluates them
- * itself, over the values of directories, once for each row of values. Of a condition that is about other columns, too, it
- * evaluates the part that is not: `upper(y) = 'A' AND v > 1 OR x + 1 = 3` says of directories that `upper(y) = 'A' OR x + 1 = 3`.
+ * Conditions on skewed columns that the planner does not understand (functions, casts, two columns compared).
+ * Spark evaluates them over the values of directories for heavy values, once for each row of values.
+ *
+ * A condition may be about other columns, too. Then Spark evaluates the part that is not: the condition
+ * `upper(y) = 'A' AND v > 1 OR x + 1 = 3` implies for directories by x and y that `upper(y) = 'A' OR x + 1 =
+ * 3`.
  */
 object EvaluatedDirectoryPredicates {
-  /** Adds to predicates the values for which they are not true. An evaluation that fails says nothing: Spark reads the rows. */
+  /**
+   * Adds to predicates their failing values: the values of directories that make them not true. If an
+   * evaluation itself fails, the directory is kept, and Spark tests its rows.
+   */
   def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
     val conditions = table.onDirectories
     if (conditions.isEmpty) pushed
@@ -38,7 +44,7 @@ object EvaluatedDirectoryPredicates {
     }
   }
 
-  /** The report's name of an evaluated condition that has no form for sources. */
+  /** The text in a report of an evaluated condition that has no form for sources, else None. */
   def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {
     case (JString("DIRECTORY_PREDICATE"), JNull, JString(sql)) => Some(sql)
     case _ => None
@@ -62,7 +68,7 @@ object EvaluatedDirectoryPredicates {
   private def holds(condition: BasePredicate, values: InternalRow): Boolean =
     try condition.eval(values) catch { case NonFatal(_) | _: StackOverflowError => true }
 
-  /** Whether a condition is about a char as files have it, with however many blanks. */
+  /** Whether a condition reads a char as files have it, with any number of blanks. */
   private def readsBlanks(e: Expression, table: ParquetryTable): Boolean = e match {
     case CharPadding(_) => false
     case a: AttributeReference => !table.partitionColumns.contains(a.name) &&
@@ -71,9 +77,10 @@ object EvaluatedDirectoryPredicates {
   }
 
   /**
-   * Adds to the predicate of a condition the values for which it is not true. A condition without a form for sources becomes a predicate more.
+   * Adds a condition's failing values to its predicate. A condition without a form for sources becomes
+   * another predicate.
    *
-   * @param offered the condition's tree, if it has one
+   * @param offered the condition's tree, or None if it has no form for sources
    */
   private def beside(
       pushed: Seq[PushedPredicate], condition: Expression, offered: Option[JValue], fails: Seq[JObject]): Seq[PushedPredicate] = {

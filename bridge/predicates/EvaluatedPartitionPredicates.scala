@@ -14,16 +14,16 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * Conditions on partition columns that have no form for the planner to judge (functions, casts, two columns compared):
- * Spark evaluates them itself, over the values of the partitions that the planner finds by everything else.
+ * Conditions on partition columns that the planner does not understand (functions, casts, two columns
+ * compared). Spark evaluates them over the values of the partitions that all other conditions keep.
  */
 object EvaluatedPartitionPredicates {
-  /** A condition that Spark offers beside the one it follows from, which is evaluated on rows in any case. */
+  /** Marks a condition that follows from another one. Spark evaluates the other one on rows in any case. */
   val follows: TreeNodeTag[Unit] = TreeNodeTag[Unit]("parquetry.follows")
 
   /**
-   * Evaluates conditions over the partitions that satisfy what is known already. What cannot be evaluated for some
-   * partition, say a cast of its value, is left to Spark there.
+   * Evaluates conditions over the partitions that the `known` conditions keep. If an evaluation fails for a
+   * partition, say in a cast of its value, the partition is kept, and Spark tests its rows.
    */
   def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
     conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
@@ -31,19 +31,22 @@ object EvaluatedPartitionPredicates {
     }
 
   /**
-   * The values for which a condition holds.
+   * The partition values that satisfy a condition.
    *
-   * @param rows how many there were to choose from
-   * @param kept values of the condition's columns, as the planner told them
-   * @param failure why the condition could not be evaluated for one of them, which is kept
+   * @param rows number of tested values
+   * @param kept the satisfying values, as the planner sent them
+   * @param failure the error of a failed evaluation, or None; its value is kept
    */
   case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
     def exact: Boolean = failure.isEmpty
-    /** The condition as the planner is told it, with the values for which it holds; NULL if these are all. */
+    /** The condition for the planner, with the values that satisfy it, or NULL if all values do. */
     def encoded: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
   }
 
-  /** The values for which each of some conditions holds, which are about partition columns alone (see `PartitionPredicates.evaluable`). */
+  /**
+   * Returns for each condition the values that satisfy it. The conditions are about partition columns alone
+   * (see `PartitionPredicates.evaluable`).
+   */
   def values(table: ParquetryTable, known: Seq[JValue], conditions: Seq[Expression]): Seq[Values] =
     if (conditions.isEmpty) Nil
     else {
@@ -86,10 +89,10 @@ object EvaluatedPartitionPredicates {
     case marked: KnownNullable => marked.child // see GuardUntranslatablePredicates
   }
 
-  /** How the report names a condition. */
+  /** A condition's text in reports. */
   def text(condition: Expression): String = written(unmarked(condition).transform { case CharPadding(column) => column })
 
-  /** SQL as a user would write it: without the parentheses that Spark puts around all that has two operands. */
+  /** SQL as a user would write it: without the parentheses that Spark puts around every binary operator. */
   def written(e: Expression): String = Membership.unapply(e).fold(writtenOut(e))(found => s"${readable(found.of).sql} IN ${found.listed}")
   private def writtenOut(e: Expression): String = readable(e) match {
     case b: BinaryOperator => s"${b.left.sql} ${b.sqlOperator} ${b.right.sql}"
@@ -101,7 +104,7 @@ object EvaluatedPartitionPredicates {
     case other => other.sql
   }
 
-  /** Tuples and lambdas, for which Spark has no SQL, as text. */
+  /** Replaces tuples and lambdas by text, since Spark has no SQL for them. */
   private def readable(e: Expression): Expression = e.transform {
     case Literal(values: InternalRow, t: StructType) =>
       Written(row(t.fields.indices.map(i => Literal(values.get(i, t(i).dataType), t(i).dataType).sql)), t)
@@ -114,12 +117,12 @@ object EvaluatedPartitionPredicates {
   }
   private def row(texts: Seq[String]): String = texts.mkString("(", ", ", ")")
 
-  /** What stands in an expression of which only the SQL is wanted. */
+  /** A part of an expression that only has to give its SQL. */
   private case class Written(override val sql: String, override val dataType: DataType) extends LeafExpression with Unevaluable {
     override def nullable: Boolean = true
   }
 
-  /** A Catalyst expression in the form that the planner knows of V2 expressions. */
+  /** A Catalyst expression, encoded like a V2 expression. */
   private def tree(e: Expression): JObject = e match {
     case l: Literal => literal(l.value, l.dataType)
     case a: AttributeReference => JObject("col" -> Json.strings(Seq(a.name)))

@@ -10,9 +10,12 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.types.{AtomicType, StructType}
 
 /**
- * `(x, y) IN ((1, 'a'), (2, NULL))` is `x <=> 1 AND y <=> 'a' OR x <=> 2 AND y <=> NULL`: Spark compares structs, whose NULLs
- * are equal and which are never NULL themselves. A struct it hands to no data source, these it does. Of partition
- * columns alone it is left as it is, to be evaluated over their values; so are long lists, which take less time on a row.
+ * Expands `(x, y) IN ((1, 'a'), (2, NULL))` to `x <=> 1 AND y <=> 'a' OR x <=> 2 AND y <=> NULL`. Both mean
+ * the same: Spark compares the tuples as structs, whose NULLs are equal, and which are never NULL themselves.
+ * Spark offers no condition on a struct to a data source, but it offers the expanded one.
+ *
+ * Tuples of partition columns alone are not expanded: they are evaluated over the partitions' values. Long
+ * lists are not expanded either: an IN takes less time on a row.
  */
 object ExpandTupleIn extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -37,7 +40,7 @@ object ExpandTupleIn extends Rule[LogicalPlan] {
   private def areInFiles(columns: Seq[Attribute], table: ParquetryTable): Boolean =
     columns.exists(a => !table.partitionColumns.contains(a.name))
 
-  /** The literals of a tuple; None: it is something else, or NULL as a whole. */
+  /** The literals of a tuple, or None if the expression is something else, or NULL as a whole. */
   private def values(e: Expression): Option[Seq[Literal]] = e match {
     case Literal(row, type_) => literals(row, type_)
     case struct: CreateNamedStruct =>

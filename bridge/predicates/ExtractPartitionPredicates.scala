@@ -7,9 +7,12 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * `(upper(p) = 'A' AND x > 1) OR p = 'b'` says of partitions that `upper(p) = 'A' OR p = 'b'`. Spark tells its own
- * sources so, and a V2 source only what stands alone: here it is put beside. Of a table in buckets it tells a V2 source
- * none of these, unless it takes the table for one that is not.
+ * Adds to a condition its part that is about partition columns alone. For example, `(upper(p) = 'A' AND x >
+ * 1) OR p = 'b'` implies `upper(p) = 'A' OR p = 'b'`. Spark extracts such parts for its own sources, but not
+ * for V2 sources.
+ *
+ * Spark evaluates no conditions over partitions' values for a V2 table with buckets. So the table is
+ * described to Spark without its buckets here (`ParquetryTable.scanned`).
  */
 object ExtractPartitionPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {

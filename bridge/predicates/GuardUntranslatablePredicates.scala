@@ -11,10 +11,12 @@ import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * Spark 4.3.0 fails an assertion when it translates `a AND NULL` for a data source, which is what its own optimizer
- * makes of `tiny = 300`; the same of AND, OR and NOT over a CAST. Such conditions are marked in a way that is not
- * translated: Spark evaluates them itself; so are conditions so deep that translating them would overflow the
- * stack. Runs right before Spark pushes down.
+ * Marks conditions that Spark 4.3.0 fails to translate for a data source. Spark does not translate a marked
+ * condition, but evaluates it itself. The rule runs right before Spark pushes down.
+ *
+ * An assertion fails for `a AND NULL`, which Spark's own optimizer makes of `tiny = 300`, and for AND, OR and
+ * NOT over a CAST. Conditions that are so deep that their translation would overflow the stack are marked,
+ * too.
  */
 object GuardUntranslatablePredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = if (!readsOurs(plan)) plan else plan.transform {
@@ -29,7 +31,7 @@ object GuardUntranslatablePredicates extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** What stands between the topmost ANDs is translated one by one. */
+  /** Guards the operands of the topmost ANDs one by one, as Spark translates them. */
   def conjunctsGuarded(e: Expression): Expression = {
     val parts = chain(e, _.isInstanceOf[And])
     val guardedParts = parts.map { part =>
@@ -39,12 +41,13 @@ object GuardUntranslatablePredicates extends Rule[LogicalPlan] {
     if (parts.corresponds(guardedParts)(_ eq _) && parts.length <= longChain) e else joined(guardedParts, And(_, _))
   }
 
-  // A chain of hundreds of conditions is as deep as it is long; so is the stack of all that go through it.
+  // A chain of hundreds of conditions is as deep as it is long, and so is the stack of each method that walks
+  // through it.
 
   private val longChain = 50
   private val deep = 200
 
-  /** Long chains of ANDs and of ORs, joined in halves instead of one by one; the order stays. */
+  /** Joins long chains of ANDs and of ORs in halves instead of one by one; the order stays. */
   private def balanced(e: Expression): Expression = e match {
     case _: And => rejoined(e, chain(e, _.isInstanceOf[And]), And(_, _))
     case _: Or => rejoined(e, chain(e, _.isInstanceOf[Or]), Or(_, _))

@@ -6,7 +6,10 @@ import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.parquetry.protocol.Bridge
 import org.apache.spark.sql.types.AtomicType
 
-/** A condition that an expression has one of many values, such as a join has found. NULL is not among them: it equals nothing. */
+/**
+ * The condition that an expression has one of many values, such as runtime values. NULL is left out: it
+ * equals nothing.
+ */
 case class Membership(of: Expression, values: Set[Any]) {
   private lazy val ordering = TypeUtils.getInterpretedOrdering(of.dataType)
   private def literal(value: Any) = Literal(value, of.dataType)
@@ -14,7 +17,10 @@ case class Membership(of: Expression, values: Set[Any]) {
   private def greatest = literal(values.max(ordering))
   private def few = values.size <= Bridge.terms.limits.listedValues
 
-  /** What follows from it; of many values the planner looks at no more (`monotone.implied_by_any`). */
+  /**
+   * The condition, or the range of its values if they are many: the planner uses only the range
+   * (`monotone.implied_by_any`).
+   */
   def bounds: Expression =
     if (few) InSet(of, values) else And(GreaterThanOrEqual(of, least), LessThanOrEqual(of, greatest))
 

@@ -9,9 +9,10 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * Spark offers a source only such conditions on data columns as have a form for sources. Conditions that the planner does not understand may
- * still leave out directories for heavy values. This rule gives them to the table, and `EvaluatedDirectoryPredicates` evaluates them when the scan is
- * built. The filter stays as it is.
+ * Gives a table conditions on data columns that have no form for sources, or that the planner does not
+ * understand. Spark offers a source no condition without such a form, but the condition may still prune
+ * directories for heavy values. `EvaluatedDirectoryPredicates` evaluates these conditions when the scan is
+ * built. The filter itself stays.
  */
 object OfferDirectoryPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -29,7 +30,7 @@ object OfferDirectoryPredicates extends Rule[LogicalPlan] {
       }
   }
 
-  /** The condition with columns by their places, so that two scans of one table have equal conditions. */
+  /** The condition with columns by their indices, so that two scans of one table have equal conditions. */
   private def named(condition: Expression, columns: Seq[AttributeReference]): Expression = {
     val places = AttributeMap(columns.zipWithIndex.map { case (a, place) =>
       a -> AttributeReference(a.name, a.dataType, a.nullable)(ExprId(place, noOne), Nil)

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** What `ExtractPartitionPredicates`, `EvaluateCommandPredicates` and `CheckReplaceWhereRows` ask of a condition on one of our tables. */
+/** Properties and parts of conditions on our tables, for rules such as `ExtractPartitionPredicates`. */
 object PartitionPredicates extends PredicateHelper {
   def table(relation: DataSourceV2Relation): Option[ParquetryTable] = relation.table match {
     case t: ParquetryTable if t.partitionColumns.nonEmpty => Some(t)
@@ -23,7 +23,7 @@ object PartitionPredicates extends PredicateHelper {
   def evaluable(e: Expression): Boolean =
     e.deterministic && e.references.nonEmpty && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[PythonUDF])
 
-  /** Whether a condition compares columns with what becomes a literal; the planner understands those. */
+  /** Whether a condition only compares columns with constants: the planner understands such conditions. */
   def plain(e: Expression): Boolean = e match {
     case And(left, right) => plain(left) && plain(right)
     case Or(left, right) => plain(left) && plain(right)

@@ -9,8 +9,8 @@ import org.apache.spark.sql.parquetry.protocol.CharPadding
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * Spark pads a char that it reads by a method that it has no name for, so that no source is shown a condition on one. Here the
- * method gets a name, and stays what it is: the planner knows it (`predicate.reading.char_padding`).
+ * Names the method that pads a char while Spark reads it. Without a name, Spark offers no condition on the
+ * padded char to a source. The planner knows the name (`predicate.reading.char_padding`).
  */
 object RewriteCharComparisons extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {

@@ -12,16 +12,19 @@ import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupLeaf,
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.types.{BooleanType, StringType, VarcharType}
 
-/** What the planner lets the file readers use on row groups, in the readers' words and under the names in the files. */
+/**
+ * Translates the predicates that readers may apply to row groups to the readers' form, with columns' names in
+ * files.
+ */
 object RowGroupFilters {
   def apply(pushed: Seq[PushedPredicate], table: ParquetryTable): Array[sources.Filter] =
     pushed.flatMap(p => p.rowGroups.flatMap(filter(_, leaves(p.predicate), table))).toArray
 
-  /** What values that a join has found leave of row groups. */
+  /** The readers' filters for ranges of runtime values. */
   def fromRanges(ranges: Seq[FoundRanges], table: ParquetryTable): Array[sources.Filter] = ranges.flatMap { range =>
     val column = Expressions.column(Schemas.quoted(range.column))
     val dataType = table.logical(range.column).dataType match {
-      case _: VarcharType => StringType // Spark would refuse values of the other side that are longer than the column's may be
+      case _: VarcharType => StringType // Spark would refuse a join's values that are too long for the column
       case other => other
     }
     def compared(op: String, values: JValue*) =
@@ -31,11 +34,14 @@ object RowGroupFilters {
       case (least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
     }
     val between = if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
-    // Each is enough: what a file's reader has no form for, it passes over.
+    // Each filter is valid alone: a file's reader ignores one that it has no form for.
     between ++ Option.when(range.values.nonEmpty)(compared("IN", range.values: _*)).flatten
   }.toArray
 
-  /** Spark 4.3.0's own translation drops the side of an OR that it has no form for: here nothing is left of the whole. */
+  /**
+   * Returns None if any leaf has no form for readers. Spark 4.3.0's own translation drops only one side of
+   * such an OR.
+   */
   private def filter(part: RowGroupPart, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
     part match {
       case RowGroupLeaf(number) => leaf(leaves(number), table)
@@ -55,7 +61,7 @@ object RowGroupFilters {
     case _ => None
   }
 
-  /** What stands below ANDs, ORs and NOTs, from the left: the planner names it by its place. */
+  /** The leaves below ANDs, ORs and NOTs, from the left: the planner names a leaf by its index. */
   private def leaves(predicate: Predicate): IndexedSeq[Expression] = {
     val found = IndexedSeq.newBuilder[Expression]
     val waiting = mutable.Stack[Expression](predicate)

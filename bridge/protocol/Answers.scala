@@ -11,20 +11,23 @@ import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedRefe
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * One version of a table; `identity` is what the next questions about it name, `arrangedBy` says how its files lie within a partition,
- * `directories` whether there may be directories for heavy values.
+ * One version of a table.
+ *
+ * @param identity names the table and its version in later questions
+ * @param arrangedBy how rows are arranged in a partition's files
+ * @param directories whether there may be directories for heavy values
  */
 case class TableAnswer(
     name: String, identity: JValue, id: String, version: Long, logical: StructType, physical: StructType,
     partitionColumns: Seq[String], format: String, properties: Map[String, String], arrangedBy: Seq[Transform],
     constraints: Seq[ConstraintAnswer], clauses: Map[String, String], details: Seq[(String, String)], directories: Boolean)
 
-/** A constraint; each column by the names that lead to it, another table by the parts of its name. */
+/** A constraint. A column is the path of names to it, another table the parts of its name. */
 case class ConstraintAnswer(
     name: String, kind: String, predicate: String, columns: Seq[Seq[String]], references: Seq[String],
     referenced: Seq[Seq[String]], enforced: Boolean, rely: Boolean, status: String)
 
-/** A view; `catalog`, `namespace` and `settings` are those by which its text is read. */
+/** A view. Its text is read with this `catalog`, `namespace` and these `settings`. */
 case class ViewAnswer(
     schema: StructType, text: String, catalog: String, namespace: Seq[String], settings: Map[String, String],
     schemaMode: String, queryColumns: Seq[String], properties: Map[String, String])
@@ -32,34 +35,40 @@ case class ViewAnswer(
 case class MetadataTableAnswer(name: String, kind: String, identity: JValue, schema: StructType)
 
 /**
- * Some rows of a metadata table; `next` is what the question about those behind them names, if there are any, `pushed` the conditions
- * by which others were not read.
+ * A page of a metadata table's rows.
+ *
+ * @param next names the next page in a question, or None if this is the last
+ * @param pushed the conditions that the planner has applied
  */
 case class PageAnswer(rows: Array[InternalRow], next: Option[JValue], pushed: Seq[String])
 
-/** What predicates are good for, one for one; see `PushedPredicate`. */
+/** How the planner uses each predicate of a question, in order; see `PushedPredicate`. */
 case class PushedAnswer(exact: Seq[Boolean], again: Seq[Boolean], rowGroups: Seq[Option[RowGroupPart]])
 
-/** What of a predicate the readers may use on row groups: one of its leaves, or parts joined by AND, OR or NOT. */
+/**
+ * The part of a predicate that readers may apply to row groups: one of its leaves, or parts joined by AND,
+ * OR, NOT.
+ */
 sealed trait RowGroupPart
 case class RowGroupLeaf(number: Int) extends RowGroupPart
 case class RowGroupParts(function: String, parts: Seq[RowGroupPart]) extends RowGroupPart
 
-/** Rows of values of some columns. */
+/** Rows of values, each with one value a column. */
 case class ValueRows(columns: Seq[String], rows: List[List[JValue]])
 
 /**
- * What a scan reads; a file names its partition by its place in `partitions`.
+ * The files that a scan reads. A file names its partition by its index in `partitions`.
  *
- * @param count how many files
- * @param filterable columns of which values that a join finds at run time can leave something out
- * @param mostValues of one set of these, that may be told one by one
- * @param mostWait how many milliseconds values are waited for that something runs for alone; None: until they are there
- * @param again of what was found, one for one, what is about partition columns alone and not understood: Spark evaluates it over their values
- * @param rowGroups what was found that the readers may leave row groups out by
- * @param unused of what was found, one for one, why it leaves nothing out; None: it leaves something out
- * @param late whether files and partitions are yet to be asked for
- * @param decided conditions of the query that left out partitions, as text
+ * @param count number of files
+ * @param filterable columns whose runtime values could prune something
+ * @param mostValues the largest set of runtime values that is sent value by value
+ * @param mostWait maximum wait, in milliseconds, for values that only a second run gives; None for no maximum
+ * @param again for each runtime filter, in order, whether Spark has to evaluate it over the partitions'
+ *   values: it is about partition columns alone, and the planner does not understand it
+ * @param rowGroups ranges of runtime values, for readers to skip row groups
+ * @param unused for each runtime filter, in order, why it pruned nothing, or None if it pruned something
+ * @param late whether the listing of files and partitions is deferred
+ * @param decided conditions of the query that pruned partitions, as text
  */
 case class ScanAnswer(
     files: FilesAnswer, partitions: IndexedSeq[InternalRow], bytes: Option[Long], rows: Option[Long], count: Int,
@@ -67,49 +76,55 @@ case class ScanAnswer(
     mostValues: Int, mostWait: Option[Long], again: Seq[Boolean], rowGroups: Seq[FoundRanges],
     unused: Seq[Option[String]], late: Boolean, decided: Seq[String])
 
-/** Ranges that hold all values of a column that a join has found, by the least and the greatest of each. */
+/** Ranges that contain all runtime values of a column, each as its minimum and maximum. */
 case class FoundRanges(column: String, ends: Seq[(JValue, JValue)], values: Seq[JValue])
 case class MetricAnswer(name: String, text: String, value: Option[Long])
 
 /**
- * The buckets that all rows of a scan lie in.
+ * The buckets of all rows of a scan.
  *
- * @param count how many Spark is to know
- * @param held how many of them files are in: a divisor of `count`, and if it is less, each file is read for several of these
- * @param columns in the order in which they are hashed, with the types that they have in the table
- * @param order what each file is sorted by, and whether downwards
- * @param larger whether a join with a table of more buckets is to be made in as many as that one has
+ * @param count number of buckets that Spark is to know
+ * @param held number of buckets of the files, a divisor of `count`; if it is less, each file is read for
+ *   several buckets
+ * @param columns the hashed columns in the order of hashing, with their types in the table
+ * @param order the columns that each file is sorted by, and whether each is descending
+ * @param larger whether a join with a table of more buckets is to use the other table's number
  */
 case class BucketsAnswer(
     version: String, count: Int, held: Int, columns: Seq[(String, DataType)], order: Seq[(String, Boolean)], larger: Boolean)
 
 /**
- * What becomes of values that a join could find: how they are taken, or why they are not.
+ * The planner's verdict on a candidate for a runtime filter: where its values come from, or why there is no
+ * filter.
  *
- * @param tuple number of those that are taken together; None: they are taken alone
+ * @param tuple a number that candidates share whose values are taken together, or None if they are taken
+ *   alone
  */
 case class VerdictAnswer(outcome: Outcome, reason: String, tuple: Option[Long] = None) {
-  /** Whether a filter of ours is to be put into the plan. */
+  /** Whether the plan gets a filter of ours. */
   def wanted: Boolean = outcome match {
     case Outcome.Shared | Outcome.Collected | Outcome.Ends => true
     case Outcome.Spark | Outcome.Known | Outcome.Replaced | Outcome.Refused => false
   }
 }
 
-/** How values of a join are taken; the name is that of `How` in `prune/report/join_values.py`. */
+/**
+ * Where the values of a runtime filter come from. The names are the values of `How` in
+ * `prune/report/join_values.py`.
+ */
 sealed abstract class Outcome(val name: String)
 object Outcome {
-  /** From the broadcast of the join, or not at all. */
+  /** From the join's broadcast, or from nowhere. */
   case object Shared extends Outcome("shared")
-  /** From the broadcast of the join, or by one more run of the build side. */
+  /** From the join's broadcast, or from a second run of the build side. */
   case object Collected extends Outcome("collected")
-  /** The least and the greatest of them, as statistics of files tell them. */
+  /** A key range instead of values: the minimum and maximum in the file statistics. */
   case object Ends extends Outcome("ends")
-  /** By Spark, with a filter of its own. */
+  /** From Spark's own dynamic filter. */
   case object Spark extends Outcome("spark")
-  /** While the query is planned. */
+  /** From the metastore, while the query is planned. */
   case object Known extends Outcome("known")
-  /** Another candidate has them. */
+  /** From another candidate's filter, which replaces this one. */
   case object Replaced extends Outcome("replaced")
   case object Refused extends Outcome("refused")
 
@@ -123,12 +138,16 @@ case class AggregateAnswer(schema: StructType, rows: Array[InternalRow], descrip
 case class ProcedureAnswer(name: String, description: String, parameters: Seq[ParameterAnswer])
 case class ParameterAnswer(name: String, dataType: DataType, comment: String, default: Option[String])
 
-/** What a procedure gave; `changed` is the database and name of a table that has another version now. */
+/**
+ * The rows that a procedure returned; `changed` is the database and name of a table that it gave a new
+ * version.
+ */
 case class CallAnswer(schema: StructType, rows: Array[InternalRow], changed: Option[Seq[String]])
 
 /**
- * The files of a scan, a place in each array for each; `names` are joined by slashes, which no name holds. There may be a
- * million of them: none is an object before it is one of Spark's.
+ * The files of a scan, column by column: each array has one element a file. The names are one text, joined by
+ * slashes, which no name contains. A scan may have a million files, so a file is no object until Spark needs
+ * it as one.
  */
 class FilesAnswer(
     val folders: Array[String], joined: String, val folder: Array[Int], val partition: Array[Int],
@@ -144,13 +163,13 @@ class FilesAnswer(
       name
     }
   }
-  /** Names with their folders, as `FileColumn` has them. */
+  /** The paths of the files, in the form of `FileColumn`. */
   def paths: Iterator[String] = names.zipWithIndex.map { case (name, i) => folders(folder(i)) + "/" + name }
 }
 
-/** Reads what the planner answers, each answer here and nowhere else; `planner/protocol/answers.py` is the other side. */
+/** Decodes the planner's answers, each here and nowhere else; `planner/protocol/answers.py` encodes them. */
 object Answers {
-  /** What is told once, as the answer to no question. */
+  /** Decodes what the planner sends once, before any question. */
   def terms(told: JValue): Terms = {
     val limits = told \ "limits"
     def limit(name: String): Int = long(limits \ name).toInt
@@ -164,12 +183,13 @@ object Answers {
         cachedBytesRead = limit("cached_bytes_read"),
         listedValues = limit("listed_values"),
         expandedTuples = limit("expanded_tuples")),
-      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet)
+      (told \ "transparent_joins").children.map(join => (text(join(0)), text(join(1)))).toSet,
+      (told \ "reading").children.map(text).toSet)
   }
 
   def held(answer: JValue): Boolean = answer \ "held" == JBool(true)
   def names(answer: JValue): Seq[String] = texts(answer \ "names")
-  /** What was written, by its name. */
+  /** The numbers of a write (files, bytes, rows, partitions), by their names. */
   def written(answer: JValue): Map[String, Long] = answer match {
     case JObject(fields) => fields.collect { case (what, JInt(n)) => what -> n.toLong }.toMap
     case _ => Map.empty
@@ -206,7 +226,7 @@ object Answers {
   private def constraint(of: JValue): ConstraintAnswer = ConstraintAnswer(
     text(of \ "name"), text(of \ "kind"), text(of \ "predicate"), pathsOf(of \ "columns"), texts(of \ "references"),
     pathsOf(of \ "referenced"), of \ "enforced" == JBool(true), of \ "rely" == JBool(true),
-    Option(text(of \ "status")).getOrElse("UNVALIDATED")) // fields that have their defaults are left out
+    Option(text(of \ "status")).getOrElse("UNVALIDATED")) // the planner leaves out fields with default values
   private def pathsOf(value: JValue): Seq[Seq[String]] = value.children.map(texts)
 
   def relation(answer: JValue): Either[TableAnswer, ViewAnswer] = answer \ "view" match {
@@ -216,7 +236,7 @@ object Answers {
     case _ => Left(table(answer \ "table"))
   }
 
-  /** Database and name of a table. */
+  /** A table's database and name. */
   def path(identity: JValue): Seq[String] = Seq(text(identity \ "database"), text(identity \ "table"))
 
   def metadataTable(answer: JValue): MetadataTableAnswer =
@@ -235,10 +255,10 @@ object Answers {
     case _ => RowGroupParts(text(part \ "fn"), (part \ "args").children.map(rowGroupPart))
   }
 
-  /** For each condition the rows of its columns' values, as they are sent back. */
+  /** For each condition, the rows of its columns' values; the same JSON is sent back. */
   def partitionValues(answer: JValue): Seq[List[JValue]] = (answer \ "values").children.map(_.children)
 
-  /** For each condition the rows of values that directories for heavy values have. */
+  /** For each condition, the rows of values that have directories of their own (heavy values). */
   def heavyValues(answer: JValue): Seq[Seq[ValueRows]] = (answer \ "values").children.map(_.children.map(found =>
     ValueRows(texts(found \ "columns"), (found \ "rows").children.map(_.children))))
 
@@ -256,7 +276,7 @@ object Answers {
       (answer \ "unused").children.map(reason => Option(text(reason))), answer \ "late" == JBool(true), texts(answer \ "decided"))
   }
 
-  /** How far a stream is: only the planner reads it. */
+  /** A stream's position; only the planner interprets it. */
   def position(answer: JValue): String = text(answer \ "position")
 
   private def buckets(answer: JValue): Option[BucketsAnswer] = answer match {
@@ -308,9 +328,10 @@ object Answers {
     case _ => None
   })
 
-  /** Code, message, and what Spark's own error is about. */
-  def error(answer: JValue): Option[(String, String, Seq[String])] = answer \ "error" match {
-    case error: JObject => Some((text(error \ "code"), text(error \ "message"), texts(error \ "name")))
+  /** The error of an answer, or None if the question was answered. */
+  def error(answer: JValue): Option[PlannerError] = answer \ "error" match {
+    case error: JObject =>
+      Some(PlannerError(text(error \ "code"), text(error \ "message"), texts(error \ "name"), text(error \ "sqlstate")))
     case _ => None
   }
 
@@ -332,3 +353,10 @@ object Answers {
     case _ => Map.empty
   }
 }
+
+/**
+ * Why the planner has no answer.
+ *
+ * @param name what an error of Spark's own kind (no such table, …) is about
+ */
+case class PlannerError(code: String, message: String, name: Seq[String], sqlState: String)

@@ -8,64 +8,121 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse}
-import py4j.{GatewayServer, PythonClient}
+import py4j.{GatewayServer, Py4JException, Py4JNetworkException, PythonClient}
 
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.parquetry.process.{PlannerProcess, PlannerStartException}
 
 /**
- * The one door between Spark and the planner. It lives below `org.apache.spark.sql` because analysis errors
- * and `Dataset.ofRows` are visible from there only.
+ * The one gateway between Spark and the planner. It is below `org.apache.spark.sql`, since analysis errors
+ * and `Dataset.ofRows` are visible only there.
  */
 object Bridge {
-  /** Compared with the Python package's version when a session is attached; written by the build. */
+  /**
+   * The bridge's version, written by the build. It is compared with the Python package's when a session is
+   * attached.
+   */
   val version: String = BridgeVersion.version
 
   private val protocol = 2
   @volatile private var planner: Planner = _
   @volatile private var agreed = Option.empty[Terms]
-  @volatile private var words = Option.empty[Pattern]
+  @volatile private var words = patternOf(BridgeVersion.words)
   @volatile private var server = Option.empty[GatewayServer]
+  @volatile private var process = Option.empty[PlannerProcess]
 
-  /** Tells over whose connections the planner is asked, and where, with what token, those begin that are new. */
+  /**
+   * Sets the gateway through which the bridge calls the planner. New connections go to `port`, and begin with
+   * `token`.
+   */
   def connect(server: GatewayServer, port: Int, token: String): Unit = {
     TokenClient.putInto(server, port, token)
     this.server = Some(server)
   }
 
-  /** @param id of the planner, among the objects that Python answers for */
-  def install(id: String, words: java.util.List[String]): Unit =
-    server.map(_.getGateway.createProxy(getClass.getClassLoader, Array[Class[_]](classOf[Planner]), id)).foreach {
-      case planner: Planner => install(planner, words)
-    }
+  /** @param id of the planner among the Python objects that Py4J can call */
+  def install(id: String): Unit = proxy(id).foreach(install(_, BridgeVersion.words.asJava))
 
-  /** @param words the planner wants to see a statement in which one of them occurs, before it is parsed */
+  private def proxy(id: String): Option[Planner] =
+    server.map(_.getGateway.createProxy(getClass.getClassLoader, Array[Class[_]](classOf[Planner]), id)).collect { case planner: Planner => planner }
+
+  /** @param words the planner sees a statement before it is parsed if one of these occurs in it */
   def install(planner: Planner, words: java.util.List[String]): Unit = {
-    this.words = Option.when(!words.isEmpty)(
-      Pattern.compile(words.asScala.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
+    this.words = patternOf(words.asScala.toSeq)
     this.planner = planner
   }
 
+  private def patternOf(words: Seq[String]): Option[Pattern] =
+    Option.when(words.nonEmpty)(Pattern.compile(words.map(Pattern.quote).mkString("(?i)\\b(?:", "|", ")\\b")))
+
   def installed: Boolean = planner != null
 
-  /** Takes what the planner tells once for all questions, before it is installed. */
+  /** Takes the planner's terms, which hold for all questions; called before `install`. */
   def agree(terms: String): Unit = agreed = Some(Answers.terms(parse(terms)))
-  def terms: Terms = agreed.getOrElse(throw notAttached)
+  def terms: Terms = {
+    if (agreed.isEmpty) asked
+    agreed.get
+  }
+
+  /** The session that Python takes for its own in a process that this JVM starts. */
+  def defaultSession: SparkSession =
+    SparkSession.getDefaultSession.orElse(SparkSession.getActiveSession).getOrElse(throw noSession)
 
   /** The planner, on a connection that sends at once. */
   private def asked: Planner = {
-    if (planner == null) throw notAttached
+    if (planner == null || process.exists(!_.isAlive)) startProcess()
     server.map(_.getCallbackClient).foreach {
-      // Py4J writes what is long in parts of 8 kB: a small one would wait for the receipt of those before, which takes 40 ms
+      // Py4J writes long texts in parts of 8 kB; a small last part would wait 40 ms for the receipt of the
+      // parts before
       case client: PythonClient => Option(client.getPerThreadConnection).map(_.getSocket).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
       case _ =>
     }
     planner
   }
 
-  private def notAttached = new ParquetryException("NOT_ATTACHED",
-    "No planner is attached to this session: call parquetry.attach(spark) in Python once, " +
-      "before the first statement on a Parquetry catalog. spark-sql and a Thrift server of their own have no Python: " +
-      "start the server within a Python session (docs/sql-clients.md).")
+  private val starting = new Object
+
+  /** Starts a planner where there is none, or where the one that was started has ended: it held nothing but caches. */
+  private def startProcess(): Unit = starting.synchronized {
+    if (process.exists(!_.isAlive)) forgetProcess()
+    if (planner == null) {
+      val context = SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).map(_.sparkContext).getOrElse(throw noSession)
+      process =
+        try Some(PlannerProcess.start(context, version, () => planner != null))
+        catch { case failed: PlannerStartException => throw new ParquetryException("PLANNER_NOT_STARTED", failed.getMessage) }
+    }
+  }
+
+  private def forgetProcess(): Unit = {
+    process = None
+    planner = null
+    server = None
+  }
+
+  private def noSession = new ParquetryException("NOT_ATTACHED",
+    "There is no Spark session that a planner could be started for: make one with SparkSession.builder.")
+
+  /**
+   * Asks a question, and once more where the planner's process ended meanwhile and the question changes nothing.
+   *
+   * @param changes whether the question may have changed something before the process ended
+   */
+  private def answered(op: String, ask: Planner => String): JValue = {
+    val planner = asked
+    val answer =
+      try ask(planner)
+      catch {
+        case _: Py4JException | _: Py4JNetworkException if process.exists(_.endsNow) =>
+          if (!terms.reading(op)) {
+            throw new ParquetryException("PLANNER_ENDED",
+              s"The planner's process ended while it answered $op: whether the statement took effect is not known, though never by half. " +
+                "Look at the table's history, then run the statement again; a new process is started for it.", "40003")
+          }
+          ask(asked)
+      }
+    unwrap(answer)
+  }
 
   private def question(op: String, fields: Seq[JField]): String =
     compact(JObject(List[JField]("protocol" -> JInt(protocol), "op" -> JString(op)) ++ fields))
@@ -74,42 +131,50 @@ object Bridge {
 
   private def unwrap(answer: String): JValue = {
     val parsed = parse(answer)
-    Answers.error(parsed).foreach { case (code, message, name) => throw raised(code, message, name) }
+    Answers.error(parsed).foreach(error => throw raised(error))
     parsed \ "ok"
   }
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()
 
-  /** Keeps an error that Spark raised while the planner was at work: it is raised again when the answer is here. */
+  /**
+   * Keeps an error that Spark raised while the planner worked; it is raised again when the planner's answer
+   * arrives.
+   */
   def keep(error: Throwable): String = {
     val id = UUID.randomUUID().toString
     thrown.put(id, error)
     id
   }
 
-  /** Spark's own exceptions where Spark looks for them (IF EXISTS and the like), ours everywhere else. */
-  private def raised(code: String, message: String, name: Seq[String]): Throwable = code match {
-    case "TABLE_NOT_FOUND" if name.nonEmpty => new NoSuchTableException(name)
-    case "TABLE_EXISTS" if name.nonEmpty => new TableAlreadyExistsException(name)
-    case "NAMESPACE_NOT_FOUND" if name.nonEmpty => new NoSuchNamespaceException(name)
-    case "NAMESPACE_EXISTS" if name.nonEmpty => new NamespaceAlreadyExistsException(name.toArray)
-    case "NAMESPACE_NOT_EMPTY" if name.nonEmpty => new NonEmptyNamespaceException(name.toArray)
-    case "SPARK" => thrown.remove(message)
-    case _ => new ParquetryException(code, message)
+  /** Spark's own exception where Spark catches it (for IF EXISTS and the like), ours in all other cases. */
+  private def raised(error: PlannerError): Throwable = error.code match {
+    case "TABLE_NOT_FOUND" if error.name.nonEmpty => new NoSuchTableException(error.name)
+    case "TABLE_EXISTS" if error.name.nonEmpty => new TableAlreadyExistsException(error.name)
+    case "NAMESPACE_NOT_FOUND" if error.name.nonEmpty => new NoSuchNamespaceException(error.name)
+    case "NAMESPACE_EXISTS" if error.name.nonEmpty => new NamespaceAlreadyExistsException(error.name.toArray)
+    case "NAMESPACE_NOT_EMPTY" if error.name.nonEmpty => new NonEmptyNamespaceException(error.name.toArray)
+    case "SPARK" => thrown.remove(error.message)
+    case _ => new ParquetryException(error.code, error.message, error.sqlState)
   }
 
   def ask(catalog: CatalogRef, op: String, fields: JField*): JValue =
-    unwrap(asked.ask(question(op, about(catalog) ++ fields)))
+    answered(op, _.ask(question(op, about(catalog) ++ fields)))
 
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue =
-    unwrap(asked.write(question(op, about(catalog) ++ fields), data))
+    answered(op, _.write(question(op, about(catalog) ++ fields), data))
 
-  /** Raises what the planner has to say against settings and options. */
-  def check(fields: JField*): Unit = unwrap(asked.ask(question("check_settings", fields)))
+  /** Has the planner check settings and options, and raises its error. */
+  def check(fields: JField*): Unit = answered("check_settings", _.ask(question("check_settings", fields)))
 
-  /** The text to parse in place of a statement's; the planner is asked where it wants to be, with more that it has to know. */
+  /**
+   * Returns the text to parse in place of a statement's, or None to parse the statement itself. The planner
+   * is asked only if one of its words occurs in the statement.
+   *
+   * @param more what else the planner has to know of the session and the statement
+   */
   def rewritten(statement: String, more: => Seq[JField]): Option[String] =
     if (!words.exists(_.matcher(statement).find())) None
-    else Answers.rewritten(unwrap(asked.ask(question("rewrite_statement",
-      Seq("text" -> JString(statement)) ++ more))))
+    else Answers.rewritten(answered("rewrite_statement",
+      _.ask(question("rewrite_statement", Seq("text" -> JString(statement)) ++ more))))
 }

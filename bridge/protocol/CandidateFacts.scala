@@ -3,8 +3,10 @@ package org.apache.spark.sql.parquetry.protocol
 import org.json4s._
 
 /**
- * What the planner judges values of a join by: a scan of ours, and the side of the join that could leave something out of it.
- * `prune/runtime/candidates.py` is the other side, and says what each field means; NULL there is None here.
+ * Facts for the planner's verdict on a candidate for a runtime filter: a scan of ours, the probe side, and a
+ * join's build side, whose values could prune the scan.
+ *
+ * The planner decodes them in `prune/runtime/candidates.py`, and says there what each field means.
  */
 case class CandidateFacts(
     scan: Int, report: JValue, bytes: Option[Long], column: String, form: String, filterable: Boolean, join: Int, joinType: String,
@@ -14,7 +16,7 @@ case class CandidateFacts(
   def json: JObject = CandidateFacts.json(this)
 }
 
-/** A node between a join and a scan. */
+/** A node of the plan between a join and a scan. */
 case class StepFacts(node: String, side: String, keyed: Boolean, deterministic: Boolean)
 
 /** The build side. */
@@ -25,7 +27,7 @@ case class BuildFacts(
 /** A scan of ours that the build side reads. */
 case class PartFacts(scan: Int, bytes: BigInt, files: Int)
 
-/** Values that are known before anything runs. */
+/** Plan-time values: values that the metastore has before the query runs. */
 case class KnownFacts(count: Int, complete: Boolean, useful: Boolean)
 
 object CandidateFacts {

@@ -6,7 +6,10 @@ import org.apache.spark.sql.connector.catalog.functions.ScalarFunction
 import org.apache.spark.sql.types.{DataType, IntegerType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What Spark does to a char that it reads: its name, and what it is done to. */
+/**
+ * Spark's padding of CHAR values that it reads: a name for it in predicates, and the expression that is
+ * padded.
+ */
 object CharPadding extends ScalarFunction[UTF8String] {
   override def name(): String = "CHAR_PADDED"
   override def canonicalName(): String = "parquetry.char_padded"

@@ -15,7 +15,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Spark's values, schemas and predicates as JSON, and back. Values travel as text; NULL as null. */
+/**
+ * Encodes Spark's values, schemas and predicates as JSON, and decodes them. A value is a text; NULL is null.
+ */
 object Json {
   def strings(map: Map[String, String]): JObject = JObject(map.toList.map { case (k, v) => k -> JString(v) })
   def strings(values: Iterable[String]): JArray = JArray(values.map(JString(_)).toList)
@@ -61,9 +63,9 @@ object Json {
   }
 
   /**
-   * A V2 expression as a tree; forms without a name of their own keep their SQL text. What is joined by AND or OR
-   * stands side by side: a chain of thousands of conditions is thousands of levels deep. The values of an IN are one
-   * list under one type: there may be a hundred thousand of them.
+   * A V2 expression as a tree; forms without a name of their own keep their SQL text. An AND or OR has all
+   * its operands as one flat list, since a chain of thousands of conditions would be thousands of levels
+   * deep. The values of an IN are one list with one type, since there may be a hundred thousand of them.
    */
   def ofExpression(expression: Expression): JValue = expression match {
     case In(column, dataType, values) => ofMembership(column.fieldNames, values, dataType)
@@ -84,7 +86,7 @@ object Json {
     JObject("fn" -> JString("IN"), "col" -> strings(column), "type" -> JString(dataType.sql.toLowerCase),
       "values" -> JArray(values.map(ofValue(_, dataType)).toList))
 
-  /** A column equal to one of several literals, all of one type. */
+  /** Matches `column IN (literals)`, with literals of one type. */
   object In {
     def unapply(e: GeneralScalarExpression): Option[(NamedReference, DataType, Seq[Any])] = e.children.toSeq match {
       case Seq(column: NamedReference, first: Literal[_], others @ _*) if e.name == "IN" =>
@@ -94,7 +96,7 @@ object Json {
     }
   }
 
-  /** A column equal to one of no literals. */
+  /** Matches `column IN ()`, without literals. */
   object InNone {
     def unapply(e: GeneralScalarExpression): Option[Seq[String]] = e.children.toSeq match {
       case Seq(column: NamedReference) if e.name == "IN" => Some(column.fieldNames.toSeq)
@@ -114,7 +116,10 @@ object Json {
       found.result()
     }
 
-  /** For people to read: Spark has no SQL of some that it hands over itself, such as `a[0]`. */
+  /**
+   * An expression as text for people. Spark has no SQL for some expressions that it pushes itself, such as
+   * `a[0]`.
+   */
   private def sql(expression: Expression): String =
     Try(new V2ExpressionSQLBuilder().build(expression)).orElse(Try(expression.toString)).getOrElse(expression.getClass.getSimpleName)
 }

@@ -4,7 +4,7 @@ import org.json4s._
 
 import org.apache.spark.sql.catalyst.parser._
 
-/** What the markers `:name` and `?` of a statement stand for, as SQL. */
+/** The values of a statement's parameter markers `:name` and `?`, as SQL. */
 object Parameters {
   def fields(parameters: ParameterContext): Seq[JField] = parameters match {
     case named: NamedParameterContext => Seq("named" -> Json.strings(named.params.map { case (k, v) => k -> v.sql }))

@@ -9,7 +9,7 @@ import org.json4s._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** The settings of the active session that are ours, which go with questions about reading and writing. */
+/** Parquetry's settings in the active session. They go with questions about reading and writing. */
 object Settings {
   private val prefix = "parquetry."
 
@@ -17,13 +17,16 @@ object Settings {
   def field: JField = "settings" -> Json.strings(all)
   def isOurs(name: String): Boolean = name.startsWith(prefix)
 
-  /** What the planner has looked at and found nothing wrong with: it is asked once. */
+  /**
+   * Settings and options that the planner has found valid, so that it checks them once. At most `most`
+   * entries.
+   */
   private val checked = ConcurrentHashMap.newKeySet[(String, Map[String, String], Map[String, String])]()
   private val most = 1000
 
-  /** Has the planner look at what a read is given: as a rule, nothing. */
+  /** Has the planner check the session's settings and the options of a read; most reads have none. */
   def check(use: String, options: CaseInsensitiveStringMap): Unit = check(use, all, options.asCaseSensitiveMap().asScala.toMap)
-  /** Has it look at what a setting of the session is to be. */
+  /** Has the planner check a new value of a session's setting. */
   def checkValue(name: String, value: String): Unit = check("set", Map(name -> value), Map.empty)
 
   private def check(use: String, settings: Map[String, String], options: Map[String, String]): Unit = {
@@ -36,10 +39,10 @@ object Settings {
   }
 
   /**
-   * Makes settings of sessions known to Spark: what cannot be used of one is told where it is set, by SET or `spark.conf.set`, and
-   * the one before holds still, as with Spark's own.
+   * Makes Parquetry's session settings known to Spark. So SET and `spark.conf.set` refuse an invalid value,
+   * and the old value remains, as with Spark's own settings.
    *
-   * @param texts by the settings' names, what each does
+   * @param texts what each setting does, by its name
    */
   def register(texts: java.util.Map[String, String]): Unit = texts.asScala.foreach { case (name, text) =>
     if (!SQLConf.containsConfigKey(name)) SQLConf.buildConf(name).doc(text).stringConf

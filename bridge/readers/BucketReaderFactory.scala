@@ -9,8 +9,8 @@ import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.types.StructType
 
 /**
- * Reads files whose rows lie in several of the buckets that Spark was told of: of each file, in each partition, the rows of that
- * partition's bucket alone.
+ * Reads files whose rows are in several of the buckets that Spark knows. Each partition gets only the rows of
+ * its own bucket.
  *
  * @param schema of the rows that are read
  */

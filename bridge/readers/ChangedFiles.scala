@@ -10,10 +10,11 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 import org.apache.spark.util.SerializableConfiguration
 
 /**
- * Refuses files that others have written anew since the table took them in: what is known of them, by which queries are planned and
- * counts answered, is of the rows of before. Files of the table's own are never written twice, and are not looked at.
+ * Refuses files that other writers have rewritten since the table took them in. Queries are planned, and
+ * counts answered, by statistics of the old rows. The table's own files are never written twice, and are not
+ * checked.
  *
- * @param own is in the names of the table's own files
+ * @param own a part of the names of the table's own files, and of no others
  */
 class ChangedFiles(own: String, table: String, remedy: String, conf: Broadcast[SerializableConfiguration]) extends BeforeReading {
   override def apply(partition: InputPartition): Unit = partition match {
@@ -24,9 +25,9 @@ class ChangedFiles(own: String, table: String, remedy: String, conf: Broadcast[S
   private def refuse(file: PartitionedFile): Unit = {
     val path = file.toPath
     val now = try path.getFileSystem(conf.value.value).getFileStatus(path) catch {
-      case _: FileNotFoundException => return // of which the reader tells, unless it is to pass over such
+      case _: FileNotFoundException => return // the reader raises it, unless it is set to ignore missing files
     }
-    // some file systems tell the time of one file in seconds, and in a list in milliseconds
+    // some file systems give a single file's time in seconds, and times in a listing in milliseconds
     val (was, is) = (Math.floorDiv(file.modificationTime, 1000L), Math.floorDiv(now.getModificationTime, 1000L))
     if (now.getLen != file.fileSize || (file.modificationTime > 0 && was != is)) throw new SparkException(
       s"[PARQUETRY_FILE_CHANGED] The file $path was written anew since table $table took it in: it has ${now.getLen} bytes of " +

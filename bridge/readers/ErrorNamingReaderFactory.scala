@@ -14,7 +14,10 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** Spark's reader factory; a file that is gone or broken is named, with the table and the remedy. */
+/**
+ * Spark's reader factory, with errors for missing and broken files that name the file, the table and the
+ * remedy.
+ */
 class ErrorNamingReaderFactory(inner: PartitionReaderFactory, table: String, remedy: String) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
@@ -44,7 +47,9 @@ class ErrorNamingReaderFactory(inner: PartitionReaderFactory, table: String, rem
   private def lacksCodec(c: Throwable): Boolean =
     (c.isInstanceOf[ClassNotFoundException] || c.getClass.getName.endsWith("BadConfigurationException")) &&
       String.valueOf(c.getMessage).contains("Codec")
-  /** Whether the bytes are at fault, and not, say, rights, the network, or a type that Spark does not convert. */
+  /**
+   * Whether the bytes are at fault, and not, say, rights, the network, or a type that Spark does not convert.
+   */
   private def broken(e: Throwable): Boolean = causes(e).exists { c =>
     val (name, text) = (c.getClass.getName, String.valueOf(c.getMessage))
     c.isInstanceOf[ChecksumException] || c.isInstanceOf[EOFException] || c.isInstanceOf[ZipException] ||

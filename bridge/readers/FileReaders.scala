@@ -22,15 +22,16 @@ import org.apache.spark.util.SerializableConfiguration
 /** Spark's readers of a table's files. */
 class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema: StructType, dataSchema: StructType,
     hidden: HiddenColumns, options: CaseInsensitiveStringMap) {
-  // Each sends the settings of the file systems to the executors.
+  // Creating either of the next two sends the settings of file systems to the executors.
   private lazy val unconditional = sparkReaders()
-  /** For whatever conditions. */
+  /** For any filters on row groups; `factory` puts them in. */
   private lazy val conditional = sparkReaders()
 
   /**
-   * The session's settings; but Parquet columns are read in batches where any has a default. Where a file lacks two columns, Spark's reader
-   * of rows takes the last two to be the missing ones: those get a default instead of their values, and the others NULL instead of a default.
-   * ORC's reader of rows parses each default once more for each row, so it reads none of those that are filled in here.
+   * The session's settings, except that readers use batches if any column has a default. If a file lacks two
+   * columns, Spark's row reader for Parquet takes the last two for the missing ones. These get a default
+   * instead of their values, and the missing ones NULL instead of a default. For ORC only defaults that are
+   * filled in here count: its row reader would parse such a default anew for each row.
    */
   private lazy val conf = {
     val given = session.sessionState.conf
@@ -48,15 +49,16 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
   })
   private lazy val columns = StructType(
     Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
-  /** The defaults that Spark's readers of batches cannot fill in, by the places of their columns. */
+  /** The defaults that Spark's batch readers cannot fill in, by the indices of their columns. */
   private lazy val defaults = FilledDefaults.fromSchema(columns)
   private lazy val read = FilledDefaults.without(columns, defaults.keySet)
-  // readers go by place, and ORC's would convert a column of the same name that files hold, too
+  // readers go by index, so names are free; ORC's reader would also convert a column of the same name in the
+  // files
   private lazy val inPath = StructType(
     (partitionSchema.fields ++ hidden.read).zipWithIndex.map { case (f, i) => f.copy(name = s"parquetry.partition.$i") })
 
   private def sparkReaders(): PartitionReaderFactory = {
-    val index: PartitioningAwareFileIndex = null // which files there are is no affair of a reader factory
+    val index: PartitioningAwareFileIndex = null // a reader factory needs no list of files
     val hadoop = ReaderSettings.fromSession(session)
     val readers = table.format match {
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
@@ -68,7 +70,10 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     if (conf.caseSensitiveAnalysis) inAnyCase(readers, hadoop) else readers
   }
 
-  /** Names in files do not count in letter case, whatever the session says: so the planner looks up what is recorded of them. */
+  /**
+   * Matches names in files in any letter case, in all sessions: the planner finds their statistics in the
+   * same way.
+   */
   private def inAnyCase(readers: PartitionReaderFactory, hadoop: Configuration): PartitionReaderFactory = {
     val other = conf.clone()
     other.setConf(SQLConf.CASE_SENSITIVE, false)
@@ -80,7 +85,10 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     }
   }
 
-  /** Whether Spark's readers give columns and not rows. Spark asks that while it plans, when nothing is to be sent yet. */
+  /**
+   * Whether Spark's readers give batches, not rows. Spark asks while it plans, so no settings are sent for
+   * the answer.
+   */
   lazy val columnar: Boolean = {
     val (unsent, given) = (null: Broadcast[SerializableConfiguration], options.asCaseSensitiveMap.asScala.toMap)
     val readers = table.format match {
@@ -90,7 +98,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     readers.supportColumnarReads(FilePartition(0, Array.empty))
   }
 
-  /** @param rowGroups conditions by which readers leave out parts of files */
+  /** @param rowGroups filters for readers to skip row groups */
   def factory(rowGroups: Array[sources.Filter]): PartitionReaderFactory = {
     val own = s"pq-${table.id()}-"
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
@@ -98,7 +106,8 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
         (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new BroadcastSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
-        // it takes conditions by the session's rule, and of two fields within a struct that its files name alike would judge the other
+        // it resolves filters by the session's case rule, and if a struct's fields in a file have names that
+        // differ only in case, it would apply a filter to the wrong field
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups
         (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }

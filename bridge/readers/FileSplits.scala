@@ -8,19 +8,19 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 
 /**
- * Cuts and packs the files of a scan into what its tasks read, as Spark's own sources do.
+ * Splits the files of a scan, and packs the pieces into partitions for tasks, as Spark's own sources do.
  *
- * @param told makes of a piece, and of the path of its file, the piece with what rows are told of it
+ * @param told adds the values of hidden columns to a piece of a file, given the file's path
  */
 class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFile, => String) => PartitionedFile) {
   private val files = answer.files
   private val most = FilePartition.maxSplitBytes(
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
 
-  /** Pieces of any files together. */
+  /** Packs pieces of any files together. */
   def mixed: Array[FilePartition] = packed(pieces(0 until files.count, most))
 
-  /** Pieces of one bucket together; where files are sorted, each by itself and whole. */
+  /** Packs pieces of one bucket together. If files are sorted, each file is whole and by itself. */
   def byBucket(buckets: BucketsAnswer): Array[KeyedFilePartition] = {
     val columns = buckets.columns.length
     val of = mutable.LinkedHashMap.empty[Int, mutable.ArrayBuffer[Int]]
@@ -32,7 +32,7 @@ class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFi
       for (key <- bucket until buckets.count by buckets.held; pack <- packs) yield new KeyedFilePartition(0, pack, key, columns)
     }
     val enough = parts ++ KeyedFilePartition.missing(buckets, parts.map(_.bucket).toSet)
-    // of no partition at all Spark believes nothing, and shuffles
+    // if a scan has no partition at all, Spark ignores the partitioning, and shuffles
     val some = if (enough.isEmpty) Seq(new KeyedFilePartition(0, Array.empty, 0, columns)) else enough
     some.zipWithIndex.map { case (part, i) => part.of(i, part.files) }.toArray
   }
@@ -61,8 +61,8 @@ class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFi
 
 object FileSplits {
   /**
-   * The same partitions with those of their files that are left. Values that arrive at run time must never change which partition
-   * reads a file: Spark has paired the partitions of both sides of a join by then.
+   * The same partitions, with only the files in `left`. Runtime values must never change which partition
+   * reads a file: when they arrive, Spark has already paired the partitions of both sides of a join.
    */
   def narrowed(parts: Array[KeyedFilePartition], left: ScanAnswer): Array[KeyedFilePartition] = {
     val kept = paths(left).toSet

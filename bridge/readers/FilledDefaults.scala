@@ -11,13 +11,15 @@ import org.apache.spark.sql.vectorized.{ColumnarArray, ColumnarBatch, ColumnarMa
 import org.apache.spark.unsafe.types.{UTF8String, VariantVal}
 
 /**
- * Fills in the defaults that Spark's readers of batches cannot fill in where a file lacks the column (Spark 4.3.0). They fail for BINARY, VARIANT,
- * wide decimals, and NULL within lists and structs. Of a map they give the default to one row, and empty maps to others.
+ * Fills in defaults that Spark's batch readers cannot fill in if a file lacks the column (Spark 4.3.0). They
+ * fail for BINARY, VARIANT, wide decimals, and NULL within lists and structs. For a map they give the default
+ * to one row, and empty maps to the others.
  *
- * The readers are not told of such a default. They make a vector of NULLs for the column, and a vector of the default takes its place.
+ * The readers do not know of such a default. They make a vector of NULLs for the column, and a vector of the
+ * default replaces it.
  */
 object FilledDefaults {
-  /** The defaults to fill in, by the places of their columns. */
+  /** The defaults to fill in, by the indices of their columns. */
   def fromSchema(columns: StructType): Map[Int, Any] =
     if (!columns.exists(_.getExistenceDefaultValue().isDefined)) Map.empty
     else ResolveDefaultColumns.existenceDefaultValues(columns).zipWithIndex.collect { case (value, i) if value != null && isSpoiled(columns(i).dataType, value) => i -> value }.toMap
@@ -30,12 +32,12 @@ object FilledDefaults {
     case _ => false
   }
 
-  /** The columns, without the defaults at these places. */
+  /** The columns, without the defaults at these indices. */
   def without(columns: StructType, places: collection.Set[Int]): StructType = StructType(columns.fields.zipWithIndex.map { case (field, i) =>
     if (places(i)) field.copy(metadata = new MetadataBuilder().withMetadata(field.metadata).remove("EXISTS_DEFAULT").build()) else field
   })
 
-  /** A vector that has one value in all rows. */
+  /** A vector with one value in all rows. */
   def vector(of: DataType, value: Any): ColumnVector = {
     val one = new OnHeapColumnVector(1, of)
     append(one, of, value)
@@ -66,12 +68,12 @@ object FilledDefaults {
 }
 
 /**
- * Fills in defaults where a file lacks the column.
+ * Fills in defaults if a file lacks the column.
  *
- * @param inner reads files in batches, also where it says that it supports rows alone
- * @param orc whether these are ORC files
+ * @param inner reads files in batches, even if it says that it supports only rows
+ * @param orc whether the files are ORC files
  * @param columns the columns of the files, which come before all others in a batch
- * @param defaults by the places of their columns
+ * @param defaults by the indices of their columns
  */
 class FilledDefaultsFactory(inner: PartitionReaderFactory, orc: Boolean, columns: StructType, defaults: Map[Int, Any])
   extends PartitionReaderFactory {
@@ -92,7 +94,10 @@ class FilledDefaultsFactory(inner: PartitionReaderFactory, orc: Boolean, columns
     override def currentMetricsValues(): Array[CustomTaskMetric] = reader.currentMetricsValues()
   }
 
-  /** Whether a vector stands for a column that the file lacks. Parquet's reader marks it; ORC's has vectors of its own for the others. */
+  /**
+   * Whether a vector stands for a column that the file lacks. Parquet's reader marks such a vector; ORC's
+   * reader has its own class of vectors for all other columns.
+   */
   private def isMissing(read: ColumnVector): Boolean = read match {
     case _: OrcColumnVector => false
     case vector: WritableColumnVector => vector.isAllNull || orc
@@ -112,7 +117,7 @@ class FilledDefaultsFactory(inner: PartitionReaderFactory, orc: Boolean, columns
   }
 }
 
-/** The first value of another vector, in each row. */
+/** A vector that repeats the first value of another one in each row. */
 class RepeatedVector(one: ColumnVector) extends ColumnVector(one.dataType) {
   override def close(): Unit = () // the memory is the JVM's
   override def hasNull: Boolean = one.hasNull

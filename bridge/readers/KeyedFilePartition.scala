@@ -8,9 +8,9 @@ import org.apache.spark.sql.parquetry.hash.BucketKeys
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 
 /**
- * Files of one bucket, all of whose rows that are read lie in it.
+ * Files that are read for one bucket. All rows that are read of them belong to this bucket.
  *
- * @param columns of the bucket; the key has a value for each, see `BucketKeys`
+ * @param columns number of the bucket's columns; the key has a value for each, see `BucketKeys`
  */
 class KeyedFilePartition(
     index: Int, files: Array[PartitionedFile], val bucket: Int, columns: Int,
@@ -25,7 +25,7 @@ class KeyedFilePartition(
 }
 
 object KeyedFilePartition {
-  /** Partitions without files, for those of the buckets that Spark must see and that have none. */
+  /** Partitions without files, for buckets that have no files but that Spark must see (see `BucketKeys`). */
   def missing(buckets: BucketsAnswer, present: Int => Boolean): Seq[KeyedFilePartition] = {
     val columns = buckets.columns.length
     if (columns == 1 || buckets.count == 1) Nil

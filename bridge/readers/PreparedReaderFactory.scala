@@ -2,12 +2,12 @@ package org.apache.spark.sql.parquetry.readers
 
 import org.apache.spark.sql.connector.read._
 
-/** Is done before the files of a partition are read. */
+/** A step that runs before the files of a partition are read. */
 trait BeforeReading extends Serializable {
   def apply(partition: InputPartition): Unit
 }
 
-/** Spark's reader factory, with something to be done first. */
+/** Spark's reader factory, with steps that run first. */
 class PreparedReaderFactory(val inner: PartitionReaderFactory, steps: Seq[BeforeReading]) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
   override def createReader(partition: InputPartition) = {

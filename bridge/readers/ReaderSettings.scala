@@ -10,8 +10,9 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.util.SerializableConfiguration
 
 /**
- * The settings of file systems and formats that readers are sent. Two thirds of what Spark has in its hands are those that YARN and
- * MapReduce ship for themselves: they take longer to send than a small scan to plan, and readers copy all of them for each file.
+ * The settings of file systems and formats that are sent to readers. Two thirds of Spark's settings are
+ * defaults that YARN and MapReduce ship for themselves. To send them takes longer than to plan a small scan,
+ * and readers copy all settings for each file.
  */
 object ReaderSettings {
   private lazy val ofOthers: Map[String, String] = {
@@ -20,7 +21,7 @@ object ReaderSettings {
     shipped.asScala.map(setting => setting.getKey -> setting.getValue).toMap
   }
 
-  /** Those of a session, but for what YARN and MapReduce ship and nobody has changed. */
+  /** The settings of a session, without unchanged defaults of YARN and MapReduce. */
   def fromSession(session: SparkSession): Configuration = {
     val (all, some) = (session.sessionState.newHadoopConf(), new Configuration(false))
     some.setClassLoader(all.getClassLoader)
@@ -31,8 +32,9 @@ object ReaderSettings {
 }
 
 /**
- * Has all readers of an executor share one copy of their settings: Spark's make one for each file unless it is of this class, which takes
- * a sixth of the time that a file of some thousand rows needs. Not for readers with conditions, which they write into their copy.
+ * Has all readers of an executor share one copy of their settings. Spark's readers copy the settings for each
+ * file unless these are a `JobConf`; the copy takes a sixth of the time for a file of some thousand rows. It
+ * is not for readers with filters, which they write into their copy.
  */
 class BroadcastSettings(settings: Broadcast[SerializableConfiguration]) extends BeforeReading {
   override def apply(partition: InputPartition): Unit = {

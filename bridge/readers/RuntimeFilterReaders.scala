@@ -6,8 +6,9 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
- * Files that come with their own reader factory: that of the scan is made before a join has found its values, by which readers can
- * leave row groups out. (It is made on the driver, as Spark's settings are not to be had elsewhere.)
+ * Files with their own reader factory, whose readers can skip row groups by runtime values. The scan's own
+ * factory is made before these values arrive. (Both are made on the driver: Spark's settings are not
+ * available elsewhere.)
  */
 trait HasReaders {
   def readers: Option[PartitionReaderFactory]

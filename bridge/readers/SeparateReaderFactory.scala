@@ -5,8 +5,9 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.util.Utils
 
 /**
- * Gives each partition a factory of its own. With `preserveOrderingOnCoalesce` Spark reads all partitions of a bucket at once in one task, to merge
- * their rows, and its factory for Parquet closes a file when it opens another: rows were lost, or read from what was closed (Spark 4.3.0).
+ * Gives each partition a factory of its own. With `preserveOrderingOnCoalesce`, one task of Spark reads all
+ * partitions of a bucket at once, to merge their rows. Spark's factory for Parquet closes a file when it
+ * opens another one, so rows were lost, or read from closed files (Spark 4.3.0).
  */
 class SeparateReaderFactory(inner: PartitionReaderFactory) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)

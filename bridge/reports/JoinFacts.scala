@@ -22,11 +22,11 @@ import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
 
 /**
- * What is to be known of the joins of a physical plan, as it was made before anything ran: what their keys are computed of, which
- * of our scans are below, and whether rows are shuffled on the way. Python judges.
+ * Facts about the joins of a physical plan as it was before it ran. They say how a join's keys are computed,
+ * which scans of ours are below it, and whether rows are shuffled on the way. Python judges these facts.
  */
 object JoinFacts {
-  /** @param forValues subqueries, besides those of filters that Spark knows, whose joins are those of the query once more */
+  /** @param forValues ids of subqueries for runtime values: their joins repeat joins of the query */
   def of(plan: SparkPlan, forValues: Set[ExprId] = Set.empty): Seq[JValue] = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val found = List.newBuilder[JValue]
@@ -56,7 +56,9 @@ object JoinFacts {
     case other => other.children
   }
 
-  /** Also into what filled a cache, whose joins are none of this plan's. */
+  /**
+   * The children of a node, or the plan that filled a cache; that plan's joins do not belong to this plan.
+   */
   private def allBelow(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case cached: InMemoryTableScanExec => Seq(cached.relation.cachedPlan)
     case other => below(other)
@@ -69,7 +71,7 @@ object JoinFacts {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
     }))
-  // that of EXISTS within OR has none
+  // the join type of EXISTS within OR has no SQL
   private def typeOf(join: BaseJoinExec): String = Try(join.joinType.sql).getOrElse("EXISTENCE")
 
   private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {
@@ -124,11 +126,17 @@ object JoinFacts {
       }.distinct))
   }
 
-  /** Spark computes a plan's partitioning anew by the session's settings, and may fail where they have changed since. */
+  /**
+   * Whether a plan is partitioned by buckets. Spark computes the partitioning anew by the session's settings,
+   * and may fail if they have changed since.
+   */
   private def inBuckets(plan: SparkPlan): Boolean =
     Try(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])).getOrElse(false)
 
-  /** The nodes between a join and its scans, or the joins between these: what stands below those is none of this join's. */
+  /**
+   * The nodes between a join and its scans, down to the next joins. Nodes below those do not belong to this
+   * join.
+   */
   private def onTheWay(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case join: BaseJoinExec => Seq(join)
     case other => other +: below(other).flatMap(onTheWay)
@@ -147,7 +155,7 @@ object JoinFacts {
       }))
   }
 
-  /** As the query has it: without what Spark puts around columns of some types. */
+  /** A key's SQL as the query has it, without functions that Spark puts around columns of some types. */
   private def written(key: Expression): String = key.transformUp {
     case a: AttributeReference => a.withQualifier(Nil)
     case alias: Alias => alias.child

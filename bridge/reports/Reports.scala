@@ -20,15 +20,22 @@ import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
 
-/** What the scans of a query left out, and facts about its joins and their values, read off its plans. */
+/**
+ * Reads reports off a query's plans: what its scans pruned, and facts about its joins and their runtime
+ * values.
+ */
 object Reports extends PredicateHelper {
-  /** @param settings of the session, of which the values are told, too */
+  /** @param settings names of settings of the session; their values are reported, too */
   def of(data: DataFrame, settings: java.util.List[String]): String = {
     val rows = data.asInstanceOf[Dataset[_]]
     shown(rows.sparkSession, rows.queryExecution, settings)
   }
 
-  /** Of a statement that is planned and not run, be it a command. */
+  /** The report of a query that has run. */
+  def ofQuery(query: QueryExecution, settings: java.util.List[String]): String =
+    query.sparkSession.withActive(shown(query.sparkSession, query, settings))
+
+  /** The report of a statement that is planned and not run; it may be a command. */
   def ofSql(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]
     classic.withActive {
@@ -46,12 +53,12 @@ object Reports extends PredicateHelper {
     val joins = List.newBuilder[JValue]
     val values = List.newBuilder[JValue]
 
-    /** A query that is planned on its own: only then it is known what its joins shuffle. */
+    /** Visits a query that is planned on its own: only such a plan shows what its joins shuffle. */
     def visitQuery(query: QueryExecution): Unit = {
       addJoins(query)
       visit(query.optimizedPlan, Nil)
     }
-    // planning without need would cost the listing of what each task reads
+    // a query without joins is not planned: planning would list the files of each task
     def addJoins(query: QueryExecution): Unit =
       if (query.optimizedPlan.collectWithSubqueries { case join: Join => join }.nonEmpty) {
         joins ++= JoinFacts.of(query.executedPlan, RuntimeFacts.forValues(query.optimizedPlan))
@@ -61,16 +68,17 @@ object Reports extends PredicateHelper {
     def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
       plan match {
         case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) =>
-          // what a statement reads to write it again goes by the statement's condition, and not by what is above it
+          // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
           val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
           if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(conditions, scan))
         case Filter(condition, child) => visit(child, above ++ splitConjunctivePredicates(condition))
         case Project(_, child) => visit(child, above)
-        // what fills the cache, as it was written: planned as a query, it would find itself in the cache
+        // the plan that fills the cache, as it was written: planned as a query, it would use the cached data
+        // itself
         case cached: InMemoryRelation =>
           joins ++= JoinFacts.of(cached.cachedPlan)
           visit(session.sessionState.optimizer.execute(cached.cacheBuilder.logicalPlan), Nil)
-        // a write plans its query on its own, out of sight: it is planned once more here
+        // a write plans its query on its own, and does not show the plan, so it is planned once more here
         case create: V2CreateTableAsSelectPlan => visitQuery(planned(session, create.query))
         case done: CommandResult => done.commandPhysicalPlan.foreach {
           case rows: RewriteRowsExec =>
@@ -98,7 +106,10 @@ object Reports extends PredicateHelper {
       "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
   }
 
-  /** Conditions that Spark keeps to itself; values that are found at run time come to the scan by another way. */
+  /**
+   * The conditions that Spark does not offer to a source. Runtime filters, which reach the scan otherwise, do
+   * not count.
+   */
   private def untranslated(conditions: Seq[Expression], scan: Reported): JArray = {
     val filterable = scan match {
       case ours: ParquetryScan => ours.filterAttributes().map(_.fieldNames().head).toSet

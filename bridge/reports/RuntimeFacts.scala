@@ -17,7 +17,7 @@ import org.apache.spark.sql.parquetry.joingraph.JoinRanges
 import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
-/** What was said of values that the joins of a query could find, and how many the scans got. */
+/** The verdicts on a query's runtime filters, and how many values its scans got. */
 object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
@@ -33,7 +33,9 @@ object RuntimeFacts {
   private def said(joins: Seq[Join]): Seq[RuntimeVerdict] =
     joins.flatMap(_.getTagValue(AddRuntimeFilters.judged)).flatten.distinctBy(System.identityHashCode)
 
-  /** The subqueries of a plan that find the ends of ranges: in what they read, joins are those of the query once more. */
+  /**
+   * The ids of a plan's subqueries that compute ends of ranges: the joins in them repeat joins of the query.
+   */
   def forValues(plan: LogicalPlan): Set[ExprId] = said(plan.collectWithSubqueries { case join: Join => join })
     .flatMap(each => JoinRanges.extremes(each.candidate.source.key).map(_.exprId)).toSet
 
@@ -49,11 +51,11 @@ object RuntimeFacts {
   }
 
   /**
-   * What a filter has got; `Gathered` in `prune/runtime/candidates.py` is the other side.
+   * The values that a filter has got; `Gathered` in `prune/runtime/candidates.py` decodes them.
    *
-   * @param values how many; None: they are not known
-   * @param missed after how many milliseconds they were given up; None: they were not
-   * @param unused why values that have come leave nothing out
+   * @param values number of values, if it is known
+   * @param missed the time limit in milliseconds, if it ended before the values arrived
+   * @param unused why arrived values prune nothing
    */
   private case class GatheredFacts(
       values: Option[Int], shared: Boolean, missed: Option[Long] = None, unused: Option[String] = None, scan: String = "read") {
@@ -65,19 +67,19 @@ object RuntimeFacts {
       "scan" -> JString(scan))
   }
 
-  /** What the filters of a plan that is run have got, by their subqueries. */
+  /** The values that the filters of an executed plan have got, by the ids of their subqueries. */
   private class Gathered(plan: SparkPlan) {
     private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     private val found = mutable.Map.empty[ExprId, GatheredFacts]
     private val scans = mutable.ArrayBuffer.empty[ParquetryScan]
     visit(plan)
 
-    /** What filters have got that belong together: they leave something out if one does. */
+    /** The facts for filters that belong together: they prune something if one of them does. */
     def of(filters: Seq[ExprId]): Option[GatheredFacts] = {
       val all = filters.flatMap(found.get)
       all.find(_.unused.isEmpty).orElse(all.headOption)
     }
-    /** What there is to say of a scan if the plan does not have it. */
+    /** The facts for a scan that is not in the plan, or None if it is. */
     def without(scan: ParquetryScan): Option[GatheredFacts] = Option.when(!scans.exists(_.isVariantOf(scan)))(
       GatheredFacts(None, shared = false, scan = if (scans.exists(_.readsSame(scan))) "reused" else "gone"))
 
@@ -112,7 +114,7 @@ object RuntimeFacts {
         }
     }
     private def unused(filter: => Expression, scan: ParquetryScan): Option[String] =
-      Try(filter).toOption.flatMap(scan.ineffective) // an end that is not known yet is no literal
+      Try(filter).toOption.flatMap(scan.ineffective) // fails for an end without a value yet
   }
 
   private def missed(plan: BaseSubqueryExec): Option[Long] = plan match {

@@ -6,9 +6,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * A DELETE of all rows, the only one that Spark does not make a statement on rows or on partitions of. It pushes columns into that scan, too,
- * and puts a projection over it if the scan gives them in another order; then it no longer knows the table. The projection holds the same
- * columns and may go.
+ * Plans a DELETE of all rows. Spark makes a statement on rows or partitions of any other DELETE, but not of
+ * this one. It pushes columns into this scan, too, and adds a projection if the scan gives them in another
+ * order; then it no longer finds the table. The projection has the same columns, so it is removed.
  */
 object DeleteStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {

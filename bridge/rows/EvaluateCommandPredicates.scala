@@ -12,8 +12,9 @@ import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * The condition of a DELETE or of a REPLACE WHERE has to be translated whole for a source. One that is about
- * partition columns and has no such form becomes the values for which it holds among the table's partitions.
+ * Makes conditions of DELETE and REPLACE WHERE translatable, since a source takes them whole or not at all. A
+ * part that is about partition columns, and has no form for sources, becomes the values of the table's
+ * partitions that satisfy it.
  */
 object EvaluateCommandPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -25,7 +26,9 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
       o.copy(deleteExpr = settled(r, condition))
   }
 
-  /** The same statement without a look at rows, if the condition selects whole partitions. */
+  /**
+   * The same statement on whole partitions, which reads no rows, if the condition selects whole partitions.
+   */
   private def whole(relation: DataSourceV2Relation, condition: Expression): Option[LogicalPlan] = {
     val predicates = PartitionPredicates.conjuncts(condition).map(DataSourceV2Strategy.translateFilterV2(_))
     PartitionPredicates.table(relation).filter(table => predicates.forall(_.isDefined) && table.canDeleteWhere(predicates.flatten.toArray))
@@ -46,7 +49,11 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
       else (others ++ evaluated(table, relation.output, functions, others)).reduceLeft(And(_, _))
     }
 
-  /** What fails for a partition that another condition leaves out does not fail behind it; else the error is Spark's own. */
+  /**
+   * Evaluates `functions` over the partitions that `others` keep. If one of them fails, it is evaluated
+   * again, joined with all others by AND: it may fail only for partitions that another one removes. If this
+   * fails, too, Spark's own error is raised.
+   */
   private def evaluated(table: ParquetryTable, output: Seq[AttributeReference], functions: Seq[Expression],
       others: Seq[Expression]): Seq[Expression] = {
     val known = others.flatMap(DataSourceV2Strategy.translateFilterV2(_)).map(Json.ofExpression)

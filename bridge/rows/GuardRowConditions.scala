@@ -7,7 +7,10 @@ import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.predicates.{GuardUntranslatablePredicates, PartitionPredicates}
 
-/** Spark translates a DELETE's condition before those that it fails to translate are marked for a scan: they are marked here. */
+/**
+ * Marks the parts of a DELETE's condition that Spark fails to translate. Spark translates the condition
+ * early, before `GuardUntranslatablePredicates` runs.
+ */
 object GuardRowConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case r: ReplaceData if GuardRowConditions.isOurs(r) =>
@@ -20,8 +23,9 @@ object GuardRowConditions extends Rule[LogicalPlan] {
 }
 
 /**
- * Where Spark pads a char of the table, the condition of a statement is about what it makes of it, and Spark 4.3.0 looks for that
- * in vain when it pushes the condition down, and when it asks which files hold a match. There the condition pads the char itself.
+ * Puts the padding of a char into a statement's condition. If Spark pads a char of the table, the condition
+ * is about the padded column. Spark 4.3.0 does not find that column when it pushes the condition down, nor
+ * when it searches the files with matches.
  */
 object PadRowConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -38,8 +42,9 @@ object PadRowConditions extends Rule[LogicalPlan] {
 }
 
 /**
- * What an expression is short for, written out (`f(x) BETWEEN a AND b`, `nullif(a, b)`). Spark 4.3.0 computes the part that such have in
- * common below the statement, and does not find it when it asks which files hold a match.
+ * Writes out expressions that are short forms (`f(x) BETWEEN a AND b`, `nullif(a, b)`). Spark 4.3.0 computes
+ * the repeated part of such an expression below the statement, and does not find it when it searches the
+ * files with matches.
  */
 object ExpandRowConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {

@@ -6,7 +6,10 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.write.ParquetryWrite
 
-/** Tells the write of a MERGE that inserts alone that it is one; Spark plans it. */
+/**
+ * Gives the write of a MERGE that only inserts its search columns (`RecordMergeSearch`). Spark plans the
+ * MERGE itself.
+ */
 object MarkInsertOnlyMerge extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     plan match {

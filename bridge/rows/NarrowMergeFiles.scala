@@ -12,15 +12,15 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.types.NullType
 
 /**
- * Has a MERGE look for files by the conditions of its clauses, where Spark looks by ON alone, or not at all:
+ * Has a MERGE search files by the conditions of its clauses. Spark searches by ON alone, or not at all:
  *
  * {{{
  * ON t.id = s.id WHEN MATCHED AND t.a <> s.a THEN UPDATE …     EXISTS (source WHERE t.id = s.id AND t.a <> s.a)
  *   WHEN NOT MATCHED BY SOURCE AND t.old THEN DELETE           OR (NOT EXISTS (source WHERE t.id = s.id) AND t.old)
  * }}}
  *
- * Where rows are inserted, files with any match are read besides, or what they match would be inserted again: they come out of
- * `RowsOfChangedFiles` no more.
+ * If the MERGE inserts rows, files with any match are read, too: otherwise source rows that match would be
+ * inserted again. `RowsOfChangedFiles` drops the rows of these files afterwards.
  */
 object NarrowMergeFiles extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -38,7 +38,10 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
   private class Matches(target: LogicalPlan, source: LogicalPlan, on: Expression) {
     private val row = AttributeSet(target.output)
     def exist: Expression = exist(TrueLiteral)
-    /** True where they do, and NULL or false where not. What is about the row alone stands outside of the subquery: the scan knows it then. */
+    /**
+     * True if a match exists that satisfies the condition, else NULL or false. Conditions on the row alone
+     * are outside of the subquery, so that the scan can use them.
+     */
     def exist(condition: Expression): Expression = if (condition == FalseLiteral) FalseLiteral else {
       val (own, others) = PartitionPredicates.conjuncts(and(on, condition))
         .partition(c => c.deterministic && c.references.nonEmpty && c.references.subsetOf(row))
@@ -61,7 +64,7 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
     val unmatchedCondition = anyOf(rows.notMatchedBySourceInstructions)
     def changed = or(matches.exist(matchedCondition), and(matches.none, unmatchedCondition))
     def looked(condition: Expression) = Some(condition).filter(_ != TrueLiteral)
-    if (matchedCondition == TrueLiteral) // whatever matches is changed
+    if (matchedCondition == TrueLiteral) // every row with a match is changed
       if (unmatchedCondition == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, unmatchedCondition)))
     else if (rows.notMatchedInstructions.isEmpty) r.copy(groupFilterCondition = looked(changed))
     else {
@@ -71,7 +74,10 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
     }
   }
 
-  /** The condition by which one of a MERGE's clauses applies; the last instruction leaves a row as it is. */
+  /**
+   * The condition that one of a MERGE's clauses applies. An instruction that only copies a row does not
+   * count.
+   */
   private def anyOf(instructions: Seq[MergeRows.Instruction]): Expression =
     instructions.filter { case keep: MergeRows.Keep => keep.context != MergeRows.Copy; case _ => true }
       .map(_.condition).filter(_.dataType != NullType).foldLeft[Expression](FalseLiteral)(or)
@@ -81,7 +87,7 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
   private def and(left: Expression, right: Expression): Expression =
     if (left == FalseLiteral || right == TrueLiteral) left else if (right == FalseLiteral || left == TrueLiteral) right else And(left, right)
 
-  /** The names of the files that hold a row for which a condition is true. */
+  /** The names of the files with a row that satisfies a condition. */
   private def files(relation: DataSourceV2Relation, condition: Expression): LogicalPlan = {
     val read = relation.withMetadataColumns()
     val name = relation.table.asInstanceOf[ParquetryTable].fileColumn.name

@@ -7,8 +7,10 @@ import org.apache.spark.sql.connector.write.RowLevelOperation
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 
 /**
- * Spark asks once which files hold a match, and once more for the rows. What gives other rows the second time, such as a LIMIT, would
- * match rows of files that are not read: then all files are rewritten, and it is asked once. An UPDATE by a subquery asks twice in any case.
+ * Spark reads a statement's source twice: to search the files with matches, and for the rows. A source that
+ * gives other rows the second time, such as a LIMIT, would match rows of files that are not read. Then all
+ * files are rewritten, and the source is read once. The subquery of an UPDATE is read twice in any case, so
+ * such an UPDATE is refused.
  */
 object ReadSourceOnce extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -27,7 +29,10 @@ object ReadSourceOnce extends Rule[LogicalPlan] {
 
   private def subqueries(e: Expression): Seq[LogicalPlan] = e.collect { case p: PlanExpression[_] => p.plan }.collect { case l: LogicalPlan => l }
 
-  /** (What is not deterministic by itself Spark refuses.) */
+  /**
+   * The first node that may give other rows in a second run. Spark itself refuses non-deterministic
+   * expressions.
+   */
   def fickle(plan: LogicalPlan): Option[String] = plan.collectWithSubqueries {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => "a LIMIT"
     case _: Sample => "a sample"

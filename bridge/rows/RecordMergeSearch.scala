@@ -9,12 +9,13 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.types.{DataType, IntegralType}
 
 /**
- * By which partition columns a MERGE looks for the match of a row that it inserts: those that ON compares with what the row is inserted with.
- * Only partitions of such a value may hold a match. A row is inserted where none was found in any partition that was read.
+ * Records the search columns of a MERGE that inserts rows: the partition columns that ON compares with the
+ * values of the inserted row. Only partitions with these values may hold a match of the row. A row is
+ * inserted if no partition that was read had a match.
  *
  * {{{
  * ON t.day = s.day AND t.id = s.id … WHEN NOT MATCHED THEN INSERT *                         day
- * ON t.id = s.id … WHEN NOT MATCHED THEN INSERT *                                           none: all partitions were looked at
+ * ON t.id = s.id … WHEN NOT MATCHED THEN INSERT *                                           none: all partitions were searched
  * ON t.day = s.day … WHEN NOT MATCHED THEN INSERT (day, id) VALUES (current_date(), s.id)   none
  * }}}
  */
@@ -32,7 +33,7 @@ object RecordMergeSearch extends Rule[LogicalPlan] {
     plan
   }
 
-  /** Of a MERGE that inserts alone, which Spark plans as an append. */
+  /** The search columns of a MERGE that only inserts; Spark plans it as an append. */
   def insertColumns(table: ParquetryTable, query: LogicalPlan): Seq[String] = query.collectFirst {
     case p @ Project(values, Join(_, target, LeftAnti, Some(on), _)) =>
       searchColumns(table, target, on, Seq(p.output.map(_.name).zip(values.map { case Alias(value, _) => value; case other => other }).toMap))
@@ -54,7 +55,7 @@ object RecordMergeSearch extends Rule[LogicalPlan] {
     }).map(_.name)
   }
 
-  /** A whole number without the casts that keep it, or fail. */
+  /** Removes casts of a whole number that keep its value, or fail. */
   private def narrow(e: Expression): Expression = e match {
     case c: Cast if whole(c.dataType) && whole(c.child.dataType) && (c.ansiEnabled || Cast.canUpCast(c.child.dataType, c.dataType)) =>
       narrow(c.child)

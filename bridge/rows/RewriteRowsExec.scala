@@ -13,9 +13,9 @@ import org.apache.spark.sql.parquetry.table.Cached
 import org.apache.spark.sql.parquetry.write.StatementReads
 
 /**
- * The rows that a MERGE makes of those that it reads, but for rows of files in which it changes nothing.
+ * The rows that a MERGE makes of the rows that it reads, without rows of files that it does not change.
  *
- * @param right gives the names of the others
+ * @param right gives the names of the files that it changes
  */
 case class RowsOfChangedFiles(left: LogicalPlan, right: LogicalPlan) extends BinaryNode {
   override def output: Seq[Attribute] = left.output
@@ -23,11 +23,11 @@ case class RowsOfChangedFiles(left: LogicalPlan, right: LogicalPlan) extends Bin
 }
 
 /**
- * Hands the rows of a statement to the planner, which writes them as those of an INSERT.
+ * Hands the rows of a statement to the planner, which writes them like the rows of an INSERT.
  *
- * @param rows gives the rows of the table's columns, by their places, and more
- * @param changed gives the names of the files that are rewritten; None: all that are read
- * @param reads what the statement reads
+ * @param rows gives the table's columns, at the indices `places`, and others
+ * @param changed gives the names of files to rewrite, or None for all that are read
+ * @param reads see `StatementReads`
  */
 case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: Seq[Int], write: RowsWrite, reads: JArray)
   extends V2CommandExec with SupportsCustomDriverMetrics {
@@ -38,11 +38,11 @@ case class RewriteRowsExec(rows: SparkPlan, changed: Option[SparkPlan], places: 
 
   override protected def run(): Seq[InternalRow] = {
     val files = changed.map(_.executeCollect().map(_.getUTF8String(0).toString).toSeq)
-    // which files are read is known from here on
+    // from here on, the files that are read are known
     val made = LogicalRDD(rows.output, rows.execute())(session)
     val kept = files.fold[LogicalPlan](made) { names =>
       val file = rows.output.find(_.name == write.operation.table.fileColumn.name).get
-      Filter(Or(IsNull(file), In(file, names.map(Literal(_)))), made) // rows that are inserted are of no file
+      Filter(Or(IsNull(file), In(file, names.map(Literal(_)))), made) // inserted rows have no file
     }
     write.replace(Dataset.ofRows(session, Project(places.map(rows.output), kept)), files, reads)
     postDriverMetrics(write.reportDriverMetrics())
@@ -62,7 +62,7 @@ object RowsStrategy extends SparkStrategy {
         case _ => (query, None)
       }
       RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write, StatementReads.of(query)) :: Nil
-    case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is told of and not run
+    case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is explained and not run
     case _ => Nil
   }
 }

@@ -13,9 +13,11 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The files that a statement rewrites. Spark finds the names of those with rows that match before it reads them.
+ * The files that a statement rewrites. Before Spark reads them, it finds the names of the files with matching
+ * rows.
  *
- * It is no `ParquetryScan`, as values of joins must leave nothing out of it: what is not read would be lost.
+ * It is no `ParquetryScan`, since values of joins must prune nothing here: rows that are not read would be
+ * lost.
  */
 class RewrittenScan(inner: ParquetryScan)
   extends Scan with SupportsReportStatistics with SupportsRuntimeV2Filtering with Reported with Asked {
@@ -33,7 +35,10 @@ class RewrittenScan(inner: ParquetryScan)
 
   override def filterAttributes(): Array[NamedReference] = Array(Expressions.column(Schemas.quoted(column)))
 
-  /** The same files for all places in a plan: of one place those that match are taken, and of the other the rest. */
+  /**
+   * Chooses files once, for all places of the scan in a plan: one place takes matching rows, another the
+   * other rows.
+   */
   override def filter(values: Array[Predicate]): Unit = synchronized {
     if (chosen.isEmpty) values.filter(_.name == "IN").map(_.children.toSeq).collectFirst {
       case (found: NamedReference) +: paths if found.fieldNames.sameElements(Array(column)) =>
@@ -43,8 +48,10 @@ class RewrittenScan(inner: ParquetryScan)
   override def toBatch: Batch = new PlannedBatch(inner, answer)
   private def answer: ScanAnswer = chosen.getOrElse(inner.listed)
 
-  /** What is rewritten, as the planner is told it: all files that were read or some, and the values of their partitions, or of more,
-   * in the order of the partition columns. */
+  /**
+   * The rewritten files for the planner: all files that were read, or some. With them go the values of their
+   * partitions, and maybe of others, in the order of the partition columns.
+   */
   def rewritten(some: Option[Seq[String]]): Seq[JField] = {
     val order = inner.table.partitionSchema()
     val read = inner.partitionSchema

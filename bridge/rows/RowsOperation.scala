@@ -13,14 +13,15 @@ import org.apache.spark.sql.parquetry.write.ShownWrite
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * DELETE, UPDATE or MERGE of rows: Spark reads the files that may hold a match, and what it makes of all of their rows takes their
- * place (`ReplaceData`). Which files those are the planner says, and then, by a query of their own, the rows that match.
+ * DELETE, UPDATE or MERGE of rows. Spark reads the files that may hold a match, and replaces them by the rows
+ * that it makes of theirs (`ReplaceData`). The planner selects the files by the statement's conditions; then
+ * a query for matching rows selects among them.
  */
 class RowsOperation(val table: ParquetryTable, override val command: RowLevelOperation.Command) extends RowLevelOperation {
   @volatile private var read = Option.empty[RewrittenScan]
-  /** What was planned to be read, or was. */
+  /** The statement's scan, once it is planned. */
   def scan: Option[RewrittenScan] = read
-  /** See `RecordMergeSearch`; None: nothing is inserted. */
+  /** See `RecordMergeSearch`; None if the statement inserts no rows. */
   @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def requiredMetadataAttributes(): Array[NamedReference] =
@@ -28,7 +29,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ParquetryScanBuilder(table, options) {
     override def build(): Scan = {
-      // every row of a file is written again: the readers may leave out none by the statement's condition
+      // every row of a file is written again, so readers must not skip rows by the statement's condition
       val scan = new RewrittenScan(new ParquetryScan(table, pushed.map(_.copy(rowGroups = None)), required, options).withoutBuckets)
       read = Some(scan)
       scan
@@ -39,9 +40,10 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
     override def build(): Write = new RowsWrite(RowsOperation.this)
   }
 
-  /** Puts rows in the place of some files that were read, or of all; returns what was written.
+  /**
+   * Replaces some of the files that were read, or all of them, by rows. Returns the planner's answer.
    *
-   * @param reads what the statement read
+   * @param reads the tables that the statement read
    */
   def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): JValue =
     Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.rewritten(files) ++ Seq[JField](
@@ -49,7 +51,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
       "statement" -> JString(command.name.toLowerCase), Settings.field) ++ searchedBy.map("searched_by" -> Json.strings(_)): _*)
 }
 
-/** Carried out by `RewriteRowsExec`. */
+/** The write of a `RowsOperation`; `RewriteRowsExec` runs it. */
 class RowsWrite(val operation: RowsOperation) extends ShownWrite {
   def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): Unit = wrote(operation.replace(rows, files, reads))
   override def description(): String = s"${operation.command} ${operation.table.name()}"

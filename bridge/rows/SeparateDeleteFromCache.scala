@@ -7,8 +7,8 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * Spark puts cached data in the place of any table it finds, that of a DELETE included, which then has no table.
- * An option that no query gives keeps the two apart.
+ * Keeps the table of a DELETE apart from cached data. Spark replaces every table that is cached, the target
+ * of a DELETE included, which then has no table. An option that no query has makes the two unequal.
  */
 object SeparateDeleteFromCache extends Rule[LogicalPlan] {
   private val option = "parquetry.delete"

@@ -10,20 +10,23 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
-/** What the planner said of a candidate. */
+/** A candidate for a runtime filter, with the planner's verdict. */
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
-  /** The ids of the subqueries whose values come to the scan, by filters of ours or by Spark's own. */
+  /** The ids of the subqueries that give the scan its values, in filters of ours or in Spark's own. */
   def filters: Seq[ExprId] =
     if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.outcome == Outcome.Spark).map(_.exprId).toSeq
 }
 
 /**
- * Asks the planner which joins' values are to leave out files of our tables where Spark puts no filter of its own, and puts what
- * Spark puts elsewhere: a `DynamicPruningSubquery` right above the scan. Spark takes the values from the join's broadcast if it
- * has one, and runs the plan that they come from once more if it has not and was told to.
+ * Adds runtime filters to scans of our tables, where Spark adds none. The planner judges which joins' values
+ * are worth it. A filter has the form of Spark's own filters: a `DynamicPruningSubquery` right above the
+ * scan.
+ *
+ * Spark takes the values from the join's broadcast if there is one. If there is none, Spark runs the build
+ * side once more, provided that the verdict allows it.
  */
 object AddRuntimeFilters extends Rule[LogicalPlan] {
-  /** What was said of a join; those that have it were judged. */
+  /** The verdicts on a join's candidates. A join with this tag is not judged again. */
   val judged = TreeNodeTag[Seq[RuntimeVerdict]]("parquetry.runtime")
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
@@ -41,7 +44,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     found
   }
 
-  /** Whether it is known only when the query runs. */
+  /** Whether an expression has a value only when the query runs. */
   private def arrives(e: Expression): Boolean = e.isInstanceOf[DynamicPruning] || e.isInstanceOf[SubqueryExpression]
 
   private def filtered(plan: LogicalPlan): LogicalPlan = plan match {
@@ -51,7 +54,10 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case _ => decided(KeepSharedSubqueryScans(plan, judge), Bridge.terms.limits.planningRounds)
   }
 
-  /** What is known of values in planning is used first: what it leaves of a scan may tell more of what that is joined with. */
+  /**
+   * Uses plan-time values first. They narrow a scan, and a narrower scan may have plan-time values for the
+   * tables that it is joined with.
+   */
   private def decided(plan: LogicalPlan, rounds: Int): LogicalPlan = {
     val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all

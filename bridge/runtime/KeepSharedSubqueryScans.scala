@@ -9,15 +9,16 @@ import org.apache.spark.sql.parquetry.joingraph.{InnerJoins, SharedScans}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * What a query and a scalar subquery of it read in the same way, the subquery all of it:
+ * Keeps shared what a query and its scalar subquery read alike, the subquery without a condition:
  *
  *     SELECT … FROM sales JOIN returns … JOIN item … WHERE colour = 'red' … HAVING sum(paid) > (SELECT avg(paid) FROM sales JOIN returns … JOIN item …)
  *
- * Spark shuffles the returns once for both. With a filter by the red items it would read some of them a second time: Spark's own filters
- * of data columns are taken away there, and in the subquery those by sides of joins that have no condition.
+ * Spark shuffles the returns once for both. With a filter by the red items it would read some of them a
+ * second time. So this rule removes Spark's own filters from such scans: filters whose build side has no
+ * condition, and in the query itself also filters of data columns.
  */
 object KeepSharedSubqueryScans extends PredicateHelper {
-  /** @param refused what is said of candidates of the subquery whose values are not to be used after all */
+  /** @param refused returns the verdicts on candidates of the subquery whose filters are removed */
   def apply(plan: LogicalPlan, refused: Seq[RuntimeCandidate] => Seq[RuntimeVerdict]): LogicalPlan =
     if (!SQLConf.get.exchangeReuseEnabled ||
         !plan.containsAllPatterns(TreePattern.SCALAR_SUBQUERY, TreePattern.DYNAMIC_PRUNING_SUBQUERY)) plan
@@ -42,7 +43,7 @@ object KeepSharedSubqueryScans extends PredicateHelper {
       case subquery: ScalarSubquery => subquery.withNewPlan(below(subquery.plan, which))
     }
 
-  /** A plan without filters of some scans by values of joins: those by sides without a condition, and others. */
+  /** Removes runtime filters from some scans: filters whose build side has no condition, and others. */
   private def removed(
       plan: LogicalPlan, which: DataSourceV2ScanRelation => Boolean, also: (DynamicPruningSubquery, ParquetryScan) => Boolean): LogicalPlan =
     plan.transform {

@@ -8,8 +8,9 @@ import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * Values that something runs for alone are waited for no longer than the table's setting says. Those of a broadcast are not among them:
- * the join needs that before it reads a row of our table, and Spark has a limit of its own for it.
+ * Limits the wait for a subquery that runs only for its values, to the table's setting. A broadcast is not
+ * limited: the join needs it before it reads a row of our table, and Spark has a limit of its own for
+ * broadcasts.
  */
 object LimitSubqueryWait extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {

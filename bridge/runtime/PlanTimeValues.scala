@@ -19,12 +19,12 @@ import org.apache.spark.sql.parquetry.scan.RuntimeValues
 import org.apache.spark.sql.types._
 
 /**
- * Values of a join's key that are known before anything runs: its side reads one of our tables, and the key is computed of its partition
- * columns.
+ * Values of a join's key that are known before the query runs: the build side reads one of our tables, and
+ * the key is computed from partition columns.
  *
- * @param tree what the planner is told of them; None: they leave nothing out, or it has been told
- * @param count how many there are
- * @param complete whether all of them are there at run time, so that nothing more is to be learnt then
+ * @param tree the values for the planner, or None if they prune nothing more
+ * @param count number of values
+ * @param complete whether the build side has all of them: then running it prunes nothing more
  */
 case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
   def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)
@@ -35,7 +35,7 @@ object PlanTimeValues extends PredicateHelper {
     values <- Option.when(comparable(key.dataType))(build).flatMap(values(key, _)).map(_ - null)
     if values.size <= source.scan.mostValues
   } yield {
-    // of a table that is not listed yet those are asked for that the values leave
+    // an estimated scan has no listed partitions to compare with, so it gets all values
     val there = source.key match {
       case _: AttributeReference if source.scan.isEstimated => None
       case _ => held(source)
@@ -44,7 +44,7 @@ object PlanTimeValues extends PredicateHelper {
     PlanTimeValues(found.filterNot(source.scan.planTimeValues.contains), values.size, complete(build))
   }
 
-  /** What a key may be in the rows of a plan. */
+  /** The values that a key may have in the rows of a plan, or None if they are not known. */
   private def values(key: Expression, plan: LogicalPlan): Option[Set[Any]] = plan match {
     case project: Project if project.child.isInstanceOf[DataSourceV2ScanRelation] =>
       values(replaceAlias(key, getAliasMap(project)), project.child)
@@ -56,18 +56,24 @@ object PlanTimeValues extends PredicateHelper {
     }
   }
 
-  /** Whether a node between a plan and a scan adds no values to the scan's: of others, or the NULL of rows without a match. */
+  /**
+   * Whether a node above a scan adds no values to the scan's: neither of another scan, nor NULL for rows
+   * without a match.
+   */
   private def keeps(step: StepFacts): Boolean =
     if (step.side.isEmpty) step.node != "Union" else Bridge.terms.transparentJoins(step.node -> step.side)
 
-  /** Types of which equal values are equal to Scala, too. */
+  /** Whether equal values of a type are equal in Scala, too. */
   private def comparable(dataType: DataType): Boolean = dataType match {
     case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType | BooleanType => true
     case text: StringType => text.supportsBinaryEquality
     case _ => false
   }
 
-  /** What an expression of partition columns is in those that a scan reads. */
+  /**
+   * The values of an expression of partition columns in the partitions that a scan reads, or None if they are
+   * too many to be evaluated, or if an evaluation fails.
+   */
   def held(source: KeySource): Option[Set[Any]] = Some(source).filter(_.ofPartitions).map(_.scan).flatMap { scan =>
     evaluated(source.key.transform {
       case a: AttributeReference => BoundReference(scan.partitionSchema.fieldIndex(a.name), a.dataType, a.nullable)
@@ -76,7 +82,7 @@ object PlanTimeValues extends PredicateHelper {
   private def evaluated(bound: Expression, rows: Seq[InternalRow]): Option[Set[Any]] =
     if (rows.length > Bridge.terms.limits.evaluatedRows) None else Try(rows.map(row => InternalRow.copyValue(bound.eval(row))).toSet).toOption
 
-  /** Whether each partition's rows are all there: nothing but columns is chosen of them. */
+  /** Whether a plan has all rows of each partition: it only selects columns. */
   private def complete(plan: LogicalPlan): Boolean = plan match {
     case project: Project => complete(project.child)
     case _ => plan.isInstanceOf[DataSourceV2ScanRelation]

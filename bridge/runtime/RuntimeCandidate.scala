@@ -14,17 +14,19 @@ import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, CandidateFac
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /**
- * One of our scans, of which values of another side of a join could leave something out.
+ * A candidate for a runtime filter: a scan of ours, the probe side, and a join's build side, whose values
+ * could prune the scan.
  *
- * @param source the scan, and its column
- * @param build what the values come from
- * @param keys of the join on that side, in its order: a broadcast is by all of them; none where the source's key names the ends of ranges
- * @param place of the key whose values these are
- * @param shared whether the join is to be by a broadcast of the same, which Spark will find
- * @param known values that are known before anything runs
- * @param valuesOf the one scan of ours that the values come from, if there is one
- * @param sparks Spark's own filter of the same
- * @param facts for the planner, which judges
+ * @param source the scan, and the join key in its columns
+ * @param build the plan that gives the values
+ * @param keys the join's keys on the build side, in order, as a broadcast has them; empty if the source's key
+ *   is a range
+ * @param place index in `keys` of the key that gives the values
+ * @param shared whether Spark will broadcast `build` for the join, and find that broadcast for the filter
+ * @param known plan-time values, if there are any
+ * @param valuesOf the only scan of ours that the values come from, if there is one
+ * @param sparks Spark's own filter by the same values, if there is one
+ * @param facts for the planner's verdict
  */
 case class RuntimeCandidate(
     join: Join, source: KeySource, build: LogicalPlan, keys: Seq[Expression], place: Int, shared: Boolean,
@@ -32,21 +34,25 @@ case class RuntimeCandidate(
   /** The column of the scan, as SQL. */
   def column: String = LogicalNames.of(source.key)
 
-  /** Of the subqueries that find the values: one, or one for each end of what they lie between. */
+  /**
+   * The ids of the subqueries that give the values: the first for a set of values, or one for each end of a
+   * range.
+   */
   val exprIds: Seq[ExprId] = JoinRanges.extremes(source.key).map(_.exprId) match {
     case Nil => Seq.fill(2)(NamedExpression.newExprId)
     case ends => ends
   }
 
   /**
-   * What runs for its values alone reads their columns alone, and in one task: Spark takes each value once, for which it would shuffle.
+   * The filter. A plan that runs only for its values reads only their columns, and in one task: Spark takes
+   * each distinct value once, and with several tasks it would shuffle for this.
    *
-   * @param alone whether it is to run for its values alone, though there is a broadcast of the same
+   * @param alone whether `build` runs only for its values, although there is a broadcast of it
    */
   def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
     case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
     case Some((column, back)) =>
-      // of values that the column's type does not have, NULL is made, which Spark leaves out
+      // a value that the column's type does not have becomes NULL, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
       of(column, forValues(Project(Seq(value), build), value.toAttribute), Seq(value.toAttribute), 0, onlyShared = false)
     case None if shared && !alone => of(source.key, build, keys, place, onlyShared)
@@ -58,11 +64,11 @@ case class RuntimeCandidate(
       of(key, forValues(build, wanted: _*), wanted, 0, onlyShared)
   }
 
-  /** Whether Spark's own filter has the same values for the same. */
+  /** Whether a filter of Spark's own has the same values for the same column. */
   def isOf(found: DynamicPruningSubquery): Boolean = found.pruningKey.semanticEquals(source.key) &&
     found.broadcastKeyIndices.map(found.buildKeys).exists(key => keys.lift(place).exists(_.semanticEquals(key)))
 
-  /** By what files tell of the values' ends. */
+  /** The filter by the minimum and maximum of the values in file statistics. */
   def betweenEnds(build: LogicalPlan): Expression =
     KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprIds))
 
@@ -75,11 +81,11 @@ case class RuntimeCandidate(
 
 object RuntimeCandidate extends PredicateHelper {
   /**
-   * Facts about what values would come from.
+   * Facts about a build side.
    *
-   * @param text of the keys
-   * @param runs how often it would run for its values
-   * @param number what tells a scan from others
+   * @param text the keys as SQL
+   * @param runs how often the build side would run for its values
+   * @param number returns the number of a scan
    */
   def ofBuild(build: LogicalPlan, keys: Seq[Expression], text: String, runs: Int, number: AnyRef => Int): BuildFacts = BuildFacts(
     name = LogicalNames.of(build),
@@ -100,7 +106,10 @@ object RuntimeCandidate extends PredicateHelper {
         PartFacts(number(relation), relation.stats.sizeInBytes * runs, scan.files * runs)
     })
 
-  /** What the query asks of the tables of a plan, as SQL: what Spark applies, and what is left to our scans. */
+  /**
+   * The query's conditions on the tables of a plan, as SQL: Spark applies some, and our scans decide the
+   * others.
+   */
   private def conditions(plan: LogicalPlan): Seq[String] = plan.collect {
     case Filter(condition, _) => splitConjunctivePredicates(condition).collect {
       case e if !e.isInstanceOf[IsNotNull] && !e.exists(_.isInstanceOf[DynamicPruning]) => LogicalNames.of(e)
@@ -108,7 +117,7 @@ object RuntimeCandidate extends PredicateHelper {
     case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.decided
   }.flatten.distinct
 
-  /** Whether a plan gives all rows that one scan of ours is planned for, but for NULLs. */
+  /** Whether a plan gives all rows of one scan of ours, except rows with NULL. */
   private def whole(plan: LogicalPlan): Boolean = plan match {
     case project: Project => whole(project.child)
     case Filter(condition, child) => splitConjunctivePredicates(condition).forall(_.isInstanceOf[IsNotNull]) && whole(child)
@@ -118,7 +127,7 @@ object RuntimeCandidate extends PredicateHelper {
 
   private def unknown: BigInt = SQLConf.get.defaultSizeInBytes
 
-  /** What reading a leaf once more costs, in bytes; None: nobody knows. */
+  /** The cost of reading a leaf once more, in bytes, or None if it is not known. */
   private def cost(leaf: LogicalPlan): Option[BigInt] = leaf match {
     case cached: InMemoryRelation if cached.cacheBuilder.storageLevel.useMemory =>
       Some(cached.stats.sizeInBytes / Bridge.terms.limits.cachedBytesRead)
@@ -126,14 +135,14 @@ object RuntimeCandidate extends PredicateHelper {
     case other => Some(other.stats.sizeInBytes).filter(_ < unknown)
   }
 
-  /** How many files are opened for a leaf; what others do is not known. */
+  /** The number of files that reading a leaf opens; 1 if it is not known. */
   private def files(leaf: LogicalPlan): Int = leaf match {
     case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.files
     case _: LocalRelation | _: OneRowRelation | _: InMemoryRelation => 0
     case _ => 1
   }
 
-  /** Whether a key is computed by Python, of which nobody knows whether it gives the same again. */
+  /** Whether Python computes a key: its results may differ in a second run. */
   private def python(key: Expression, plan: LogicalPlan): Boolean = key.exists(_.isInstanceOf[PythonFuncExpression]) ||
     (plan match {
       case eval: BaseEvalPython if eval.resultAttrs.exists(key.references.contains) => true
@@ -142,7 +151,7 @@ object RuntimeCandidate extends PredicateHelper {
       case other => other.children.exists(child => key.references.exists(child.outputSet.contains) && python(key, child))
     })
 
-  /** What of a plan may give other rows when it runs a second time. */
+  /** The first non-deterministic node of a plan, if there is one: it may give other rows in a second run. */
   private def unrepeatable(plan: LogicalPlan): Option[String] = plan.collectFirst {
     case limit @ (_: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sample) => limit.nodeName
     case node if node.containsPattern(TreePattern.PYTHON_UDF) || node.expressions.exists(_.exists(opaque)) => "a user's function"

@@ -13,7 +13,10 @@ import org.apache.spark.sql.parquetry.joingraph.{
   BroadcastSide, InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 
-/** Finds where values of one side of a join could leave something out of one of our scans on the other, with the facts to judge by. */
+/**
+ * Finds candidates for runtime filters: scans of ours that values of a join's other side could prune, with
+ * the facts for the planner's verdict.
+ */
 class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHelper {
   private val found = mutable.ArrayBuffer.empty[RuntimeCandidate]
   private val numbers = mutable.ArrayBuffer.empty[AnyRef]
@@ -32,7 +35,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     found.toSeq ++ new UnionBuildSides(once, number).of(found.drop(directly).toSeq)
   }
 
-  /** What tells an object from others, for the planner. */
+  /** The number of an object in the question to the planner. */
   private def number(of: AnyRef): Int = {
     val known = numbers.indexWhere(_ eq of)
     if (known >= 0) known
@@ -42,13 +45,15 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     }
   }
 
-  /** The same of plans that read the same: keys of one join may have one each. */
+  /**
+   * The number of a plan. Equal plans have the same number, as the keys of one join may have one plan each.
+   */
   private def equal(build: LogicalPlan): Int = number(numbers.find {
     case other: LogicalPlan => (other eq build) || other == build
     case _ => false
   }.getOrElse(build))
 
-  /** Values of a side of a join, for the other. */
+  /** Adds candidates with the values of one side of a join, for the other side. */
   private def direct(join: Join): Unit = {
     val equal = join match {
       case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
@@ -67,10 +72,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     } JoinRanges.of(e, pruned.outputSet, build.outputSet) match {
       case Some(ranges) =>
         val sources = KeySource.of(ranges, pruned)
-        // each value of partition columns is looked up: that is what an equality is evaluated for
+        // for partition columns an equality is better than a range: it is evaluated for each of their values
         val others = if (equal && e.isInstanceOf[EqualNullSafe]) sources.filterNot(_.ofPartitions) else sources
         add(join, side, others, build, Nil, 0, LogicalNames.of(e), shared = false, nullAware = false, equality = false, join.joinType)
-      case None if !equal => // NOT IN and the like: told, so that a report has a reason
+      case None if !equal => // NOT IN and the like are candidates so that a report can give a reason
         for (key <- e.references.toSeq if pruned.outputSet.contains(key))
           add(join, side, KeySource.of(key, pruned), build, Nil, 0, LogicalNames.of(e), shared = false, ofNotIn(e), equality = false,
             join.joinType)
@@ -89,7 +94,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
       case computed => KeySource.of(computed, pruned)
     }
-    // of the days of moments the first and the last are asked for, as files tell the first and the last moment
+    // the day of a timestamp gets a range of days, as file statistics have the first and the last timestamp
     val days = sources.filter(_.ofDays)
     val ranges = for {
       condition <- JoinRanges.of(EqualTo(key, keys(place)), pruned.outputSet, build.outputSet).toSeq if days.nonEmpty
@@ -108,10 +113,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       val (buildKey, ends) = (keys.lift(place), JoinRanges.extremes(source.key))
       val byScan = source.scan.filterAttributes().map(_.fieldNames().head).toSet
       val filterable = source.key.references.forall(a => byScan(a.name))
-      // the other side's partitions are not listed for a scan of which nothing could be left out
+      // the build side's partitions are not listed for a scan that its values could not prune
       val known = buildKey.filter(_ => from.isEmpty && filterable && source.scan.files > 1)
         .flatMap(PlanTimeValues.of(source, _, build))
-      // files tell of columns as they are
+      // file statistics are about columns, not about expressions
       val told = buildKey.filter(_.dataType == source.key.dataType && source.form == "column" && filterable)
         .flatMap(KeyRangeFromFiles.of(_, build))
       val statistics = source.scan.estimateStatistics().sizeInBytes()
@@ -146,12 +151,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
       found += RuntimeCandidate(join, source, build, keys, place, shared && !outside, known, valuesOf, sparks, facts)
     }
 
-  /** Spark's own filter of the same. */
+  /** Spark's own filter of a column by a key, if there is one. */
   private def spark(column: Expression, key: Expression): Option[DynamicPruningSubquery] =
     placed.find(d => d.pruningKey.semanticEquals(column) &&
       d.broadcastKeyIndices.map(d.buildKeys).exists(_.semanticEquals(key)))
 
-  /** Joins that are not below another one that is joined with the same. */
+  /** The topmost join of each group of inner joins. */
   private def roots(plan: LogicalPlan): Seq[Join] = plan match {
     case join: Join =>
       val joined = InnerJoins.of(join)
@@ -160,7 +165,10 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
     case other => other.children.flatMap(roots)
   }
 
-  /** Values of a plan of which only those rows are left that have matches in the tables that it is joined with. */
+  /**
+   * Adds candidates with narrowed build sides: only their rows with matches in other tables of the group
+   * remain.
+   */
   private def narrowed(root: Join): Unit = {
     val joined = InnerJoins.of(root)
     for {

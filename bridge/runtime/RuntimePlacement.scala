@@ -8,18 +8,24 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.protocol.{Bridge, Outcome}
 
 /**
- * Puts filters above the scans that they are for. What values come from may read scans that filters are for, too: there only those
- * are put that are plain, with values of nothing that has filters itself. Three tables of which each has values for the others would
- * else be in each other's plans without an end.
+ * Puts filters above their scans. A build side may read scans with filters, too. Within a build side only
+ * plain filters are put: filters whose own build side has no filters. Otherwise the plans of three tables
+ * that all have values for each other would contain each other without end.
  */
 class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
-  /** Sides of joins that Spark is to find again as broadcasts: those of which the values are taken, by us and by Spark itself. */
+  /**
+   * Build sides whose broadcast gives values to a filter, ours or Spark's own. Spark must find the broadcast
+   * again.
+   */
   private val broadcasts = wanted.map(_.candidate).filter(_.shared).map(_.build) ++ plan.collect { case Filter(condition, _) =>
     condition.collect { case sparks: DynamicPruningSubquery if sparks.onlyInBroadcast => sparks.plan }
   }.flatten
   private val placed = wanted.filterNot(w => w.verdict.outcome == Outcome.Shared && withinBroadcast(w))
   private val plain = placed.filter(w => within(w.candidate.build, placed).isEmpty)
-  /** Where a broadcast serves, its side has no filter that is not in the plan of the values: Spark finds the same plan only. */
+  /**
+   * The filters to be put into the query. A side whose broadcast gives values gets only filters that the plan
+   * of the values has, too: Spark reuses a broadcast only for an equal plan.
+   */
   private val used = placed.filter(w => plain.contains(w) ||
     !placed.exists(one => one.candidate.shared && within(one.candidate.build, Seq(w)).nonEmpty))
   private val builds = mutable.Map.empty[RuntimeVerdict, LogicalPlan]
@@ -32,7 +38,7 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
       filter.copy(condition = RuntimePlacement.inSparks(condition)(build => if (weight(build) > Bridge.terms.limits.nestedFilters) build else on(build)))
   }
 
-  /** How many filters would be put into a plan. */
+  /** The number of filters that would be put into a plan. */
   private def weight(plan: LogicalPlan): Int = plan.collectWithSubqueries {
     case relation: DataSourceV2ScanRelation => used.count(_.candidate.source.scan eq relation.scan)
   }.sum
@@ -50,8 +56,9 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
       .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**
-   * Whether a filter would be within a broadcast that serves others, with values of a join outside of it. Spark plans the broadcast once in
-   * the query and once for its values: only in the query would it find the other join's broadcast, so the two would not be the same.
+   * Whether a filter would be within a side whose broadcast gives values, with values of a join outside of
+   * that side. Spark plans the side twice, in the query and for its values. Only in the query would it find
+   * the other join's broadcast, so the two plans would differ.
    */
   private def withinBroadcast(w: RuntimeVerdict): Boolean =
     broadcasts.exists(side => within(side, Seq(w)).nonEmpty && !side.exists(_ eq w.candidate.join))
@@ -64,8 +71,9 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
 
 object RuntimePlacement {
   /**
-   * Whether Spark's own filters within a side take values of a join outside of it. In the query they have that join's broadcast, and where
-   * the side is planned for its values they have none: a broadcast of the side would not be found again, but made twice.
+   * Whether Spark's own filters within a side take values of a join outside of it. In the query they use that
+   * join's broadcast. If the side is planned for its values, they have none. So Spark would not find the
+   * side's broadcast again, but make it twice.
    */
   def fromOutside(side: LogicalPlan): Boolean = side.exists {
     case Filter(condition, _) => condition.exists {
@@ -78,7 +86,9 @@ object RuntimePlacement {
     case _ => false
   }
 
-  /** Changes what Spark's own filters take their values from: only what is the same as a join's side is found to be its broadcast. */
+  /**
+   * Changes the build sides in Spark's own filters, as Spark finds a join's broadcast only for an equal plan.
+   */
   def inSparks(condition: Expression)(change: LogicalPlan => LogicalPlan): Expression = condition.transform {
     case sparks: DynamicPruningSubquery => sparks.withNewPlan(change(sparks.plan))
   }

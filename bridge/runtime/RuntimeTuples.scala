@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.Outcome
 
-/** Puts candidates together whose values the planner wants as tuples. */
+/** Combines candidates whose values the planner wants as tuples. */
 object RuntimeTuples extends PredicateHelper {
   /** The verdicts, with one for each tuple in place of its keys' verdicts. */
   def of(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeVerdict] = {
@@ -21,11 +21,11 @@ object RuntimeTuples extends PredicateHelper {
     verdicts.filterNot(one => tuples.exists(_._1.exists(_ eq one))) ++ tuples.map(_._2)
   }
 
-  /** Candidates for tuples that Spark has put filters of its own for, a filter a key. */
+  /** The candidates for tuples that Spark has its own filters for, one for each key. */
   def sparks(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeCandidate] =
     verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.outcome == Outcome.Spark).map(_.candidate)
 
-  /** A plan without Spark's own filters of some candidates. */
+  /** Removes Spark's own filters of some candidates from a plan. */
   def without(plan: LogicalPlan, sparks: Seq[RuntimeCandidate]): LogicalPlan = plan.transform {
     case filter @ Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
       val kept = splitConjunctivePredicates(condition).filter {

@@ -12,12 +12,13 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.util.ThreadUtils
 
 /**
- * A subquery that gives values to leave something out by, if it does so in time. If not, it is stopped, and gives what Spark
- * (`InSubqueryExec`) takes for values that cannot be had: the filter is passed over, and everything is read.
+ * A subquery for a runtime filter, with a time limit. If its values do not arrive in time, it is stopped, and
+ * returns the rows that Spark (`InSubqueryExec`) takes for unavailable values: the filter is skipped, and
+ * everything is read.
  *
- * @param most milliseconds from when it was begun
- * @param scan to be told that there are no values
- * @param of what they are of
+ * @param most the limit in milliseconds, from the subquery's start
+ * @param scan records a timeout for the report
+ * @param of the column of the filter, for the report
  */
 case class TimedSubquery(child: SparkPlan, most: Long, @transient scan: ParquetryScan, of: String)
   extends BaseSubqueryExec with UnaryExecNode {
@@ -32,10 +33,10 @@ case class TimedSubquery(child: SparkPlan, most: Long, @transient scan: Parquetr
   private val tag = s"parquetry-values-${UUID.randomUUID()}"
   @volatile private var begun = 0L
   @volatile private var late = false
-  /** Whether it was given up. */
+  /** Whether the time was over before the values arrived. */
   def tooLate: Boolean = late
 
-  // Spark begins a subquery between these two: its jobs get the tags that this thread has then.
+  // Spark starts a subquery between these two calls: its jobs get the tags that this thread has then.
   override protected def prepareSubqueries(): Unit = {
     super.prepareSubqueries()
     sparkContext.addJobTag(tag)
@@ -66,7 +67,7 @@ case class TimedSubquery(child: SparkPlan, most: Long, @transient scan: Parquetr
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new UnsupportedOperationException("a subquery's rows are collected")
-  /** The same values are waited for once, whichever scans they are for. */
+  /** Equal for the same values, whichever scans they are for, so that Spark runs one subquery. */
   override protected def doCanonicalize(): SparkPlan = TimedSubquery(child.canonicalized, most, null, "")
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 }

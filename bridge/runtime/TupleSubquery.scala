@@ -13,7 +13,10 @@ import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, TupleColumn}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
-/** Has Spark take the values of all keys of a `KeyTuple`: an expression that names several is none that it would optimize. */
+/**
+ * Has Spark take the values of all keys of a `KeyTuple`. The other keys are added only now, while Spark plans
+ * the scan: it would not optimize a filter that names several keys.
+ */
 case class TupleStrategy(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PhysicalOperation(_, filters, DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _))
@@ -28,7 +31,7 @@ case class TupleStrategy(session: SparkSession) extends SparkStrategy {
   }
 }
 
-/** Has the values of a `KeyTuple` come to its scan as rows of the columns. */
+/** Gives the values of a `KeyTuple` to its scan as rows of the scan's columns. */
 object PlanTupleSubqueries extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
     case scan: BatchScanExec if scan.runtimeFilters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
@@ -42,7 +45,7 @@ object PlanTupleSubqueries extends Rule[SparkPlan] {
 }
 
 /**
- * Makes one value, a row of a scan's columns, of the values of several keys.
+ * Combines the values of several keys into one value, a row of a scan's columns.
  *
  * @param child gives the values of the keys
  */
@@ -55,7 +58,7 @@ case class TupleSubquery(child: SparkPlan, columns: Seq[TupleColumn]) extends Ba
 
   override def executeCollect(): Array[InternalRow] = {
     val rows = subquery.executeCollect()
-    // what stands for values that cannot be had is no row of keys
+    // the row that stands for unavailable values has no keys
     if (rows.exists(_.numFields < child.output.length)) rows else rows.flatMap { row =>
       val values = columns.map(_.of(row))
       Option.when(values.forall(_.isDefined))(InternalRow(InternalRow.fromSeq(values.map(_.get))))

@@ -3,7 +3,10 @@ package org.apache.spark.sql.execution
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
-/** What Spark takes for values of a subquery that cannot be had, and passes the filter over; it is seen from this package alone. */
+/**
+ * The rows that Spark takes for unavailable values of a subquery; it then skips the subquery's filter.
+ * Spark's class is visible only in this package.
+ */
 object UnavailableValues {
   def rows: Array[InternalRow] = Array(new GenericInternalRow(InSubqueryExecResultState.unavailableResult))
 }

@@ -5,13 +5,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
 import org.apache.spark.sql.parquetry.joingraph.SharedScans
 
 /**
- * Candidates for scans that Spark reads once for several places of a query. Values of one place would make a scan two; those of all places
- * together leave it one:
+ * Makes candidates for scans that Spark reads once for several places of a query. A filter by the values of
+ * one place would make two scans of one. A filter by the values of all places leaves it one:
  *
- *     sales of the weeks of 2001 beside those of the weeks of 2002        date IN (days of these weeks, days of those weeks)
+ *     sales of the weeks of 2001 beside sales of the weeks of 2002        date IN (days of both years' weeks)
  */
 class UnionBuildSides(once: SharedScans, number: AnyRef => Int) {
-  /** @param narrowed what was found for each place by itself */
+  /** @param narrowed the candidates of each place by itself */
   def of(narrowed: Seq[RuntimeCandidate]): Seq[RuntimeCandidate] = {
     val broken = narrowed.filter(one => one.facts.readOnce && one.keys.length == 1)
     broken.map(_.source.relation).distinctBy(System.identityHashCode).map(once.places).filter(_.length > 1)

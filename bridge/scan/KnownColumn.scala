@@ -8,7 +8,10 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What the metastore alone tells exactly of a column's values, as text: what the statistics of files leave open is not known, and of no rows nothing. */
+/**
+ * A column's minimum, maximum and number of NULLs, as text, where the metastore alone has them exactly. They
+ * are None if file statistics leave them open, or if the table has no rows.
+ */
 class KnownColumn(table: ParquetryTable, name: String) {
   private val column = Expressions.column(Schemas.quoted(name))
 

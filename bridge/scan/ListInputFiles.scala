@@ -7,7 +7,10 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.FileRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 
-/** `df.inputFiles()` asks the leaves of a plan that say so for their files: scans of ours become such, when all else has been optimized. */
+/**
+ * Makes `df.inputFiles()` list the files of our scans: it asks the leaves of a plan that are a
+ * `FileRelation`. After all other optimization, this rule replaces our scans by such leaves.
+ */
 object ListInputFiles extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case r: DataSourceV2ScanRelation if r.scan.isInstanceOf[ParquetryScan] && !r.isInstanceOf[ScanOfFiles] =>
@@ -15,7 +18,10 @@ object ListInputFiles extends Rule[LogicalPlan] {
   }
 }
 
-/** The same scan, which tells its files. Its parameters are those of the scan: Spark makes copies by them. */
+/**
+ * The same scan, which can list its files. It has the parameters of its base class: Spark makes copies with
+ * them.
+ */
 class ScanOfFiles(of: DataSourceV2Relation, read: Scan, columns: Seq[AttributeReference], grouping: Option[Seq[Expression]],
     order: Option[Seq[SortOrder]], filters: Seq[Expression], mergeable: Boolean)
   extends DataSourceV2ScanRelation(of, read, columns, grouping, order, filters, mergeable) with FileRelation {
@@ -23,7 +29,7 @@ class ScanOfFiles(of: DataSourceV2Relation, read: Scan, columns: Seq[AttributeRe
     case ours: ParquetryScan => ours.paths.toArray
     case _ => Array.empty
   }
-  /** Else a rule that puts it in the place of the scan would seem to have changed nothing. */
+  /** Unequal to the scan that it replaces: Spark drops a rule's result if it equals the plan before. */
   override def canEqual(other: Any): Boolean = other.isInstanceOf[ScanOfFiles]
   override def equals(other: Any): Boolean = canEqual(other) && super.equals(other)
   override def hashCode(): Int = super.hashCode()

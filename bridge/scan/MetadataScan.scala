@@ -5,7 +5,7 @@ import org.json4s._
 import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.protocol.AggregateAnswer
 
-/** `count(*)`, `min` and `max` that the metastore answered alone. */
+/** The result of `count`, `min` and `max` that the metastore alone has answered. */
 class MetadataScan(answer: AggregateAnswer, override val asked: Seq[JValue])
   extends RowsScan(answer.schema, answer.rows, answer.description) with Reported with Asked {
   override def report: JValue = answer.report

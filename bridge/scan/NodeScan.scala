@@ -8,8 +8,9 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 
 /**
- * The scan of one node of a physical plan. Several nodes may have one scan, each with runtime filters of its own, and run at the same
- * time: what the filter of one node prunes, the others read. So the values that arrive at a node narrow this object alone.
+ * The scan of one node of a physical plan. Several nodes may have one scan, each with runtime filters of its
+ * own, and run at the same time: a file that one node's filter prunes may be needed by another node. So the
+ * values that arrive at a node narrow this object alone.
  *
  * @param shared the scan that other nodes may have, too; it makes the partitions and the readers
  */
@@ -27,7 +28,10 @@ class NodeScan(shared: ParquetryScan) extends ParquetryScan(shared.plans, shared
   override def readerFactory: PartitionReaderFactory = shared.readerFactory
 }
 
-/** Gives each node with runtime filters a scan of its own: last, as other rules copy nodes and change their scans. */
+/**
+ * Gives each node with runtime filters a scan of its own. It runs last: other rules copy nodes and change
+ * scans.
+ */
 object SeparateScans extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
     case node: BatchScanExec if node.runtimeFilters.nonEmpty => node.scan match {

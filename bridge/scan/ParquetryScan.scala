@@ -32,9 +32,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /**
  * How the files of a scan are read.
  *
- * @param bucketed whether Spark is told of the buckets
- * @param wholeFiles whether sorted files have to be read one by one, also if no bucket is of use
- * @param columns the data columns to read, or None for all that the request names
+ * @param bucketed whether the buckets are reported to Spark
+ * @param wholeFiles whether each sorted file is read whole, even without buckets
+ * @param columns the data columns to read, or None for all
  */
 case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, columns: Option[Set[String]] = None)
 
@@ -60,16 +60,20 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   private lazy val columnNames = readSchema().fieldNames.toSet
   override def readSchema(): StructType = StructType(dataSchema.fields ++ partitionSchema.fields ++ hidden.fields)
-  /** Spark's UI has the text of a query before it runs: that lists no files. EXPLAIN has the text of what would be read. */
+  /**
+   * Spark's UI shows a query's text before the query runs, so no file is listed for it. EXPLAIN shows all
+   * that would be read.
+   */
   override def description(): String =
     (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description
   override def report: JValue = plans.report
   override def toBatch: Batch = new PlannedBatch(this, listed)
-  /** Told without a look at what is read. */
+  /** Decided without the files: Spark asks before they are listed. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
     if (readers.columnar && !inFewer) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
-  // What Spark plans by: an estimate does. The files of a large table are not listed before runtime values have arrived.
+  // Sizes for Spark's planning. An estimate is enough: a large table's files are not listed before runtime
+  // values arrive.
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def optional(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
@@ -86,17 +90,18 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     }
   }
   def reportSoFar: JValue = plans.reportSoFar
-  /** Conditions of the query that left out partitions, as text; Spark applies none that these decide. */
+  /** The query's conditions that pruned partitions, as text; Spark does not apply them again. */
   def decided: Seq[String] = plans.reported.state.answer.decided
   /** Whether the newest answer comes from the table's totals, and has no files. */
   def isEstimated: Boolean = plans.state.isInstanceOf[Estimated]
-  /** To be called for a scan that the plan has runtime filters for. */
+  /** Notes that the plan has runtime filters for this scan. */
   def awaitValues(): Unit = awaiting = true
   def awaitsValues: Boolean = awaiting
   @volatile private var awaiting = false
 
-  // Runtime filters. Spark does not apply them again: a superset is always right. They come as Spark's own expressions: Spark makes
-  // predicates of sources from expressions of partition columns only if the query reads all partition columns.
+  // Runtime filters. Joins test their rows in any case, so keeping a superset of the files is always right.
+  // Filters come as Spark's own expressions: Spark translates expressions of partition columns to source
+  // predicates only if the query reads all partition columns.
 
   override def filterAttributes(): Array[NamedReference] =
     plans.estimate.filterable.filter(columnNames).map(n => Expressions.column(Schemas.quoted(n))).toArray
@@ -104,12 +109,12 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   override def filter(filters: Array[Expression]): Unit = ()
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
   def ineffective(filter: Expression): Option[String] = plans.ineffective(filter)
-  /** Notes for the report that the values of a filter were not there in time. */
+  /** Notes for the report that the values of a filter did not arrive in time. */
   def recordTimeout(of: String, milliseconds: Long): Unit = plans.recordTimeout(of, milliseconds)
   def mostValues: Int = plans.estimate.mostValues
   def mostWait: Option[Long] = plans.estimate.mostWait
 
-  // What was asked, and the files that answer it without runtime values
+  // The request, and its files without runtime values
 
   /** The conditions of the query itself. */
   override def asked: Seq[JValue] = plans.request.conditions
@@ -122,7 +127,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   /** The listed files at some paths. */
   def listedAt(paths: Seq[String]): ScanAnswer = plans.request.ask(files = Some(paths))
 
-  // Buckets. They are those of the first answer: runtime values leave every file in its partition.
+  // Buckets. They come from the first answer: runtime values leave every file in its partition.
 
   def buckets: Option[BucketsAnswer] = if (mode.bucketed) plans.buckets else None
   def readsWholeFiles: Boolean = mode.wholeFiles
@@ -133,13 +138,16 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     Expressions.sort(Expressions.column(Schemas.quoted(column)), direction)
   }
 
-  // Scans that are made of this one
+  // Variants of this scan
 
-  /** Reads only the files that satisfy plan-time values of a join. */
+  /** Reads only the files that plan-time values of a join keep. */
   def withPlanTimeValues(values: JValue): ParquetryScan = copy(plans = plans.withPlanTimeValues(values))
-  /** Tells Spark of no buckets, so that files are split and packed as those of other scans are. */
+  /** Reports no buckets to Spark, so that files are split and packed as for other scans. */
   def withoutBuckets: ParquetryScan = copy(plans.withOwnBucketCount, mode.copy(bucketed = false))
-  /** Tells Spark of more buckets, so that each file is read for several of them, or of fewer; None if the files cannot be read so. */
+  /**
+   * Reports another number of buckets to Spark; with more buckets, each file is read for several of them.
+   * Returns None if the files cannot be read so.
+   */
   def withBucketCount(count: Int): Option[ParquetryScan] =
     Some(copy(plans = plans.withBucketCount(count))).filter(_.buckets.exists(_.count == count))
   def withWholeFiles: ParquetryScan = copy(mode = mode.copy(wholeFiles = true))
@@ -151,13 +159,13 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
     other.awaiting = awaiting
     other
   }
-  /** Whether both are made of the same scan, by any of these but `withPlanTimeValues`. */
+  /** Whether both are variants of one scan, by any of these methods but `withPlanTimeValues`. */
   def isVariantOf(other: ParquetryScan): Boolean = plans.isVariantOf(other.plans)
 
   // Reading
 
-  // Spark makes copies of the node that reads while it plans, and asks each of them anew: kept are those of the first answer,
-  // and of the last.
+  // Spark copies the reading node while it plans, and asks each copy for its partitions. Partitions are kept
+  // for two answers, the listing and the newest one.
   private var planned = List.empty[(ScanAnswer, Array[InputPartition])]
 
   def partitions(answer: ScanAnswer): Array[InputPartition] = synchronized {
@@ -182,7 +190,9 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
-  /** Whether the files are in fewer buckets than Spark is told of, so that rows are chosen. */
+  /**
+   * Whether the files are in fewer buckets than are reported to Spark, so that readers filter rows by bucket.
+   */
   private def inFewer: Boolean = buckets.exists(b => b.held < b.count)
   def readerFactory: PartitionReaderFactory = factory
   private lazy val factory: PartitionReaderFactory = {
@@ -195,7 +205,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 
   // What Spark's UI shows
 
-  // As the first answer lists them: of a number that it was not told of before, Spark makes an error.
+  // From the first answer: Spark raises an error for a metric that was not declared before.
   private val metrics = plans.estimate.metrics.map(m => new PlannedMetric(m.name, m.text))
   override def supportedCustomMetrics(): Array[CustomMetric] = metrics.toArray
   override def reportDriverMetrics(): Array[CustomTaskMetric] = driverMetrics(plans.narrowedOrListed)
@@ -210,9 +220,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // Equal scans let Spark reuse exchanges; Spark itself compares the runtime filters.
   private def key =
     (table.id(), table.version(), predicates.toSet, planTimeValues, readSchema(), options, table.ref, buckets, mode.wholeFiles)
-  /** Whether another scan reads the same, be it a node's own or one that nodes share. */
+  /** Whether another scan reads the same; one of them may be a node's own and the other shared. */
   def readsSame(other: ParquetryScan): Boolean = key == other.key
-  // Where a rule puts an equal node in the place of another, Spark keeps the other: a node's own scan must not equal the shared one.
+  // If a rule replaces a node by an equal one, Spark keeps the old node: a node's own scan must not equal the
+  // shared one.
   override def equals(other: Any): Boolean = other match {
     case scan: ParquetryScan => scan.getClass == getClass && readsSame(scan)
     case _ => false
@@ -221,7 +232,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
 }
 
 object ParquetryScan {
-  /** Whether a query of this thread is being run, and not explained. */
+  /** Whether this thread runs a query, and does not only explain it. */
   private def isRunning(session: SparkSession): Boolean = (for {
     id <- Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
     running <- Option(SQLExecution.getQueryExecution(id.toLong))

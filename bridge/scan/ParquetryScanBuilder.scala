@@ -13,7 +13,10 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Collects what a query asks of one table; the planner says what each part is good for. */
+/**
+ * Collects a query's predicates, columns and aggregates for one table; the planner says which of them it can
+ * use.
+ */
 class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveStringMap)
   extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
   with SupportsPushDownAggregates {
@@ -26,8 +29,9 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
 
   /**
-   * Hands back the predicates that Spark has to evaluate on every row. Spark calls twice: what was handed back and is
-   * about partition columns alone comes again, in a form that can be evaluated over the partitions' values.
+   * Returns the predicates that Spark has to evaluate on every row. Spark calls twice: the returned
+   * predicates of partition columns alone come again, in a form that can be evaluated over the partitions'
+   * values.
    */
   override def supportsIterativePushdown(): Boolean = true
   override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
@@ -39,7 +43,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     pushed = (if (again.isEmpty) pushed else pushed.filterNot(_.again)) ++ judged
     (judged.filterNot(_.exact).map(_.predicate) ++ ofHidden).toArray
   }
-  /** Spark does not offer again what it is told was pushed. */
+  /** Leaves out predicates that Spark is to offer again: it offers none again that is pushed. */
   override def pushedPredicates(): Array[Predicate] = pushed.filterNot(_.again).map(_.predicate).toArray
 
   override def supportCompletePushDown(aggregation: Aggregation): Boolean = {
@@ -71,7 +75,10 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
       ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)))
   }
 
-  /** A column with a default value is read whole: that is what the readers know for rows of files without it. */
+  /**
+   * Reads a column with a default value whole: the readers know only the whole default, for files without the
+   * column.
+   */
   override def pruneColumns(schema: StructType): Unit = required = StructType(schema.map(f =>
     table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f)))
 

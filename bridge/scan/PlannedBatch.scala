@@ -6,7 +6,7 @@ import org.apache.spark.sql.parquetry.protocol.ScanAnswer
 /**
  * The files of one node of a plan.
  *
- * @param answer the listed files, or what the node's runtime values leave of them (see `NodeScan`)
+ * @param answer the listed files, or the files that the node's runtime values keep (see `NodeScan`)
  */
 class PlannedBatch(private val scan: ParquetryScan, answer: => ScanAnswer) extends Batch {
   // Spark makes a batch long before it needs the partitions: until then, no file is listed.

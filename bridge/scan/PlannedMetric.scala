@@ -3,10 +3,10 @@ package org.apache.spark.sql.parquetry.scan
 import org.apache.spark.sql.connector.metric.CustomSumMetric
 
 /**
- * A number that the planner has Spark's UI show.
+ * A number of the planner's that Spark's UI shows.
  *
- * Spark records the name of this class beside that of the metric, and makes one without arguments to add up values: so
- * one class does for all metrics, as long as they are added up alike.
+ * Spark records the names of the metric and of this class. To aggregate values it creates an instance without
+ * arguments. So one class serves all metrics that are sums.
  */
 class PlannedMetric(metric: String, text: String) extends CustomSumMetric {
   def this() = this("", "")

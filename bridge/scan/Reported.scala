@@ -2,8 +2,8 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
-/** A scan that can say what it left out, and why. */
+/** A scan with a report: what it pruned, and why. */
 trait Reported { def report: JValue }
 
-/** A scan that was planned by conditions of the query. */
+/** A scan that was planned with conditions of the query: `asked`. */
 trait Asked { def asked: Seq[JValue] }

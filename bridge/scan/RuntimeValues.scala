@@ -18,14 +18,16 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What a join finds at run time, as the planner reads it (`predicate/reading/packed_values.py`, `planner/scans/runtime_values.py`): there may be a hundred
- * thousand values, of which no tree and no text is made.
+ * Encodes the values of runtime filters for the planner, which decodes them in
+ * `predicate/reading/packed_values.py` and `planner/scans/runtime_values.py`. A filter may have a hundred
+ * thousand values, so they are packed as bytes, not written as a tree or text.
  */
 object RuntimeValues {
   /**
-   * What a filter says at run time; None: the planner has no form for it.
+   * Returns the tree of a filter whose values have arrived, or None if the protocol has no form for it.
    *
-   * @param most values of a set, past which only their number, the least and the greatest are told
+   * @param most maximum number of values of a set; of a larger one only the count, minimum and maximum are
+   *   sent
    */
   def tree(filter: Expression, most: Int): Option[JValue] = filter match {
     case in: InSubqueryExec => in.child match {
@@ -63,7 +65,10 @@ object RuntimeValues {
       JObject(("fn" -> JString("IN")) :: named ::: fields ::: List[JField]("null" -> JBool(there.length < values.length))))
   }
 
-  /** Tuples column by column: the n-th values are of one row. Of more than there may be of a set, the set of each column. */
+  /**
+   * Tuples, column by column: the n-th values form a tuple. If there are more than `most`, a set for each
+   * column.
+   */
   private def tuples(columns: StructType, rows: Seq[InternalRow], most: Int): JValue = {
     val found = columns.fields.toList.zipWithIndex.map { case (field, at) =>
       field -> rows.map(row => if (row.isNullAt(at)) null else row.get(at, field.dataType))
@@ -72,7 +77,7 @@ object RuntimeValues {
     else JObject("fn" -> JString("TUPLES"), "count" -> JInt(rows.length), "args" -> JArray(found.map { case (field, values) => column(field, values) }))
   }
 
-  /** The set of a column in which NULL matches NULL, as it does in a tuple. */
+  /** The set of a column's values; NULL matches NULL, as in a tuple. */
   private def setWithNull(field: StructField, values: Seq[Any], most: Int): JValue = {
     val there = set(Seq(field.name), field.dataType, values.filter(_ != null), most)
     if (!values.contains(null)) there
@@ -83,7 +88,7 @@ object RuntimeValues {
   }
 
   private def column(field: StructField, values: Seq[Any]): JValue = {
-    val instead = Literal.default(field.dataType).value // of NULL
+    val instead = Literal.default(field.dataType).value // in place of NULL
     val fields = packed(values.map(value => if (value == null) instead else value), field.dataType).getOrElse(
       List[JField]("values" -> JArray(values.map(Json.ofValue(_, field.dataType)).toList)))
     val flags = values.map(value => (if (value == null) 1 else 0).toByte)
@@ -92,7 +97,10 @@ object RuntimeValues {
     JObject(named ::: fields ::: nulls)
   }
 
-  /** Whole numbers and what Spark holds as such, floats as doubles, bytes one behind the other; None: the type is none of these. */
+  /**
+   * Packs values: whole numbers, and types that Spark stores as such, as longs; floats as doubles; texts and
+   * binary as concatenated bytes. Returns None for all other types.
+   */
   private def packed(values: Seq[Any], dataType: DataType): Option[List[JField]] = dataType match {
     case ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType =>
       Some(List("packed" -> numbers(values.length, 8)(buffer =>

@@ -12,15 +12,76 @@ import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, 
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 
 /**
- * How far the planner has come with a scan:
+ * A state of a scan's answer: how much the planner has said of the scan's files so far.
+ *
+ * == What it is ==
+ *
+ * Spark wants a scan's size while it plans a query, and the scan's files when the query runs. In between,
+ * joins may have found the values of runtime filters. So the planner answers up to three times, and each
+ * answer is a state:
  *
  * {{{
+ * state      the planner's answer                              Spark's call that needs it
+ * Estimated  sizes and counts by the table's totals, no files  estimateStatistics
+ * Listed     the files that the query's conditions keep        planInputPartitions
+ * Narrowed   the files that runtime values keep, too           filter, then planInputPartitions
+ *
  * Estimated ──────────── files are needed, and no value has arrived ──▶ Listed
  *     │                                                                   │
  *     └── runtime values have arrived ──▶ Narrowed ◀── values arrive ─────┘
  * }}}
  *
- * Only a large table begins as `Estimated`: its files are asked for when they are needed. Others are `Listed` at once.
+ * A scan begins as `Estimated` if its table has a hundred partitions or more, and if values of a join could
+ * prune some that the query's own conditions seem to keep. The planner decides this in
+ * `planner/scans/deferred_listing.py`. Every other scan begins as `Listed`.
+ *
+ * == Example ==
+ *
+ * The table store_sales has 1,823 partitions, one for each date, with one file each. The query joins it with
+ * the 30 dates of one month:
+ *
+ * {{{
+ * SELECT … FROM store_sales JOIN date_dim ON ss_sold_date_sk = d_date_sk WHERE d_year = 2000 AND d_moy = 11
+ *
+ * Estimated  1,823 partitions, 1,823 files, about 90 MB    3 keys of the metastore read
+ * Narrowed   30 partitions, 30 files, 1.4 MB               30 keys read
+ * }}}
+ *
+ * Spark plans the join by the estimate, and broadcasts date_dim. The broadcast runs, and Spark passes its 30
+ * keys to `filter`. Only then does the planner list files, in 30 partitions. This scan is never `Listed`. It
+ * would be if the plan had no runtime filter for it, or for EXPLAIN, which shows the files but runs nothing.
+ *
+ * == What it is not ==
+ *
+ *  - It is not the state of one node of the physical plan. Several nodes may have one scan, each with runtime
+ *    values of its own; a node keeps its own `Narrowed` (`NodeScan`). Here is the newest answer, for the
+ *    report, and for copies of a node, which bring the same values again.
+ *  - It is not a chain of ever fewer files. Each `Narrowed` comes from one set of values, and the next one
+ *    may have more files. A node without values still needs all listed files, so `Narrowed` keeps the listing
+ *    if there was one.
+ *  - An estimate is no promise. Spark plans by it, but never reads by it, and reports mark their numbers as
+ *    estimates.
+ *
+ * == Why not otherwise ==
+ *
+ *  - List files at once: Spark plans a large table before the small tables have run. In the example, 1,823
+ *    partitions would be listed to read 30.
+ *  - Prune the listed files here: file statistics and the rules of pruning are in Python, and the bridge
+ *    decides nothing. A second question is inexpensive, since the planner keeps the scan's partitions for a
+ *    while (`prune/query_cache.py`).
+ *  - One object with optional fields: then the fields that are set would say which state it is. Three classes
+ *    name the states, and each has exactly the answers of its state.
+ *
+ * == Reference ==
+ *
+ * The calls belong to interfaces of Spark's package `org.apache.spark.sql.connector.read`:
+ * `SupportsReportStatistics.estimateStatistics`, `Batch.planInputPartitions`, and
+ * `SupportsRuntimeV2Filtering.filter`. Our scans implement a sibling of the last,
+ * `SupportsRuntimeCatalystFiltering`, which passes Spark's own expressions.
+ *
+ * A scan that reports its partitioning to Spark must preserve it when values arrive. So buckets come from the
+ * first answer (`ScanPlans.buckets`). Iceberg's scans for Spark work otherwise: they list all files first,
+ * and filter the listed tasks when values arrive.
  */
 sealed trait ScanState {
   /** The planner's first answer. Spark plans by it. */
@@ -36,28 +97,30 @@ sealed trait ScanState {
   }
 }
 
-/** Sizes and counts come from the table's totals; no file is listed. */
+/** Sizes and counts by the table's totals; no file is listed. */
 case class Estimated(estimate: ScanAnswer) extends ScanState {
   override def listing: Option[ScanAnswer] = None
   override def answer: ScanAnswer = estimate
 }
 
-/** The files are listed that satisfy what is known before the query runs. */
+/** The files that the query's conditions and plan-time values keep. */
 case class Listed(estimate: ScanAnswer, answer: ScanAnswer) extends ScanState {
   override def listing: Option[ScanAnswer] = Some(answer)
 }
 
-/** The files are listed that satisfy runtime values, too: the values that arrived last. */
+/** The files that runtime values keep, too; `values` are the values that arrived last. */
 case class Narrowed(estimate: ScanAnswer, listing: Option[ScanAnswer], values: Seq[JValue], answer: ScanAnswer) extends ScanState
 
 /**
- * Moves a scan from one state to the next. All scans that are made of one another, with fewer columns or other buckets, share it.
+ * Moves a scan from one state to the next. A scan and its variants, with fewer columns or other buckets,
+ * share it.
  *
- * A query may read the files in more or fewer buckets than the table has, and come back from it. Each bucket count has an object of
- * this class. The original, which has the table's own count, knows the others, and which one the report describes.
+ * Rules may give Spark more or fewer buckets than the table has, and return to the table's own number. Each
+ * bucket count has an object of this class. The original, with the table's own count, knows the others, and
+ * which one the report describes.
  *
  * @param original the object for the table's own bucket count, or None if this is it
- * @param reportBefore the report on what was read without values of joins, if there are any
+ * @param reportBefore the report before plan-time values, or None if this scan has none
  */
 class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], reportBefore: Option[JValue]) {
   def this(request: ScanRequest) = this(request, None, None)
@@ -70,7 +133,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   def state: ScanState = current
   val estimate: ScanAnswer = current.estimate
 
-  /** Returns the files without runtime values, and asks for them if no one has. */
+  /** Returns the files without runtime values; the first call asks the planner. */
   def listed: ScanAnswer = current.listing.getOrElse(synchronized {
     current.listing.getOrElse {
       val files = request.ask(reportBefore = reportBefore)
@@ -88,8 +151,9 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   // Runtime values
 
   /**
-   * Narrows the scan by filters whose values have arrived; returns None if the planner understands no filter. Filters of partition columns
-   * alone that it does not understand are evaluated by Spark over the partitions that the other filters keep.
+   * Narrows the scan by filters whose values have arrived; returns None if no filter can be used. If the
+   * planner does not understand a filter of partition columns alone, Spark evaluates it over the partitions
+   * that the other filters keep.
    */
   def narrow(filters: Seq[Expression]): Option[Narrowed] = {
     val sent = filters.flatMap(filter => RuntimeValues.tree(filter, estimate.mostValues).map(filter -> _))
@@ -105,7 +169,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     last
   }
 
-  /** Nodes that Spark copies from one node have the same values: only the first one asks. */
+  /** Copies that Spark makes of a node have the same values: only the first one asks. */
   private def narrowBy(values: Seq[JValue]): Narrowed = synchronized {
     current match {
       case same: Narrowed if same.values == values => same
@@ -144,8 +208,9 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   def isVariantOf(other: ScanPlans): Boolean = base eq other.base
 
   /**
-   * The buckets that Spark can be told of. Its function of a column takes the whole of it; and those of several columns it must
-   * not take one by one (see `BucketKeys`), nor evaluate.
+   * The buckets that Spark may know, or None. Spark's function of a column needs the whole column, not only
+   * some fields of it. For several columns, Spark must neither use the functions one by one (see
+   * `BucketKeys`) nor evaluate them.
    */
   lazy val buckets: Option[BucketsAnswer] = estimate.buckets.filter { found =>
     val conf = SQLConf.get
@@ -160,13 +225,13 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   /** The plans for the bucket count that was chosen last: the report describes these. */
   def reported: ScanPlans = base.chosen
   def report: JValue = reported.narrowedOrListed.report merge timedOutFilters
-  /** The report as it stands; no file is listed for it. */
+  /** The report of the newest answer; no file is listed for it. */
   def reportSoFar: JValue = reported.state.answer.report
 
   @volatile private var outcomes = Map.empty[Any, Option[String]]
   private def recordOutcomes(filters: Seq[Expression], reasons: Seq[Option[String]]): Unit =
     synchronized { outcomes ++= filters.map(identity).zip(reasons) }
-  /** What tells a filter from others, whatever its values are. */
+  /** The identity of a filter, independent of its values. */
   private def identity(filter: Expression): Any = filter match {
     case in: InSubqueryExec => in.exprId
     case other => other

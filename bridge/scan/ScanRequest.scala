@@ -8,16 +8,16 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * What a query wants to read of a table, and the question about it.
+ * A query's request to read a table, and the question about it. A request does not change.
  *
  * @param pushed the query's own conditions
- * @param planTimeValues values of a join's build side that the metastore knew while the query was planned
- * @param bucketCount how many buckets Spark is to be told of, or None for as many as the table has
+ * @param planTimeValues key values of build sides that are known while planning
+ * @param bucketCount number of buckets to report to Spark, or None for the table's own
  */
 case class ScanRequest(
     table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap,
     planTimeValues: Seq[JValue] = Nil, bucketCount: Option[Int] = None) {
-  // The session's settings may have changed when the next question is asked.
+  // Kept, as the session's settings may change before the next question.
   private val settings = Settings.field
 
   val hidden: HiddenColumns = new HiddenColumns(table, required)
@@ -34,9 +34,9 @@ case class ScanRequest(
    * Asks the planner which files to read.
    *
    * @param runtimeValues filters whose values have arrived
-   * @param reportBefore the report on what was read without values of joins, for the report to compare with
-   * @param mayEstimate whether the table's totals will do for an answer
-   * @param files only these, by their paths
+   * @param reportBefore the report of the scan without values of joins, to be compared with
+   * @param mayEstimate whether the planner may answer by the table's totals, without files
+   * @param files paths of the only files to read, or None for all
    */
   def ask(
       runtimeValues: Seq[JValue] = Nil, reportBefore: Option[JValue] = None, mayEstimate: Boolean = false,

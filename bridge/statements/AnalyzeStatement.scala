@@ -10,7 +10,9 @@ import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** `ANALYZE TABLE`: every commit keeps statistics, so there is nothing to compute, and the planner tells what is known. */
+/**
+ * `ANALYZE TABLE` shows the recorded statistics. It computes nothing, since every commit keeps statistics.
+ */
 object AnalyzeStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case AnalyzeTable(ResolvedTable(_, ident, t: ParquetryTable, _), spec, _) =>

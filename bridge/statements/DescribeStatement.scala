@@ -13,8 +13,9 @@ import org.apache.spark.sql.parquetry.scan.KnownColumn
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * `DESCRIBE` with partition columns shown as such also where there are buckets, and `EXTENDED` with what the planner has to tell
- * besides, behind Spark's own rows; that of a column with what the metastore knows of its values.
+ * `DESCRIBE` shows partition columns as such, for tables with buckets, too. `DESCRIBE EXTENDED` adds the
+ * planner's details after Spark's own rows. For a column it adds what the metastore knows of the column's
+ * values.
  */
 object DescribeStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
@@ -27,7 +28,10 @@ object DescribeStatement extends Rule[LogicalPlan] {
   }
 }
 
-/** Spark's own rows, and those that it has of an analyzed column of its tables: what is not known is NULL. */
+/**
+ * Spark's own rows, and the rows that Spark shows for an analyzed column of its own tables; unknown values
+ * are NULL.
+ */
 case class DescribeColumnCommand(table: ParquetryTable, column: Attribute, override val output: Seq[Attribute])
   extends LeafRunnableCommand {
   override def producedAttributes: AttributeSet = super.producedAttributes + column // of the table, which is no child
@@ -36,7 +40,7 @@ case class DescribeColumnCommand(table: ParquetryTable, column: Attribute, overr
     val toRow = CatalystTypeConverters.createToScalaConverter(DataTypeUtils.fromAttributes(output))
     val known = new KnownColumn(table, column.name)
     val values = Seq("min" -> known.least, "max" -> known.greatest, "num_nulls" -> known.nulls)
-    val rows = // as of a column that was not analyzed, where nothing is known
+    val rows = // without any value: as for a column that was not analyzed
       if (values.forall(_._2.isEmpty)) Nil
       else values ++ Seq("distinct_count", "avg_col_len", "max_col_len", "histogram").map(_ -> None)
     builtIn.map(toRow(_).asInstanceOf[Row]) ++ rows.map { case (name, value) => Row(name, value.getOrElse("NULL")) }

@@ -22,7 +22,9 @@ import org.apache.spark.sql.parquetry.protocol.{ParquetryException, Settings}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.write.{DynamicOverwrite, MergeSchemaOption, OverwriteOptions}
 
-/** Statements that Spark refuses for other catalogs than its own before any rule of ours could see them resolved. */
+/**
+ * Takes statements that Spark refuses for catalogs of others before any rule of ours could see them resolved.
+ */
 case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
 
@@ -69,7 +71,10 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case _ => None
   }
 
-  /** Spark looks in vain for the hidden struct where it rewrites a statement on rows: its scan has those hidden columns alone that it needs. */
+  /**
+   * Refuses a statement on rows that names the hidden struct. Spark would not find it, since the statement's
+   * scan has only the hidden columns that Spark itself needs.
+   */
   private def withoutStruct(target: LogicalPlan, said: Seq[Expression], statement: String): Unit = target match {
     case SubqueryAlias(_, child) => withoutStruct(child, said, statement)
     case UnresolvedRelation(CatalogAndIdentifier(catalog: PlannerCatalog, ident), _, _)
@@ -86,7 +91,10 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case _ => false
   }
 
-  /** The catalog of ours that functions are to be shown of, and whether some of its own can be called from there or stand there. */
+  /**
+   * The catalog of ours whose functions are to be shown, and whether the named namespace shows its own
+   * functions.
+   */
   private object Of {
     def unapply(namespace: LogicalPlan): Option[(CatalogPlugin, Boolean)] = Option(namespace).collect {
       case CurrentNamespace => (catalogManager.currentCatalog, true)
@@ -95,7 +103,10 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
   }
 }
 
-/** `SHOW FUNCTIONS`: Spark's own, which can be called whatever catalog is current, and the catalog's by their full names. */
+/**
+ * `SHOW FUNCTIONS`: Spark's own functions, which any current catalog can call, and the catalog's by their
+ * full names.
+ */
 case class ShowFunctionsOf(
     catalog: String, user: Boolean, system: Boolean, pattern: Option[String], override val output: Seq[Attribute])
   extends LeafRunnableCommand {
@@ -107,14 +118,19 @@ case class ShowFunctionsOf(
   }
 }
 
-/** `ALTER TABLE … DROP PARTITION` of all partitions that agree with what is said, which may be some of the columns. */
+/**
+ * `ALTER TABLE … DROP PARTITION` of all partitions with the given values, which may be values of only some
+ * columns.
+ */
 case class DropAgreeingPartitions(table: LogicalPlan, parts: Seq[PartitionSpec], ifExists: Boolean, purge: Boolean)
   extends V2PartitionCommand {
   override def allowPartialPartitionSpec: Boolean = true
   override protected def withNewChildInternal(newChild: LogicalPlan): DropAgreeingPartitions = copy(table = newChild)
 }
 
-/** What is said of some columns becomes the partitions that agree with it, and is dropped as Spark drops partitions. */
+/**
+ * Expands the values of some partition columns to the partitions that have them. Spark drops these as usual.
+ */
 object ExpandDroppedPartitions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case DropAgreeingPartitions(r @ ResolvedTable(_, _, t: ParquetryTable, _), parts, ifExists, purge)
@@ -129,10 +145,10 @@ object ExpandDroppedPartitions extends Rule[LogicalPlan] {
       }
       DropPartitions(r, distinct(all), ifExists, purge)
     case DropAgreeingPartitions(r @ ResolvedTable(_, _, t, _), parts, ifExists, purge) if !t.isInstanceOf[ParquetryTable] =>
-      DropPartitions(r, parts, ifExists, purge) // of a metadata table, of which Spark says that it has none
+      DropPartitions(r, parts, ifExists, purge) // a metadata table: Spark says that it has no partitions
   }
 
-  /** Two parts may agree with one partition. */
+  /** Removes duplicates, as two specifications may match one partition. */
   private def distinct(all: Seq[ResolvedPartitionSpec]): Seq[ResolvedPartitionSpec] = {
     val seen = mutable.Set.empty[InternalRow]
     all.filter(spec => seen.add(spec.ident))

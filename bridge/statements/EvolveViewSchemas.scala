@@ -11,8 +11,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.SchemaUtils
 
 /**
- * Records the columns of views `WITH SCHEMA EVOLUTION` and `WITH SCHEMA TYPE EVOLUTION` whose query has others by now. Spark's own rule does it
- * for views of its session catalog alone, and fails for all others; it finds nothing to do behind this one.
+ * Records the columns of views `WITH SCHEMA EVOLUTION` and `WITH SCHEMA TYPE EVOLUTION` if their query has
+ * other columns by now. Spark's own rule does this only for views of its session catalog, and fails for all
+ * others; after this rule it finds nothing to do.
  */
 case class EvolveViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -38,12 +39,15 @@ case class EvolveViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  /** Where types alone evolve, what was said of a column stays. */
+  /** The new columns of a view. If only types evolve, a column keeps its metadata. */
   private def columns(desc: CatalogTable, now: StructType): StructType =
     if (desc.viewSchemaMode == SchemaEvolution) now
     else StructType(now.map(f => desc.schema.find(_.name == f.name).fold(f)(known => f.copy(metadata = known.metadata))))
 
-  /** What makes a view be recorded anew if it has become another; of comments, those that it takes from its query. */
+  /**
+   * A view is recorded anew if this part of its schema changes. Comments count only if it takes them from its
+   * query.
+   */
   private def shape(desc: CatalogTable, schema: StructType) = schema.map(f =>
     (f.name, f.dataType, f.nullable, if (desc.viewSchemaMode == SchemaEvolution) f.getComment() else None))
 }

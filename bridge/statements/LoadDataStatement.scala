@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** LOAD DATA, which the planner refuses: it says what to do instead. */
+/** Has the planner refuse LOAD DATA, with an error that says what to do instead. */
 object LoadDataStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {

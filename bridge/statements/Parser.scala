@@ -10,9 +10,9 @@ import org.apache.spark.sql.parquetry.protocol.{Bridge, Parameters}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * Hands everything to the parser that was there before, Spark's own or that of another extension. A statement in which
- * one of the planner's words occurs is shown to the planner first; what it gives instead is parsed in its place, parameters
- * filled in, and errors then show that text, since their positions are within it.
+ * Passes all texts to the previous parser: Spark's own, or another extension's. If one of the planner's words
+ * occurs in a statement, the planner sees it first, and may return another text, with parameters filled in.
+ * Then that text is parsed. Errors show it, too, since their positions are positions in it.
  */
 class Parser(session: SparkSession, inner: ParserInterface) extends ParserInterface {
   override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(text, Catalogs.fields(session)).getOrElse(text))

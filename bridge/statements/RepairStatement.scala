@@ -13,7 +13,10 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.parquetry.protocol.Answers
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 
-/** `MSCK REPAIR TABLE` and `RECOVER PARTITIONS`, which Spark refuses for any V2 table, are the planner's procedure `sync`. */
+/**
+ * Runs `MSCK REPAIR TABLE` and `RECOVER PARTITIONS`, which Spark refuses for V2 tables, as the planner's
+ * `sync`.
+ */
 object RepairStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case RepairTable(ResolvedTable(_, _, t: ParquetryTable, _), add, drop) => command(t, add, drop)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.ShowCreateTableExec
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** `SHOW CREATE TABLE` with clauses that Spark's own command does not know, in place of the properties that they say. */
+/** Adds clauses to `SHOW CREATE TABLE` that Spark's own command does not know, in place of the properties. */
 object ShowCreateTableStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case ShowCreateTable(r @ ResolvedTable(_, _, t: ParquetryTable, _), false, output) if t.clauses.nonEmpty =>

@@ -9,7 +9,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.types.{DataType, StringType}
 
-/** Spark's errors about partitions tell values as they are held, a date by the number of its day: here as SQL has them. */
+/**
+ * Has Spark's errors about partitions show values as SQL writes them. Spark itself shows a date as a number
+ * of days.
+ */
 object ShowPartitionValues extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case c: V2PartitionCommand => c.table match {
@@ -22,7 +25,9 @@ object ShowPartitionValues extends Rule[LogicalPlan] {
   }
 }
 
-/** A row whose values, as a sequence, are texts: that is how Spark's errors take them. Joined with nothing, it equals no plain row. */
+/**
+ * A row with texts for values in `toSeq`, which Spark's errors call. As a `JoinedRow` it equals no plain row.
+ */
 class ReadableRow(held: InternalRow) extends JoinedRow(held, InternalRow.empty) {
   override def toSeq(types: Seq[DataType]): Seq[Any] = held.toSeq(types).zip(types).map {
     case (null, _) => null

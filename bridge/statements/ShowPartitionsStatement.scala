@@ -9,7 +9,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** `SHOW PARTITIONS` as Hive and Spark's own tables print it: Spark's V2 command prints NULL as the text `null`. */
+/**
+ * `SHOW PARTITIONS` as Hive and Spark's own tables print it: Spark's V2 command prints NULL as the text
+ * `null`.
+ */
 object ShowPartitionsStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case ShowPartitions(ResolvedTable(_, _, t: ParquetryTable, _), None, output) if t.partitionColumns.nonEmpty =>

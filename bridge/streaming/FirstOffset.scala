@@ -7,8 +7,9 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 
 /**
- * Where a stream began, in its checkpoint. Spark asks for it more than once, and again when a query is started anew that died in its first
- * batch: the table may have gone on since, and the end of that batch stays.
+ * Keeps the offset where a stream began in its checkpoint. Spark asks for it more than once, and again if a
+ * query that stopped within its first batch is restarted. By then the table may have newer versions, but the
+ * end of that batch is fixed.
  */
 class FirstOffset(session: SparkSession, path: String) extends HDFSMetadataLog[StreamOffset](session, path) {
   override def serialize(offset: StreamOffset, out: OutputStream): Unit = out.write(offset.json.getBytes(UTF_8))

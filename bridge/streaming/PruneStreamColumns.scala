@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Strategy, Stre
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** A table that is read by a stream knows it: its scans are `StreamScan`s. */
+/** Marks tables that a stream reads: their scans are `StreamScan`s. */
 object MarkStreamedTables extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case r: StreamingRelationV2 => r.table match {
@@ -22,8 +22,8 @@ object MarkStreamedTables extends Rule[LogicalPlan] {
 }
 
 /**
- * Tells the scan of a batch which columns are read and what is asked of them, as Spark does for scans that are none of a stream. Spark
- * evaluates all conditions again.
+ * Prunes the columns of a batch's scan, and pushes conditions into it, as Spark does for scans that are no
+ * streams. Spark evaluates all conditions again.
  */
 object PruneStreamColumns extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = if (!plan.isStreaming) plan else plan.transformDown {
@@ -47,7 +47,7 @@ object PruneStreamColumns extends Rule[LogicalPlan] {
     val byName = read.map(a => a.name -> a).toMap
     val leaf = r.copy(scan = narrow, output = narrow.readSchema().fieldNames.toSeq.map(byName),
       stream = r.stream.asInstanceOf[TableStream].narrowedTo(narrow))
-    // the reader gives columns of partitions last, wherever they stand in the table
+    // the reader gives partition columns last, at any position in the table
     if (leaf.output == read) leaf else Project(read, leaf)
   }
 }

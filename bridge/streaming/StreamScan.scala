@@ -12,8 +12,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * What a streaming query reads of a table. Spark makes it once, for all columns; `PruneStreamColumns` makes one of it for each batch that reads
- * only what that asks for. Of buckets and of values that joins find it tells nothing: the files of a batch are those of a few versions.
+ * The scan of a streaming query. Spark makes it once, for all columns; `PruneStreamColumns` derives a scan
+ * for each batch that reads only the needed columns. It reports no buckets, and takes no runtime values,
+ * since a batch has only the files of a few versions.
  */
 class StreamScan(val table: ParquetryTable, val required: StructType, val pushed: Seq[PushedPredicate],
     val options: CaseInsensitiveStringMap) extends Scan {

@@ -22,10 +22,10 @@ import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 import org.apache.spark.sql.streaming.OutputMode
 
 /**
- * Writes the rows of each batch as those of an INSERT, in one commit that says which batch it is. There are no writers in the tasks: the
- * planner arranges the rows before they are written (`StreamedRowsExec`).
+ * Writes the rows of each batch like the rows of an INSERT, in one commit that names the batch. Tasks have no
+ * writers, since the planner arranges the rows before they are written (`StreamedRowsExec`).
  *
- * @param table as it was when the query began
+ * @param table the table when the query began
  */
 class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteInfo) extends StreamingWrite {
   private var rows: Option[(SparkSession, LogicalPlan)] = None
@@ -37,7 +37,8 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
   override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = {
     val (session, plan) = rows.get
     val options = info.options().asCaseSensitiveMap().asScala.toMap - "checkpointLocation" - "checkpointlocation"
-    // columns by their names, with the casts of an INSERT, which gives the table new ones if the options say so
+    // columns go by name, with the casts of an INSERT; if the options say so, it adds new columns to the
+    // table
     val (now, resolved) = session.sessionState.executePlan(AppendData.byName(current(session), plan, options)).analyzed match {
       case AppendData(r: DataSourceV2Relation, query, _, _, _, _, _) => (r.table.asInstanceOf[ParquetryTable], query)
       case other => throw new IllegalStateException(s"not an insert: $other")
@@ -65,7 +66,7 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
   override def toString: String = s"rows into ${table.name()}"
 }
 
-/** Spark asks a node of this class how many rows a batch wrote. */
+/** Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. */
 class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: SparkPlan, writeMetrics: Seq[CustomMetric],
     transaction: Option[Transaction], write: StreamedRows)
   extends WriteToDataSourceV2Exec(batchWrite, refreshCache, query, writeMetrics, transaction) {
@@ -77,7 +78,7 @@ class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: 
 
   override def run(): Seq[InternalRow] = {
     write.take(session, LogicalRDD(query.output, query.execute())(session))
-    batchWrite.commit(Array.empty[WriterCommitMessage]) // by which the write is told the number of the batch
+    batchWrite.commit(Array.empty[WriterCommitMessage]) // passes the batch's number to the write
     refreshCache()
     commitProgress = write.written.map(StreamWriterCommitProgress(_))
     Nil
@@ -94,7 +95,9 @@ object StreamedRowsStrategy extends SparkStrategy {
   }
 }
 
-/** Rows that take the place of earlier ones of a key are no affair of a table without keys. */
+/**
+ * Refuses the output mode update: its rows replace earlier rows with the same key, and a table has no keys.
+ */
 object CheckStreamingModes extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan match {
     case s: WriteToStreamStatement => check(s.sink, s.outputMode)

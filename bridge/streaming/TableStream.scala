@@ -12,29 +12,31 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.protocol.{Answers, Json, ParquetryException, Settings}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** How far a stream is, as the planner has told it. */
+/** A stream's position, in the planner's form. */
 class StreamOffset(override val json: String) extends Offset
 
-/** The limits that the options of a read name; what they are, the planner knows. */
+/** Stands for the limits in the options of a read; only the planner interprets these. */
 object LimitsOfOptions extends ReadLimit {
   override def toString: String = "limits of the options"
 }
 
 /**
- * New files of a table, version by version: the planner says where the stream begins, how far a batch goes, and which files it reads.
+ * Streams the new files of a table, version by version. The planner says where the stream begins, how far a
+ * batch goes, and which files it reads.
  *
  * @param checkpoint the folder of this stream in the query's checkpoint
- * @param of the stream that the query knows, of which this one reads a part of the columns and rows; None: it is that itself
+ * @param of the query's own stream, if this one reads only a part of its columns and rows; else None
  */
 class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream]) extends MicroBatchStream with SupportsTriggerAvailableNow {
   import scan.{options, table}
 
   private val known: TableStream = of.fold(this)(_.known)
-  /** Columns and conditions of a part. */
+  /** The columns and conditions, if this stream reads only a part. */
   private val reads = of.map(_ => (scan.readSchema(), scan.pushed.map(_.tree)))
   /**
-   * Spark takes two scans of a plan for the same if their streams are equal, and reads but one: what reads other columns, or by other
-   * conditions, must differ. It counts the rows of a stream by comparing those in the plan with the query's own, to which each is equal.
+   * If two scans of a plan have equal streams, Spark considers the scans equal, and reads only one. So
+   * streams with other columns or conditions must differ. To count a stream's rows, Spark compares the
+   * streams in the plan with the query's own stream, so each of them equals that one.
    */
   override def equals(other: Any): Boolean = other match {
     case stream: TableStream => (stream.known eq known) && (reads.isEmpty || stream.reads.isEmpty || stream.reads == reads)
@@ -43,7 +45,7 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   override def hashCode(): Int = System.identityHashCode(known)
   override def toString: String = scan.description()
 
-  /** The same stream by another scan. */
+  /** The same stream with another scan. */
   def narrowedTo(narrower: StreamScan): TableStream = new TableStream(narrower, checkpoint, Some(known))
 
   private def ask(op: String, fields: JField*): JValue =

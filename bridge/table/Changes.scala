@@ -7,12 +7,12 @@ import org.apache.spark.sql.connector.catalog.TableChange._
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.types.{DataType, Metadata, StructField, StructType}
 
-/** Changes of tables as the planner reads them. */
+/** Encodes changes of tables for the planner. */
 object Changes {
   def described(c: TableChange): JValue = {
     def change(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
     def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
-    // a type's own JSON says nothing of collations: they are in the metadata of the field
+    // a type's own JSON has no collations: they are in the metadata of the field
     def typed(t: DataType, default: ColumnDefaultValue = null): Seq[JField] = {
       val metadata = withDefault(Metadata.empty, t, default)
       val field = (Json.ofType(StructType(Seq(StructField("column", t, true, metadata)))) \ "fields")(0)
@@ -45,7 +45,10 @@ object Changes {
     }
   }
 
-  /** Metadata of a column with its default value, in the words of Spark's own tables, which its readers know, too. */
+  /**
+   * The metadata of a column with its default value, in the form of Spark's own tables, which Spark's readers
+   * know.
+   */
   def withDefault(metadata: Metadata, dataType: DataType, default: ColumnDefaultValue): Metadata =
     CatalogV2Util.v2ColumnsToStructType(Array(Column.create("column", dataType, true, null, default, metadata.json)))(0).metadata
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.catalog.constraints.Constraint.ValidationS
 import org.apache.spark.sql.connector.expressions.{LogicalExpressions, NamedReference}
 import org.apache.spark.sql.parquetry.protocol.{ConstraintAnswer, Json}
 
-/** Constraints of tables, as Spark and the planner tell them to each other. */
+/** Encodes constraints of tables for the planner, and decodes the planner's. */
 object Constraints {
   def described(c: Constraint): JValue = {
     def paths(columns: Array[NamedReference]): JValue = JArray(columns.toList.map(r => Json.strings(r.fieldNames())))

@@ -7,17 +7,19 @@ import org.apache.spark.sql.connector.catalog.V2TableUtil
 import org.apache.spark.sql.types._
 
 /**
- * Ids by which Spark tells a column, or a field within one, from another that has taken its name since a DataFrame was made.
+ * Ids of columns and of fields within them. By its id Spark distinguishes a column from another one that has
+ * taken its name since a DataFrame was made.
  *
- * A column is what it is called in the files, where no two that were ever there have one name; Spark wants a number.
+ * An id is computed from a column's name in the files, which no other column of the table ever has; Spark
+ * wants a number.
  *
- * Spark shows an id in the metadata of each column that has one: `df.schema` would equal none that a user writes. So columns have
- * ids when Spark compares them, before it runs a query, and at no other time.
+ * Spark shows an id in the metadata of its column, so `df.schema` would not equal a schema that a user
+ * writes. So columns have ids only while Spark compares them, before it runs a query.
  */
 object FieldIds {
   private val comparison = V2TableUtil.getClass.getName
 
-  /** Whether it is Spark's comparison that asks for a table's columns. */
+  /** Whether the caller is Spark's comparison of a table's columns. */
   def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(_.getClassName == comparison))
 
   def added(logical: StructType, physical: StructType): StructType =

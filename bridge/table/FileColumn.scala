@@ -4,8 +4,8 @@ import org.apache.spark.sql.connector.catalog.MetadataColumn
 import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType}
 
 /**
- * The file that a row was read from, as a column that `SELECT *` leaves out: by it Spark finds the files that a statement on rows
- * has to rewrite.
+ * The file that a row was read from, as a column that `SELECT *` leaves out. By this column Spark finds the
+ * files that a statement on rows has to rewrite.
  */
 case class FileColumn(override val name: String) extends MetadataColumn {
   override def dataType(): DataType = StringType
@@ -15,11 +15,11 @@ case class FileColumn(override val name: String) extends MetadataColumn {
 }
 
 object FileColumn {
-  /** No column of the table may be called so, in any letter case. */
+  /** The file column of a table; its name equals no column's name in any letter case. */
   def fromSchema(schema: StructType): FileColumn =
     FileColumn(free("_file", schema))
 
-  /** A name as it is, with as many underscores before it as no column has. */
+  /** The name, with as many underscores before it as make it unequal to all columns' names. */
   def free(name: String, schema: StructType): String =
     Iterator.iterate(name)("_" + _).find(each => !schema.fieldNames.exists(_.equalsIgnoreCase(each))).get
 }

@@ -10,31 +10,40 @@ import org.apache.spark.sql.vectorized.{ColumnarArray, ColumnarBatch, ColumnarMa
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The columns of a scan that are no columns of the table, behind all others: the file of a row, and the struct of what is known of it.
- * The readers are given them as values of the file's partition, the struct field by field, as they make no vectors of structs. The
- * place of a row in its file they count themselves, in a column behind those of the file.
+ * The columns of a scan that are no columns of the table, after all others: the file of a row, and the struct
+ * of the file's metadata.
+ *
+ * Readers get them as values of the file's partition. The struct comes field by field, as readers make no
+ * vectors of structs. Readers count the position of a row in its file themselves, in a column after the
+ * file's columns.
  */
 class HiddenColumns(table: ParquetryTable, required: StructType) {
   private val file: Option[StructField] = required.find(_.name == table.fileColumn.name)
   private val struct: Option[StructField] = required.find(_.name == table.metadataStruct.name)
   private val (ofRows, inStruct) = struct.toSeq.flatMap(_.dataType.asInstanceOf[StructType].fields).partition(MetadataStruct.isCounted)
 
-  /** As Spark is given them. */
+  /** The columns as Spark gets them. */
   val fields: Seq[StructField] = file.map(_ => table.fileColumn.field).toSeq ++ struct
-  /** As the readers are. */
+  /** The columns as readers get them. */
   val read: Seq[StructField] = file.map(_ => table.fileColumn.field).toSeq ++ inStruct
-  /** What the readers count. */
+  /** The column that readers count, if the query reads it. */
   val counted: Seq[StructField] = ofRows.map(_ => MetadataStruct.counter)
   def isEmpty: Boolean = fields.isEmpty
   def names: Set[String] = fields.map(_.name).toSet
 
-  /** A piece of a file with these behind the values of its partition; `path` is the file's as the metastore has it. */
+  /**
+   * A piece of a file, with these values after its partition's values; `path` is the file's path in the
+   * metastore.
+   */
   def beside(piece: PartitionedFile, partition: StructType, path: => String): PartitionedFile =
     if (isEmpty) piece
     else piece.copy(partitionValues = new GenericInternalRow(piece.partitionValues.toSeq(partition).toArray[Any] ++
       file.map(_ => UTF8String.fromString(path)) ++ inStruct.map(f => MetadataStruct.value(f, piece))))
 
-  /** Readers that give the struct in the place of its fields, which they have behind the columns of the file and behind all others. */
+  /**
+   * Readers that combine the struct's fields, which `inner` has after the file's columns and after all other
+   * columns.
+   */
   def joined(inner: PartitionReaderFactory, data: StructType, partition: StructType): PartitionReaderFactory = struct.fold(inner) { found =>
     val columns = data.fields ++ ofRows ++ partition.fields ++ file ++ inStruct
     val (counters, behind) = (data.length until data.length + ofRows.length, columns.length - inStruct.length)
@@ -45,12 +54,12 @@ class HiddenColumns(table: ParquetryTable, required: StructType) {
 }
 
 /**
- * Makes a struct of some of the columns that are read, which are not NULL.
+ * Combines some of the columns that are read, which are never NULL, into a struct.
  *
- * @param columns as they are read
- * @param before the places of those that are given as they are
- * @param struct follows them
- * @param parts the places of its fields
+ * @param columns the columns of `inner`
+ * @param before the indices of columns that are passed on
+ * @param struct follows these columns
+ * @param parts the indices of the struct's fields
  */
 class StructReaderFactory(
     inner: PartitionReaderFactory, columns: Array[StructField], before: Seq[Int], struct: StructType, parts: Seq[Int])
@@ -78,9 +87,9 @@ class StructReaderFactory(
   }
 }
 
-/** Structs, none of them NULL, of columns that are there. */
+/** Structs of existing vectors; no struct is NULL. */
 class StructVector(struct: StructType, children: Array[ColumnVector]) extends ColumnVector(struct) {
-  override def close(): Unit = () // the children are closed by whoever made them
+  override def close(): Unit = () // the children's owner closes them
   override def hasNull: Boolean = false
   override def numNulls(): Int = 0
   override def isNullAt(row: Int): Boolean = false

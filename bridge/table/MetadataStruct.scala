@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /**
- * What Spark's own file sources tell of the file that a row was read from, as the same struct, which `SELECT *` leaves out; of
- * Parquet the place of the row in the file, too.
+ * The metadata of the file that a row was read from, as a struct that `SELECT *` leaves out. Spark's own file
+ * sources have the same struct. For Parquet it also has the position of the row in the file.
  */
 case class MetadataStruct(override val name: String, parquet: Boolean) extends MetadataColumn {
   override def dataType(): DataType = MetadataStruct.whole(parquet)
@@ -16,7 +16,7 @@ case class MetadataStruct(override val name: String, parquet: Boolean) extends M
 }
 
 object MetadataStruct {
-  // the marks that Spark's own fields bear are for its own sources
+  // the marks on Spark's own fields are only for its own sources
   private def whole(parquet: Boolean): StructType = {
     val rows = Option.when(parquet)(ParquetFileFormat.ROW_INDEX_FIELD)
     StructType((FileFormat.BASE_METADATA_FIELDS ++ rows).map(f => StructField(f.name, f.dataType, nullable = false)))
@@ -25,12 +25,12 @@ object MetadataStruct {
   def fromSchema(schema: StructType, format: String): MetadataStruct =
     MetadataStruct(FileColumn.free(FileFormat.METADATA_NAME, schema), format != "orc")
 
-  /** Whether readers count what a field holds, which differs from row to row. */
+  /** Whether readers count a field's value, which differs from row to row. */
   def isCounted(field: StructField): Boolean = field.name == ParquetFileFormat.ROW_INDEX
-  /** The column by which they are asked for it. */
+  /** The column that makes readers count it. */
   val counter: StructField = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, ParquetFileFormat.ROW_INDEX_FIELD.dataType)
 
-  /** What a field of the struct is of a piece of a file. */
+  /** The value of a field of the struct for a piece of a file. */
   def value(field: StructField, file: PartitionedFile): Any =
     FileFormat.getFileConstantMetadataColumnValue(field.name, file, FileFormat.BASE_METADATA_EXTRACTORS, field.dataType).value
 }

@@ -21,21 +21,22 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * For what a table was loaded, which is nothing of the version that it is of.
+ * How a query uses a table. It is no property of the table's version.
  *
- * @param streamed whether a stream reads it
- * @param scanned whether it is told for a scan by which conditions on partition columns leave out partitions, whatever they are
- * @param onDirectories conditions of a query that Spark evaluates over the values of directories; see `OfferDirectoryPredicates`
- * @param order places that the columns have in the order that the planner knows; none: they are in that order
+ * @param streamed whether a stream reads the table
+ * @param scanned whether the table is described to Spark without its buckets; see `ParquetryTable.scanned`
+ * @param onDirectories the query's conditions that Spark evaluates over directories; see
+ *   `OfferDirectoryPredicates`
+ * @param order the indices of the columns in the planner's order, or empty if they are in that order
  */
 case class TableUse(
     streamed: Boolean = false, scanned: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil)
 
 /**
- * One version of a table, as the planner described it. Every question about it names that version.
+ * One version of a table, as the planner has described it. Every question about it names this version.
  *
- * All packages know a table by this class. What reads and writes it stands above them, so that only `LoadedTable` (`catalog`) makes
- * scans and writes.
+ * All packages use this class for tables. The classes that read and write tables are in packages above, so
+ * only `LoadedTable` (`catalog`) makes scans and writes.
  */
 abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAnswer, use: TableUse)
   extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
@@ -49,36 +50,40 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   val fileColumn: FileColumn = FileColumn.fromSchema(logical)
   val metadataStruct: MetadataStruct = MetadataStruct.fromSchema(logical, format)
   override def metadataColumns(): Array[MetadataColumn] = Array(fileColumn, metadataStruct)
-  /** Whether a reference is to one of these, or to a field of one. */
+  /** Whether a reference is to one of these columns, or to a field of one. */
   def isHidden(r: NamedReference): Boolean = metadataColumns().exists(_.name() == r.fieldNames().head)
-  /** Clauses that say some of the properties, and what DESCRIBE EXTENDED shows besides Spark's own rows. */
+  /**
+   * The clauses that express some of the properties, and the details that DESCRIBE EXTENDED adds to Spark's
+   * own rows.
+   */
   val clauses: Seq[String] = answer.clauses.values.toSeq
   val details: Seq[(String, String)] = answer.details
-  /** What takes in files of others as they are now. */
+  /** The statement that takes in other writers' files in their present state. */
   def sync: String = s"CALL ${ref.name}.system.sync(table => '${name()}')"
-  // Where one of these is all that differs, the rule that makes it so must not seem to have changed nothing.
+  // A rule may change only one of these. Equality compares them, or Spark would drop the rule's result as
+  // unchanged.
   def isStreamed: Boolean = use.streamed
   def isScanned: Boolean = use.scanned
-  /** The same version, described otherwise or for another use. */
+  /** The same version, with another description or another use. */
   protected def like(answer: TableAnswer, use: TableUse): ParquetryTable
-  /** The same table, whose scans are those of a streaming query. */
+  /** The same table, for scans of a streaming query. */
   def streamed: ParquetryTable = like(answer, TableUse(streamed = true))
   /** Whether partitions may have directories for heavy values. */
   val hasDirectories: Boolean = answer.directories
   def onDirectories: Seq[Expression] = use.onDirectories
-  /** The same table, whose scans are those of a query with such conditions. */
+  /** The same table, for scans of a query with such conditions. */
   def withConditions(conditions: Seq[Expression]): ParquetryTable =
     like(answer, TableUse(scanned = isScanned, onDirectories = conditions))
-  /** The same table without the properties that clauses say. */
+  /** The same table without the properties that clauses express. */
   def withoutClauses: ParquetryTable =
     like(answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil), TableUse())
-  /** The same table with its columns in another order: those that are named, then the others. */
+  /** The same table with its columns in another order: the named ones, then the others. */
   def beginningWith(names: Seq[String]): ParquetryTable = {
-    val first = names.map(logical.fieldIndex) // which fails where another writer has dropped one since: its place would be another's
+    val first = names.map(logical.fieldIndex) // fails if another writer has dropped one since
     val order = first ++ logical.indices.diff(first)
     like(answer.copy(logical = StructType(order.map(logical(_))), physical = StructType(order.map(physical(_)))), TableUse(order = order))
   }
-  /** Rows whose columns are in this table's order, with the columns in the order that the planner knows. */
+  /** Reorders the columns of rows from this table's order to the planner's order. */
   def inPlace(rows: DataFrame): DataFrame = if (use.order.isEmpty) rows else {
     val plan = rows.queryExecution.analyzed
     Dataset.ofRows(rows.sparkSession.asInstanceOf[SparkSession],
@@ -91,26 +96,29 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   def path: Seq[String] = Answers.path(answer.identity)
   override def id(): String = answer.id
   override def version(): String = answer.version.toString
-  override def schema(): StructType = logical // what was written before there were columns asks for it
+  override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] =
     if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.added(logical, physical), true)
     else CatalogV2Util.structTypeToV2Columns(logical, false)
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
-  /** The same table, of whose partitioning its columns alone are told. */
+  /** The same table, described as partitioned by columns alone. */
   def byColumns: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse())
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
-  /** The same for a scan: Spark evaluates no condition over the values of partitions of a table that is arranged by more than these. */
+  /**
+   * The same, for a scan. Spark evaluates conditions over partitions' values only if a table is partitioned
+   * by columns alone.
+   */
   def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true))
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
-  /** The partition columns of some names, in their order. */
+  /** The partition columns with some names, in the order of the names. */
   def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
 
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
     TableCapability.BATCH_READ,
-    TableCapability.SCAN_MERGING, // of subqueries that differ in their columns: one scan reads for all of them
+    TableCapability.SCAN_MERGING, // one scan reads for all subqueries that differ only in their columns
     TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
     TableCapability.V1_BATCH_WRITE,
     TableCapability.MICRO_BATCH_READ,
@@ -122,18 +130,19 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
     Answers.held(ask("can_alter", "change" -> Changes.described(change)))
 
-  // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it is loaded.
+  // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it
+  // is loaded.
   override def equals(other: Any): Boolean = other match {
     case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.ref == ref && t.id() == id() &&
       t.version() == version() &&
-      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark makes one scan of two of a table
+      t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark merges scans of equal tables
     case _ => false
   }
   override def hashCode(): Int = (id(), version()).hashCode()
 
   protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
 
-  /** What the planner makes of predicates that Spark offers. */
+  /** The planner's answer to predicates that Spark offers. */
   def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] = {
     val trees = offered.map(Json.ofExpression)
     val answer = Answers.pushed(ask("push_predicates",
@@ -155,7 +164,10 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   private def rows(idents: Array[InternalRow]): JField =
     "partitions" -> JArray(idents.map(Json.ofRow(_, partitionSchema())).toList)
 
-  /** A question about partitions; that some are not there, or are already, is told by the exceptions Spark has for it. */
+  /**
+   * Asks a question about partitions. If some do not exist, or exist already, it raises Spark's own
+   * exceptions.
+   */
   private def askOf(op: String, gone: Array[InternalRow], there: Array[InternalRow], fields: JField*): JValue =
     try ask(op, fields: _*) catch {
       case e: ParquetryException if e.code == "PARTITION_NOT_FOUND" => throw (gone match {

@@ -8,7 +8,10 @@ object Schemas {
   /** A name as Spark parses it. */
   def quoted(part: String): String = s"`${part.replace("`", "``")}`"
 
-  /** By name, in any case: a query that was understood before a column was dropped may find another of its name. */
+  /**
+   * The fields by name, in any letter case. A query may have been resolved before a column was dropped, and
+   * now find another column with its name.
+   */
   private def fields(logical: StructType, physical: StructType): Map[String, (StructField, StructField)] =
     CaseInsensitiveMap(logical.fields.zip(physical.fields).map { case (l, p) => l.name -> (l, p) }.toMap)
 

@@ -12,11 +12,12 @@ import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The planner checks the rows of a REPLACE WHERE by a condition that it understands. By one that it does not, Spark
- * checks them: the first row outside fails its task, with the error that the planner would have told.
+ * Has Spark check the rows of a REPLACE WHERE whose condition the planner does not understand. The first row
+ * that does not satisfy the condition fails its task, with the error that the planner raises for other
+ * conditions.
  */
 object CheckReplaceWhereRows extends Rule[LogicalPlan] {
-  /** Says to the planner that the rows are checked. */
+  /** Option that says to the planner that Spark checks the rows. */
   private val checked = "parquetry.rows-checked"
   private val longestValue = 100
 

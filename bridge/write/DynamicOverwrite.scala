@@ -16,14 +16,18 @@ import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * Spark refuses a V1 write for dynamic overwrites; it becomes an append with a mode of our own. One whose PARTITION clause gives the value
- * of each partition column is static in any mode, as in Spark's own tables and in Hive, and overwrites by these values.
+ * Makes a dynamic overwrite an append with a mode of our own, since Spark refuses a V1 write for it. An
+ * overwrite whose PARTITION clause gives a value for each partition column is static in any mode, as in
+ * Spark's own tables and in Hive, and overwrites by these values.
  */
 object DynamicOverwrite extends Rule[LogicalPlan] {
   val option = "parquetry.overwrite-partitions"
   private val staticValuesOption = "parquetry.given-values" // Spark forgets what the clause gave
 
-  /** The options of a relation with the values that a statement's PARTITION clause gives, if the mode would make a dynamic overwrite of it. */
+  /**
+   * Adds the values of a statement's PARTITION clause to a relation's options, if the session's mode would
+   * make the statement a dynamic overwrite.
+   */
   def withStaticValues(options: CaseInsensitiveStringMap, insert: InsertIntoStatement): CaseInsensitiveStringMap = {
     val spec = insert.partitionSpec
     val dynamic = SQLConf.get.partitionOverwriteMode == PartitionOverwriteMode.DYNAMIC
@@ -52,7 +56,7 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
       }
   }
 
-  /** The values given, each as Spark's condition of a static overwrite. */
+  /** The values of the PARTITION clause, each as Spark's condition of a static overwrite. */
   private def conditions(relation: DataSourceV2Relation): Option[Seq[Expression]] =
     Option(relation.options.get(staticValuesOption)).map(parse(_)).collect { case JObject(values) =>
       val conf = SQLConf.get

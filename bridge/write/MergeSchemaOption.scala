@@ -9,14 +9,18 @@ import org.apache.spark.sql.errors.QueryCompilationErrors
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
-/** The option `mergeSchema` of a DataFrame's write, which says of it what `WITH SCHEMA EVOLUTION` says of a statement. */
+/**
+ * The option `mergeSchema` of a DataFrame's write: it does what `WITH SCHEMA EVOLUTION` does for a statement.
+ */
 object MergeSchemaOption {
   val option = "mergeSchema"
 
-  /** The write as its option has it; one whose rows have more columns than the table, and no option, is refused with a word of it.
+  /**
+   * Applies the option to a write. Refuses a write without the option whose rows have more columns than the
+   * table; the error names the option.
    *
-   * @param tableOf the table of ours that a relation names
-   * @param analyzed what gives the columns of a query
+   * @param tableOf returns the table of ours that a relation names, or None if it names another
+   * @param analyzed resolves a query, whose columns are then known
    */
   def evolving(
       write: V2WriteCommand,
@@ -29,7 +33,7 @@ object MergeSchemaOption {
     case Some(table) => refuse(write.isByName, table, analyzed(write.query)); write
   }
 
-  /** A statement whose rows go by position must not have any that are a new column's. */
+  /** Refuses a statement that writes by position and has values for new columns. */
   def checked(
       plan: LogicalPlan, tableOf: LogicalPlan => Option[ParquetryTable], analyzed: LogicalPlan => LogicalPlan): Unit =
     plan.collect { case i: InsertIntoStatement => i } match {
@@ -44,7 +48,7 @@ object MergeSchemaOption {
     }
 
   private def found(relation: LogicalPlan, tableOf: LogicalPlan => Option[ParquetryTable]): Option[ParquetryTable] =
-    try tableOf(relation) catch { case _: NoSuchTableException => None } // Spark tells of it
+    try tableOf(relation) catch { case _: NoSuchTableException => None } // Spark raises its own error
 
   private def asked(write: V2WriteCommand): Boolean = {
     val options = write match {
@@ -69,7 +73,10 @@ object MergeSchemaOption {
     case other => other
   }
 
-  /** New columns come before partition columns, where rows that go by position have others. */
+  /**
+   * Refuses new columns by position: they come before partition columns, where the rows have partition
+   * values.
+   */
   private def byPosition(table: ParquetryTable, said: Seq[String], query: LogicalPlan): Unit = {
     val more = query.output.map(_.name).drop(table.logical.length - said.length)
     if (table.partitionColumns.nonEmpty && more.nonEmpty)

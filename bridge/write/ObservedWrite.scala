@@ -11,8 +11,9 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 
 /**
- * Writes the rows of a query with `observe` in it. Spark's own node for writes like ours plans the query once more, out of the
- * reach of whoever asks what was observed; here it is part of the statement's plan.
+ * Writes the rows of a query with `observe` in it. Spark's own node for V1 writes plans the query once more,
+ * and an `Observation` never sees the metrics of that second plan. Here the query is part of the statement's
+ * plan.
  */
 case class ObservedWriteExec(child: SparkPlan, table: ParquetryTable, write: V1Write)
   extends V2CommandExec with UnaryExecNode with SupportsCustomDriverMetrics {

@@ -19,16 +19,19 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.util.{CaseInsensitiveStringMap, PartitioningUtils}
 
 /**
- * What an overwrite replaces, where an option or a clause says it that Spark does not pass on: `replaceWhere` and `partitionOverwriteMode`
- * of DataFrames, also of `saveAsTable`, which then writes into the table that is there, and `IF NOT EXISTS` of a PARTITION clause.
+ * Applies options and clauses that say what an overwrite replaces, and that Spark does not pass on. They are
+ * the options `replaceWhere` and `partitionOverwriteMode` of DataFrames, and `IF NOT EXISTS` of a PARTITION
+ * clause. With one of these options, `saveAsTable` writes into the existing table.
  *
- * @param tableOf the table of ours that a relation names, if there is one
- * @param parse reads a condition
+ * @param tableOf returns the table of ours that a relation names, or None if it names another
+ * @param parse parses a condition
  */
 class OverwriteOptions(tableOf: UnresolvedRelation => Option[ParquetryTable], parse: String => Expression) {
   private val where = "replaceWhere"
   private val mode = "partitionOverwriteMode"
-  /** Say to the planner that the condition is the option's, and of which partitions one must not be there. */
+  /**
+   * Options for the planner: the condition came from `replaceWhere`; the partition that must not exist yet.
+   */
   private val byOption = "parquetry.replace-where"
   private val ifNotExists = "parquetry.if-not-exists"
 
@@ -85,7 +88,10 @@ class OverwriteOptions(tableOf: UnresolvedRelation => Option[ParquetryTable], pa
           s"leave out partitionBy(${named.mkString(", ")}).")
   }
 
-  /** The values of a PARTITION clause by their columns, as values travel; of a column that is not there Spark tells. */
+  /**
+   * The values of a PARTITION clause by column, in the protocol's form. Names that are no partition columns
+   * are left out: Spark raises an error for them.
+   */
   private def given(table: ParquetryTable, spec: Map[String, Option[String]]): String = {
     val resolver = SQLConf.get.resolver
     val said = table.partitionColumns.flatMap(name => spec.collectFirst { case (n, v) if resolver(n, name) => name -> v.orNull })

@@ -13,7 +13,7 @@ import org.apache.spark.sql.parquetry.streaming.StreamedRows
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.sources.InsertableRelation
 
-/** Hands the rows of an INSERT to the planner, with the mode that Spark's statement came to. */
+/** Hands the rows of an INSERT to the planner, with the mode that Spark chose for the statement. */
 class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
   extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite {
 
@@ -28,9 +28,12 @@ class ParquetryWriteBuilder(table: ParquetryTable, info: LogicalWriteInfo)
 }
 
 class ParquetryWrite(table: ParquetryTable, mode: String, predicates: Array[Predicate], info: LogicalWriteInfo) extends V1Write with ShownWrite {
-  /** What a statement reads whose rows come without the plan that makes them. */
+  /**
+   * The tables that the statement reads (see `StatementReads`), if its rows come without the plan that makes
+   * them.
+   */
   @volatile var reads = Option.empty[JArray]
-  /** See `RecordMergeSearch`; None: the rows are no MERGE's. */
+  /** See `RecordMergeSearch`; None if no MERGE makes the rows. */
   @volatile var searchedBy = Option.empty[Seq[String]]
 
   override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>

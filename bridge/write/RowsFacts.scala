@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
-/** What a query says of its rows before they are made. */
+/** Facts about a query's rows that its plan shows before they are computed. */
 object RowsFacts {
   /** Whether all rows have the same value of each of these columns. */
   def constant(data: DataFrame, columns: java.util.List[String]): Boolean = {
@@ -45,8 +45,8 @@ object RowsFacts {
     }
 
   /**
-   * What Spark estimates of the step of a query that has most bytes. -1: of some step bytes do not tell how much work it is.
-   * A step with few rows may be a filter of many, so all of them count.
+   * Returns Spark's estimate of the bytes of a query's largest step, or -1 if bytes do not show how much work
+   * some step is. All steps count, since a step with few bytes may filter many.
    */
   def bytes(data: DataFrame): Long = {
     val plan = data.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan
@@ -55,7 +55,7 @@ object RowsFacts {
 
   private def unbounded(step: LogicalPlan): Boolean = step match {
     case _: Generate | _: ObjectProducer | _: ObjectConsumer | _: ScriptTransformation | _: UnionLoop => true
-    case _: InMemoryRelation => true // its rows may have to be made
+    case _: InMemoryRelation => true // its rows may not be computed yet
     case _ => step.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression]))
   }
 }

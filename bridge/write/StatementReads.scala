@@ -16,8 +16,8 @@ import org.apache.spark.sql.parquetry.scan.Asked
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
- * Which versions of tables of ours a plan reads, and by which conditions; what a join finds while the query runs is not among them.
- * Versions that the query names itself are left out.
+ * The tables of ours that a plan reads, each at its version and with the query's conditions on it. Runtime
+ * filters are not among the conditions. A table whose version the query itself names is left out.
  */
 object StatementReads {
   def of(plan: LogicalPlan): JArray = JArray(plan.collectWithSubqueries {
@@ -27,7 +27,7 @@ object StatementReads {
     }.flatten
   }.flatten.distinct.toList)
 
-  /** The same of rows that are about to be written. */
+  /** The same for rows that are about to be written. */
   def of(rows: DataFrame): String = compact(of(rows.asInstanceOf[Dataset[_]].queryExecution.optimizedPlan))
 
   private def conditions(scan: Scan): Seq[JValue] = scan match {

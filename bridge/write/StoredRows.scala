@@ -8,13 +8,16 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types.{DataType, StructType}
 
 object StoredRows {
-  /** Rows with columns of these names and types (JSON of a schema), of a query's in their order: in one question, however many there are. */
+  /**
+   * Casts and renames a query's columns, in their order, to the fields of `schema` (JSON). Python calls this
+   * once, however many columns the query has.
+   */
   def of(data: DataFrame, schema: String): DataFrame = {
     val rows = data.asInstanceOf[Dataset[_]]
     val plan = rows.queryExecution.analyzed
     val fields = DataType.fromJson(schema).asInstanceOf[StructType]
     require(fields.length == plan.output.length, s"${plan.output.length} columns were given for ${fields.length}")
-    rows.sparkSession.withActive { // whose settings say what a cast does
+    rows.sparkSession.withActive { // this session's settings say what a cast does
       val columns = plan.output.zip(fields).map { case (column, field) =>
         Alias(Cast(column, CharVarcharUtils.replaceCharVarcharWithStringForCast(field.dataType)), field.name)()
       }

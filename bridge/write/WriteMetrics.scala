@@ -7,11 +7,11 @@ import org.apache.spark.sql.connector.write.Write
 import org.apache.spark.sql.parquetry.protocol.Answers
 import org.apache.spark.sql.parquetry.scan.PlannedMetric
 
-/** A write whose numbers Spark's UI shows once it has ended. */
+/** A write that shows its numbers of files, bytes, rows and partitions in Spark's UI when it has ended. */
 trait ShownWrite extends Write {
   @volatile private var told = Map.empty[String, Long]
 
-  /** Takes the planner's answer about what was written. */
+  /** Keeps the numbers of the planner's answer about a write. */
   protected def wrote(answer: JValue): Unit = told = Answers.written(answer)
 
   override def supportedCustomMetrics(): Array[CustomMetric] =

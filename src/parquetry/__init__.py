@@ -1,8 +1,7 @@
 """Parquetry: table layouts and scan planning for Spark.
 
-`open` reads a warehouse without Spark; `configure` and `attach` join a Spark session, `explain` and `report`
-say what its queries read. Everything is imported on first use: what needs PySpark must not cost those who
-only look into a metastore.
+`open` reads a warehouse without Spark. `configure` and `attach` join a Spark session; `explain` and `report`
+show what its queries read. Names are imported on first use, so that reading a metastore does not load PySpark.
 """
 
 from __future__ import annotations
@@ -45,20 +44,20 @@ def open(
     store: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Catalog:
-    """Open the catalog of a warehouse, to see its tables, partitions and files. Nothing is ever created.
+    """Open the catalog of a warehouse, to see its tables, partitions and files. It never creates anything.
 
     Args:
-        warehouse: folder or URI; None: what the environment variable PARQUETRY_WAREHOUSE or the configuration
-            file says, see `parquetry.warehouse`.
-        store: where the metastore is, such as ``sqlite:///path``; None: inside the warehouse, or what is said
-            where the warehouse is said.
-        storage_options: credentials, endpoint and region of the warehouse's object store, by the names that pandas and
-            Polars take; None: what the environment and its profiles say.
+        warehouse: folder or URI, or None for the one that the environment variable PARQUETRY_WAREHOUSE or
+            the configuration file names; see `parquetry.warehouse`.
+        store: URL of the metastore's store, such as ``sqlite:///path``. None takes the store from the place
+            that names the warehouse, or else the SQLite file inside the warehouse.
+        storage_options: credentials, endpoint and region of the warehouse's object store, by the names that
+            pandas and Polars take. None takes them from the environment and its profiles.
 
     Raises:
-        WarehouseError: no warehouse is named, or there is no metastore.
+        WarehouseError: no warehouse is named, or it has no metastore.
         ConfigurationError: the configuration file or the store cannot be used.
-        MetastoreVersionError: a later version wrote the metastore, or it is none.
+        MetastoreVersionError: a later version wrote the metastore, or the store holds something else.
     """
     from parquetry.catalog import Catalog
 

@@ -1,7 +1,7 @@
 """Every error Parquetry raises, under one root.
 
-A message names the object, the value and the remedy. `code` is stable, so that it can be looked for across
-the bridge and in the command line's output. Nothing here knows who raises it.
+A message names the object, the value and the remedy. `code` is stable: programs can look for it across the
+bridge and in the command line's output.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ class ParquetryError(Exception):
 
     Attributes:
         code: a stable name in upper snake case.
-        message: what is wrong, with which value, and what to do about it.
+        sqlstate: the SQLSTATE that clients of SQL see, as Spark's own errors of the kind have it.
+        message: the problem, the value and the remedy.
     """
 
     code: ClassVar[str] = "PARQUETRY_ERROR"
+    sqlstate: ClassVar[str] = "KD000"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -28,6 +30,7 @@ class ConfigurationError(ParquetryError):
     """A setting is missing, unknown or has a value that cannot be used."""
 
     code = "CONFIGURATION"
+    sqlstate = "42616"
 
 
 class WarehouseError(ParquetryError):
@@ -37,7 +40,7 @@ class WarehouseError(ParquetryError):
 
 
 class LocationTakenError(ParquetryError):
-    """A place where something is to lie is another table's."""
+    """A location belongs to another table already."""
 
     code = "LOCATION_TAKEN"
 
@@ -52,28 +55,32 @@ class NamespaceNotFoundError(ParquetryError):
     """No such database."""
 
     code = "NAMESPACE_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class NamespaceExistsError(ParquetryError):
     """The database is already there."""
 
     code = "NAMESPACE_EXISTS"
+    sqlstate = "42P06"
 
 
 class NamespaceNotEmptyError(ParquetryError):
     """The database still holds tables."""
 
     code = "NAMESPACE_NOT_EMPTY"
+    sqlstate = "2BP01"
 
 
 class TableNotFoundError(ParquetryError):
     """No such table."""
 
     code = "TABLE_NOT_FOUND"
+    sqlstate = "42P01"
 
 
 class OtherKindError(TableNotFoundError):
-    """The name is a view's, and a table was looked for, or the other way round."""
+    """The name belongs to a view, and the caller looks for a table; or the other way round."""
 
 
 class VersionNotFoundError(TableNotFoundError):
@@ -83,7 +90,7 @@ class VersionNotFoundError(TableNotFoundError):
 
 
 class HiveError(ParquetryError):
-    """A Hive metastore refused what it was told."""
+    """A Hive metastore refused a request."""
 
     code = "HIVE"
 
@@ -92,101 +99,117 @@ class TableExistsError(ParquetryError):
     """The table is already there."""
 
     code = "TABLE_EXISTS"
+    sqlstate = "42P07"
 
 
 class ColumnNotFoundError(ParquetryError):
     """No such column."""
 
     code = "COLUMN_NOT_FOUND"
+    sqlstate = "42703"
 
 
 class ColumnExistsError(ParquetryError):
     """The column is already there."""
 
     code = "COLUMN_EXISTS"
+    sqlstate = "42711"
 
 
 class ConstraintExistsError(ParquetryError):
     """A constraint of that name is already there."""
 
     code = "CONSTRAINT_EXISTS"
+    sqlstate = "42710"
 
 
 class ConstraintNotFoundError(ParquetryError):
     """No such constraint."""
 
     code = "CONSTRAINT_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class ConstrainedColumnChangeError(ParquetryError):
-    """A column that a constraint names cannot be changed so."""
+    """A column that a constraint names cannot be changed in this way."""
 
     code = "CONSTRAINED_COLUMN_CHANGE"
+    sqlstate = "0A000"
 
 
 class PartitionNotFoundError(ParquetryError):
     """No such partition."""
 
     code = "PARTITION_NOT_FOUND"
+    sqlstate = "428FT"
 
 
 class PartitionExistsError(ParquetryError):
     """The partition is already there."""
 
     code = "PARTITION_EXISTS"
+    sqlstate = "428FT"
 
 
 class IndexNotFoundError(ParquetryError):
     """A partition index does not exist."""
 
     code = "INDEX_NOT_FOUND"
+    sqlstate = "42704"
 
 
 class IndexExistsError(ParquetryError):
     """A partition index exists already."""
 
     code = "INDEX_EXISTS"
+    sqlstate = "42710"
 
 
 class PropertyError(ParquetryError):
     """A table property or an option is unknown, reserved or has a value that cannot be used."""
 
     code = "PROPERTY"
+    sqlstate = "22023"
 
 
 class ValueTypeError(ParquetryError):
     """A value does not fit its type."""
 
     code = "VALUE_TYPE"
+    sqlstate = "42846"
 
 
 class ArrangementError(ParquetryError, ValueError):
-    """What is said of how rows are arranged (heavy values, buckets, sort order) cannot be so, or not of these columns."""
+    """An arrangement of rows (heavy values, buckets, sort order) is invalid, or does not fit the columns."""
 
     code = "ARRANGEMENT"
+    sqlstate = "42000"
 
 
 class OutsideConditionError(ParquetryError):
-    """Rows to be written lie outside of the condition whose rows they replace; nothing was written."""
+    """A row of a REPLACE WHERE does not satisfy its condition; nothing was written."""
 
     code = "OUTSIDE_CONDITION"
+    sqlstate = "44000"
 
 
 class UnsupportedError(ParquetryError):
-    """The operation is understood, and not offered."""
+    """Parquetry understands the operation and does not offer it."""
 
     code = "UNSUPPORTED"
+    sqlstate = "0A000"
 
 
 class MarkedTextError(ParquetryError):
     """A text cannot be used; the message marks the place.
 
     Attributes:
-        text: as given.
-        position: offset of the offending place in `text`, in characters.
+        text: the whole text.
+        position: offset of the error in `text`, in characters.
     """
 
     code = "TEXT"
+    sqlstate = "42601"
 
     def __init__(self, message: str, text: str, position: int) -> None:
         start = text.rfind("\n", 0, position) + 1
@@ -210,15 +233,16 @@ class ClauseError(MarkedTextError):
 
 
 class SkewError(ParquetryError):
-    """What is said of a table's skewed columns cannot be so.
+    """The definition of a table's skewed columns or values is invalid.
 
     Where Hive has the same check, the message begins with Hive's code and text, as Hive's users know them.
 
     Attributes:
-        hive: Hive's code; None: Hive has the text without a code, or no such check.
+        hive: Hive's code, or None if Hive has the text without a code, or has no such check.
     """
 
     code = "SKEW"
+    sqlstate = "42000"
     hive: ClassVar[int | None] = None
 
     def __init__(self, message: str) -> None:
@@ -232,7 +256,7 @@ class LoadIntoSkewedError(SkewError):
 
 
 class NotSkewedError(SkewError):
-    """Only of a skewed table can this be said."""
+    """The operation needs a skewed table."""
 
     hive = 10196
 
@@ -244,7 +268,7 @@ class NoSkewedLocationsError(SkewError):
 
 
 class SkewedLocationPairError(SkewError):
-    """An entry of SET SKEWED LOCATION is no value with its location."""
+    """An entry of SET SKEWED LOCATION is not a pair of a value and a location."""
 
     hive = 10198
 
@@ -268,13 +292,13 @@ class DuplicateSkewedColumnError(SkewError):
 
 
 class InvalidSkewedColumnError(SkewError):
-    """SKEWED BY names what is no column of the files, such as a partition column."""
+    """SKEWED BY names something that is not a column of the files, such as a partition column."""
 
     hive = 10203
 
 
 class SkewedWidthError(SkewError):
-    """A tuple of SKEWED BY … ON has more or fewer values than there are columns."""
+    """A tuple of SKEWED BY … ON has more or fewer values than SKEWED BY has columns."""
 
     hive = 10206
 
@@ -286,37 +310,40 @@ class SkewedColumnChangeError(SkewError):
 
 
 class SkewedLocationError(SkewError):
-    """A location of SET SKEWED LOCATION is no absolute URI."""
+    """A location of SET SKEWED LOCATION is not an absolute URI."""
 
 
 class SkewedValueError(SkewError):
-    """A skewed value does not fit its column, or cannot name a directory, or there are too many of them."""
+    """A skewed value does not fit its column or cannot name a directory, or the table has too many."""
 
 
 class ListBucketingError(SkewError):
-    """A table with directories for its heavy values cannot be combined with this; the message names the rule."""
+    """A table with directories for heavy values does not allow this; the message names the rule."""
 
     code = "LIST_BUCKETING"
+    sqlstate = "0A000"
 
 
 class BucketError(ParquetryError):
-    """What is said of a table's buckets cannot be so."""
+    """The definition of a table's buckets is invalid."""
 
     code = "BUCKET"
+    sqlstate = "42000"
 
 
 class NotBucketedError(BucketError):
-    """Only of a bucketed table can this be said."""
+    """The operation needs a bucketed table."""
 
 
 class BucketColumnChangeError(BucketError):
-    """A column that rows are put into buckets by, or sorted by there, cannot be given another type, nor be dropped."""
+    """A column that assigns rows to buckets, or sorts them there, cannot be dropped or get another type."""
 
 
 class StoreError(ParquetryError):
     """The key-value store failed or cannot be reached."""
 
     code = "STORE"
+    sqlstate = "58030"
 
 
 class MetastoreVersionError(ParquetryError):
@@ -326,7 +353,7 @@ class MetastoreVersionError(ParquetryError):
 
 
 class MetastoreDamagedError(ParquetryError):
-    """A row of the metastore is gone or cannot be read, although nothing that Parquetry does can be why."""
+    """A row of the metastore is missing or unreadable, and nothing that Parquetry does can have caused it."""
 
     code = "METASTORE_DAMAGED"
 
@@ -335,12 +362,14 @@ class CommitConflictError(ParquetryError):
     """Another commit changed what this one was about to change; nothing was written."""
 
     code = "COMMIT_CONFLICT"
+    sqlstate = "40001"
 
 
 class CommitAbortedError(ParquetryError):
-    """This commit was given up by another writer, who took its author for dead; nothing was written."""
+    """Another writer took this commit's author for dead and aborted the commit; nothing was written."""
 
     code = "COMMIT_ABORTED"
+    sqlstate = "40000"
 
 
 class BatchCommittedError(ParquetryError):
@@ -350,24 +379,28 @@ class BatchCommittedError(ParquetryError):
 
 
 class StreamError(ParquetryError):
-    """A streaming query cannot go on reading a table from where it is; the message says why, and what can be done."""
+    """A streaming query cannot go on from its offset; the message says why, and what can be done."""
 
     code = "STREAM"
+    sqlstate = "42KDE"
 
 
 class CommitUnknownError(ParquetryError):
-    """The store could not be asked whether the commit took place."""
+    """The commit may have taken place: the store did not answer when asked."""
 
     code = "COMMIT_UNKNOWN"
+    sqlstate = "40003"
 
 
 class FileCorruptError(ParquetryError):
     """A data file cannot be read as what it claims to be."""
 
     code = "FILE_CORRUPT"
+    sqlstate = "KD001"
 
 
 class FileMissingError(ParquetryError):
     """A data file or directory has vanished."""
 
     code = "FILE_MISSING"
+    sqlstate = "KD001"

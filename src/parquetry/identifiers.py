@@ -1,7 +1,7 @@
 """Names as SQL writes them: parts in backticks, names with dots, lists of columns.
 
-A backtick within backticks is doubled. What a name may be, and what is called so, is for others to say; a text
-that cannot be read is a ValueError, which the caller turns into an error that knows what was to be named.
+A backtick within backticks is doubled. This module reads and writes texts only: it does not check which names
+are allowed. An unreadable text raises a ValueError, and the caller adds which object the text should name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def quoted(part: str) -> str:
 
 
 def part_text(part: str) -> str:
-    """Return a name as SQL reads it, in backticks if it is no plain word.
+    """Return a name as SQL reads it, in backticks if it is not a plain word.
 
     >>> part_text("größe"), part_text("a b"), part_text("2024")
     ('größe', '`a b`', '`2024`')
@@ -52,7 +52,7 @@ def parse_name(text: str) -> list[str]:
     """Return the parts of a name with dots between them; blanks around a part do not count.
 
     Raises:
-        ValueError: a part is missing, or a backtick.
+        ValueError: a part or a backtick is missing.
 
     >>> parse_name("db . `a.b`"), parse_name("`it``s`")
     (['db', 'a.b'], ['it`s'])
@@ -68,10 +68,10 @@ def parse_name(text: str) -> list[str]:
 
 
 def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
-    """Return names with commas between them, and whether DESC stands after each.
+    """Split a list of names at its commas; return each name, and whether DESC follows it.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: the text is not such a list.
 
     >>> parse_ordered_columns("day DESC, `a, b`")
     (('day', True), ('a, b', False))
@@ -84,10 +84,10 @@ def parse_ordered_columns(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
-    """Return names with commas between them.
+    """Split a list of names at its commas.
 
     Raises:
-        ValueError: it is no such list, or has a DESC in it.
+        ValueError: the text is not such a list, or has a DESC in it.
     """
     columns = parse_ordered_columns(text)
     if any(descending for _, descending in columns):
@@ -96,10 +96,10 @@ def parse_columns(text: str) -> tuple[str, ...]:
 
 
 def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return columns, or fields of structs, with commas between them: each the names that lead to it.
+    """Split a list of columns, or fields of structs, at its commas; return the path of names to each.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: the text is not such a list.
 
     >>> parse_paths("day, s.`a.b`")
     (('day',), ('s', 'a.b'))
@@ -108,7 +108,10 @@ def parse_paths(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _listed(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern, one after the other, of which the last group is the comma between them, or nothing at the end."""
+    """Yield the matches of a pattern, one after the other.
+
+    The last group of each match is the comma behind it; after the last element the group is empty.
+    """
     position, separator = 0, ","
     while separator:
         found = pattern.match(text, position)
@@ -121,10 +124,10 @@ def _listed(pattern: re.Pattern[str], text: str, more: str = "") -> Iterator[re.
 
 
 def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return lists of names with semicolons between them.
+    """Split a text at its semicolons into lists of names.
 
     Raises:
-        ValueError: one is no list of names.
+        ValueError: one of them is not a list of names.
 
     >>> parse_column_lists("region; `a;b`, hour")
     (('region',), ('a;b', 'hour'))
@@ -133,7 +136,7 @@ def parse_column_lists(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def ordered_columns_text(columns: Iterable[tuple[str, bool]]) -> str:
-    """Return names with commas between them, and DESC after those that have it.
+    """Join names with commas, and write DESC after each descending one.
 
     >>> ordered_columns_text([("day", True), ("a b", False)])
     'day desc, `a b`'
@@ -142,7 +145,7 @@ def ordered_columns_text(columns: Iterable[tuple[str, bool]]) -> str:
 
 
 def paths_text(paths: Iterable[Iterable[str]]) -> str:
-    """Return columns, or fields of structs, with commas between them.
+    """Join columns, or fields of structs, with commas.
 
     >>> paths_text([["day"], ["s", "a.b"]])
     'day, s.`a.b`'
@@ -151,7 +154,7 @@ def paths_text(paths: Iterable[Iterable[str]]) -> str:
 
 
 def column_lists_text(lists: Iterable[Iterable[str]]) -> str:
-    """Return lists of names with semicolons between them.
+    """Join lists of names with semicolons.
 
     >>> column_lists_text([["region"], ["a b", "hour"]])
     'region; `a b`, hour'

@@ -1,4 +1,4 @@
-"""SQL's intervals: of years and months, held as months, and of days to seconds, held as microseconds; and their text.
+"""SQL's intervals and their text: year-month intervals as months, day-time intervals as microseconds.
 
 | type | value | text, as Spark casts it and SQL reads it |
 |---|---|---|
@@ -17,7 +17,7 @@ from decimal import Decimal
 _MONTHS = {"year": 12, "month": 1}
 _MICROS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 _BETWEEN = {"year": "-", "day": " ", "hour": ":", "minute": ":"}
-"""What stands behind the number of each unit, if another follows."""
+"""The separator after the number of each unit, if another unit follows."""
 _LITERAL = re.compile(r"interval\s+([+-]?)\s*'([^']*)'\s+(.+)", re.IGNORECASE)
 
 
@@ -28,11 +28,11 @@ def _types(units: Sequence[str]) -> Iterator[str]:
 
 
 INTERVAL_BITS = dict.fromkeys(_types(tuple(_MONTHS)), 32) | dict.fromkeys(_types(tuple(_MICROS)), 64)
-"""Width of each type of intervals, in bits."""
+"""Width of each interval type, in bits."""
 
 
 def _parts(type: str) -> tuple[dict[str, int], list[str]]:
-    """Return the units of a family, in months or microseconds, and which of them a type has."""
+    """Return the units of a type's family, in months or microseconds, and the names of its own units."""
     first, _, last = type.removeprefix("interval ").partition(" to ")
     units = _MONTHS if first in _MONTHS else _MICROS
     names = list(units)
@@ -44,7 +44,7 @@ def interval_text(type: str, value: int) -> str:
 
     Args:
         type: its name, one of `INTERVAL_BITS`.
-        value: months or microseconds. What is less than the type's last unit is left out.
+        value: months or microseconds. A remainder below the type's last unit is left out.
 
     >>> interval_text("interval day to second", 93784005006), interval_text("interval hour to minute", -5400000000)
     ("INTERVAL '1 02:03:04.005006' DAY TO SECOND", "INTERVAL '-01:30' HOUR TO MINUTE")
@@ -65,14 +65,14 @@ def interval_text(type: str, value: int) -> str:
 
 
 def interval_from_text(type: str, text: str) -> int:
-    """Read an interval: a literal of SQL, or what stands between its quotes.
+    """Read an interval: a literal of SQL, or the text between its quotes.
 
     Args:
         type: its name, one of `INTERVAL_BITS`.
-        text: of an interval with the same units.
+        text: text of an interval with the same units.
 
     Raises:
-        ValueError: it is none, or does not fit.
+        ValueError: the text is not such an interval, or the interval does not fit the type.
 
     >>> interval_from_text("interval year to month", "INTERVAL '1-2' YEAR TO MONTH"), interval_from_text("interval day", "-3")
     (14, -259200000000)

@@ -1,7 +1,7 @@
-"""What the fields of a key are: names, types and directions, in the order of the key.
+"""The fields of a key: names, types and directions, in the order of the key.
 
-The bytes themselves are `keys`' affair. Whoever plans, tests or reads keys takes a `KeySchema`, be they keys of
-partitions or entries of an index, which have the same fields in another order.
+`keys` encodes the bytes. Code that plans, tests or reads keys takes a `KeySchema`: for the keys of
+partitions, and for the entries of an index, which have the same fields in another order.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class KeyField:
     """A field of a key: one column.
 
     Attributes:
-        name: the column's.
-        type: the column's.
-        descending: whether greater values come first; all of the field's bytes are inverted then.
+        name: name of the column.
+        type: type of the column.
+        descending: whether greater values come first. If so, all bytes of the field are inverted.
     """
 
     name: str
@@ -46,7 +46,7 @@ class KeyField:
         """Encode a value as it stands in a key.
 
         Raises:
-            ValueTypeError: the value does not fit the type, or the type has no place in a key.
+            ValueTypeError: the value does not fit the type, or a key cannot have this type.
         """
         return encode_value(self.type, value, self.descending)
 
@@ -56,15 +56,18 @@ class KeyField:
 
     @property
     def null(self) -> bytes:
-        """Return the bytes of NULL: less than those of any value, in descending order greater."""
+        """Return the bytes of NULL, which sort before any value, and after all values in descending order."""
         return self.turned(NULL_FIELD)
 
     def prefix(self, text: str) -> bytes:
-        """Return how the fields begin of which the texts begin with a text; those of NULL do not."""
+        """Return the first bytes of all fields whose text begins with a text.
+
+        NULL's field is not among them.
+        """
         return self.turned(VALUE_MARKER + escape(text.encode("utf-8", "surrogatepass")))
 
     def turned(self, data: bytes) -> bytes:
-        """Turn bytes of the field round if its order is, and turn them back in the same way."""
+        """Invert bytes of the field if it is descending. The same call undoes it."""
         return data.translate(INVERT) if self.descending else data
 
 
@@ -95,7 +98,7 @@ class KeySchema:
 
         Args:
             columns: names and types, in key order.
-            descending: which of them are in descending order; empty for none.
+            descending: whether each column is in descending order; empty if none is.
         """
         named = tuple(columns)
         down = descending or (False,) * len(named)
@@ -155,7 +158,9 @@ class KeySchema:
         return tuple(values)
 
     def fits(self, key: bytes) -> bool:
-        """Return whether a key may have been made by this schema: before a REPLACE TABLE the table may have had another one.
+        """Return whether this schema can have made a key.
+
+        Before a REPLACE TABLE the table may have had others.
 
         >>> from parquetry.types import parse_type
         >>> numbers, texts = (KeySchema.from_columns([('p', parse_type(name))]) for name in ('int', 'string'))
@@ -170,7 +175,7 @@ class KeySchema:
             return False
 
     def decode_all(self, keys: Sequence[bytes]) -> list[tuple[Value, ...]]:
-        """Decode all values of many keys: in arrays where all fields are whole numbers and none is NULL.
+        """Decode all values of many keys. Keys of whole numbers without NULL are decoded in arrays.
 
         >>> from parquetry.types import parse_type
         >>> schema = KeySchema.from_columns([('h', parse_type('tinyint')), ('d', parse_type('date'))], [True, False])
@@ -194,7 +199,7 @@ class KeySchema:
         return list(zip(*columns, strict=True))
 
     def reordered(self, order: Sequence[int]) -> KeySchema:
-        """Return the same fields in another order, as those of an index's entries.
+        """Return the same fields in another order, such as the order of an index.
 
         Args:
             order: positions of this schema's fields.

@@ -1,8 +1,9 @@
 """Row keys whose bytes sort as their values do, and which can be read from the end.
 
 A key is its fields, one after another, and then a trailer: the end offset of every field in four bytes each.
-Two keys of one table differ inside a field or are equal, so the trailer never decides the order; it lets the
-n-th field be found without reading those before it, which Hive's design of such keys asked for and left open.
+Two keys of one table differ inside a field or are equal, so the trailer never decides the order. With the
+trailer a reader finds the n-th field without reading the fields before it. Hive's design of such keys wanted
+this and left open how.
 
 A field is Hive's BinarySortable form: `00` for NULL, else `01` and the value.
 
@@ -15,9 +16,14 @@ A field is Hive's BinarySortable form: `00` for NULL, else `01` and the value.
 | string, varchar, char, binary | `00` as `01 01`, `01` as `01 02`, the rest as it is; ends with `00` |
 | decimal                       | sign, exponent, digits as text; ends with `00`                      |
 
-A descending field has all its bytes inverted, so NULL comes last. Fields are prefix-free:
-the bytes of one value are never the beginning of another's. The metastore puts the table before a key, and the
-version after it.
+A descending field has all its bytes inverted, so NULL comes last. Fields are prefix-free: the bytes of one
+value are never the beginning of another value's bytes. The metastore writes the table's id before a key, and
+the ticket of the commit after it.
+
+Example: the key of (day = 10, region = 'eu') with the columns `day int` and `region string`.
+
+    01 80 00 00 0a    01 65 75 00    00 00 00 05  00 00 00 09
+    day: 10           region: 'eu'   day ends at 5, region at 9
 """
 
 from __future__ import annotations
@@ -38,7 +44,7 @@ TRAILER_WIDTH = 4
 NULL_FIELD = b"\x00"
 VALUE_MARKER = b"\x01"
 INVERT = bytes(range(255, -1, -1))
-"""A table for `bytes.translate` that turns a field round, to descending and back."""
+"""A table for `bytes.translate` that inverts a field: from ascending to descending, and back."""
 
 _INTEGER_WIDTH = {name: bits // 8 for name, bits in STORED_BITS.items()}
 _FIXED_WIDTH = {"boolean": 2, "float": 5, "double": 9} | {
@@ -50,7 +56,7 @@ def encode_value(type: ColumnType, value: Value, descending: bool = False) -> by
     """Encode one field.
 
     Raises:
-        ValueTypeError: the value does not fit the type, or the type has no place in a key.
+        ValueTypeError: the value does not fit the type, or a key cannot have this type.
 
     >>> encode_value(ColumnType('int'), 10).hex(' ')
     '01 80 00 00 0a'
@@ -82,7 +88,7 @@ def decode_value(
 
 
 def fixed_width(type: ColumnType) -> int | None:
-    """Give the length in bytes of every field of a type but NULL, or None where the length varies."""
+    """Return the length in bytes of every field of a type but NULL, or None if the length varies."""
     return _FIXED_WIDTH.get(type.name)
 
 
@@ -97,7 +103,7 @@ def join_fields(fields: Sequence[bytes]) -> bytes:
 
 
 def split_fields(key: bytes, count: int) -> list[bytes]:
-    """Cut a whole key into its `count` fields.
+    """Split a whole key into its `count` fields.
 
     >>> split_fields(join_fields([b'\\x01a\\x00', b'\\x00']), 2)
     [b'\\x01a\\x00', b'\\x00']
@@ -107,7 +113,7 @@ def split_fields(key: bytes, count: int) -> list[bytes]:
 
 
 def field_count(key: bytes) -> int:
-    """Return how many fields a whole key has, which its last bytes tell: where the last field ends.
+    """Return how many fields a whole key has. Its last four bytes are the end of the last field.
 
     >>> field_count(join_fields([b'\\x01a\\x00', b'\\x00'])), field_count(b'')
     (2, 0)
@@ -119,9 +125,9 @@ def field_count(key: bytes) -> int:
 
 
 def successor(prefix: bytes) -> bytes | None:
-    """Give the smallest bytes greater than every string that begins with `prefix`; None if there are none.
+    """Return the smallest bytes greater than every string that begins with `prefix`, or None if no bytes are.
 
-    The last byte grows by one, and a byte that is full is carried over, which Hive forgot: its `p = 255`
+    The last byte grows by one, and a byte of 255 is carried over. Hive forgot the carry: its `p = 255`
     scanned nothing.
 
     >>> successor(b'\\x01\\xff'), successor(b'\\xff')

@@ -1,14 +1,15 @@
-"""The names that a package hands out, each loaded when somebody takes it.
+"""The names that a package exports, each loaded on first use.
 
-A package's `__init__` runs before any module in the package. If it imported what it hands out, whoever needs one small module would
-load them all, PyArrow included. So its imports are for type checkers and editors, and Python reads them when a name is asked for:
+A package's `__init__` runs before any module in the package. If it imported its exports, an import of one
+small module would load all of them, PyArrow included. So the imports there are for type checkers and editors,
+and `lazy_exports` reads them as text when a program first uses a name:
 
     if FOR_TYPE_CHECKERS:
         from parquetry.store.base import Store
 
     lazy_exports(__name__)
 
-`lazy_loader.attach_stub` of Scientific Python does the same with a stub file beside each `__init__`.
+`lazy_loader.attach_stub` of Scientific Python does the same, with a stub file beside each `__init__`.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ from importlib import import_module
 from typing import Any
 
 FOR_TYPE_CHECKERS: bool = False
-"""Never true. `TYPE_CHECKING` does not serve in a door: mypy does not follow imports below it when it chooses the order in which it
-checks modules, and then finds constants whose types it does not know yet."""
+"""Never true. `TYPE_CHECKING` does not do here: mypy ignores imports below it when it orders the modules.
+
+It would then check a module that uses a constant before it knows the constant's type.
+"""
 
 
 def lazy_exports(package: str) -> None:
-    """Give a package `__getattr__` and `__dir__`, so that it hands out the names that its `__init__` imports for type checkers.
+    """Give a package `__getattr__` and `__dir__` for the names that its `__init__` imports for type checkers.
 
-    Type checkers must not see `__getattr__`, because it would let any name pass. No value is cached: a name always stands for what
-    its module has now, so that a test can replace it there.
+    Type checkers must not see `__getattr__`, because it would let any name pass. No value is cached: each use
+    reads the name from its module, so that a test can replace it there.
 
     Args:
-        package: its name. A name that is also a module of the package cannot be handed out: once loaded, the module stands there.
+        package: name of the package. An export must not have the name of one of the package's modules: once
+            loaded, the module is the attribute of that name.
 
     >>> from parquetry import layout
     >>> layout.SkewMap.__module__, "PLAIN" in dir(layout), "PLAIN" in layout.__all__
@@ -46,7 +50,7 @@ def lazy_exports(package: str) -> None:
 
     @functools.cache
     def modules() -> dict[str, str]:
-        """Return the modules of the names."""
+        """Return the module of each exported name."""
         imports = [
             node for node in ast.walk(ast.parse(inspect.getsource(door))) if isinstance(node, ast.ImportFrom)
         ]

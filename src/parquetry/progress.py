@@ -1,4 +1,4 @@
-"""How far long work is: a callback for those who do the work, a bar on standard error for people."""
+"""The progress of long work: a callback for the code at work, and a bar on standard error for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with the name of a piece of work, how much of it is done, and of how much; None: not known."""
+"""Called with the name of a piece of work, how much of it is done, and the total, or None if it is not
+known."""
 _T = TypeVar("_T")
 
 
@@ -16,7 +17,7 @@ def silent(_name: str, _done: int, _of: int | None) -> None:
 
 
 def track(progress: Progress, name: str, things: Sequence[_T]) -> Iterator[_T]:
-    """Yield things one by one, and tell how many are done."""
+    """Yield things one by one, and report how many are done."""
     for done, thing in enumerate(things, 1):
         yield thing
         progress(name, done, len(things))
@@ -24,7 +25,7 @@ def track(progress: Progress, name: str, things: Sequence[_T]) -> Iterator[_T]:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Yield what shows a bar on standard error while the work runs."""
+    """Yield a callback that shows a bar on standard error while the work runs."""
     from rich.console import Console
     from rich.progress import Progress as Bar
 

@@ -1,8 +1,8 @@
-"""Dates and timestamps of any year as the integers Spark holds, and their texts.
+"""Dates and timestamps of any year as the integers Spark uses, and their texts.
 
 A date is days since 1970-01-01, a timestamp microseconds since its midnight in UTC, both in the proleptic
 Gregorian calendar. Python's own types end at the years 1 and 9999; Spark's do not, and a partition of the
-year 12345 must not break a plan. Which column holds which kind is for `types` to know.
+year 12345 must not break a plan. The module `types` decides which column is a date or a timestamp.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Give year, month and day of a count of days since 1970-01-01.
+    """Return year, month and day of a count of days since 1970-01-01.
 
     >>> civil_from_days(19782)
     (2024, 2, 29)
@@ -93,7 +93,7 @@ def date_from_text(text: str) -> int:
     """Read a date, `yyyy[-m[-d]]`, as days since 1970-01-01.
 
     Raises:
-        ValueError: the text is no date.
+        ValueError: the text is not a date.
 
     >>> date_from_text('2024-02-29'), date_from_text('+12345-01-01')
     (19782, 3789391)
@@ -108,12 +108,13 @@ def timestamp_from_text(text: str, zone: str | None) -> int:
     """Read a timestamp, `yyyy-M-d[ T]h:m[:s[.fraction]][zone]`, as microseconds since the epoch.
 
     Args:
-        text: a date alone is its midnight; digits past the sixth of a fraction are dropped, as Spark does.
-        zone: where a text without a zone of its own was written; None leaves the wall clock as it is, and
-            ignores a zone in the text, as Spark does for `timestamp_ntz`.
+        text: a date alone means its midnight. Digits of a fraction after the sixth are dropped, as Spark
+            does.
+        zone: the zone of a text that names none. None leaves the wall clock as it is and ignores a zone in
+            the text, as Spark does for `timestamp_ntz`.
 
     Raises:
-        ValueError: the text is no timestamp, or the zone is unknown.
+        ValueError: the text is not a timestamp, or the zone is unknown.
 
     >>> timestamp_from_text('2024-02-29 12:34:56.5', 'UTC')
     1709210096500000
@@ -134,7 +135,7 @@ def timestamp_from_text(text: str, zone: str | None) -> int:
 
 
 def midnight(days: int, zone: str) -> int:
-    """Give the instant, in microseconds since the epoch, at which a date begins in a zone."""
+    """Return the instant, in microseconds since the epoch, at which a date begins in a zone."""
     wall = days * 86_400
     return (wall - _offset(zone_named(zone), wall)) * MICROS_PER_SECOND
 
@@ -165,7 +166,7 @@ def zone_named(name: str) -> tzinfo:
 
 
 def datetime_from_micros(micros: int) -> datetime:
-    """Give the datetime in UTC, aware.
+    """Return the aware datetime in UTC.
 
     Raises:
         OverflowError: the year is not in 1..9999.
@@ -178,7 +179,7 @@ def _days(match: re.Match[str]) -> int:
 
 
 def _offset(zone: tzinfo, wall: int) -> int:
-    """Give a zone's offset in seconds at a wall clock in seconds; gaps and overlaps as Java resolves them."""
+    """Return a zone's offset in seconds at a wall clock in seconds. Gaps and overlaps resolve as in Java."""
     days, seconds = divmod(wall, 86_400)
     year, month, day = civil_from_days(days)
     if not 1 < year < 9999:

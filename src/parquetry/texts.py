@@ -1,4 +1,4 @@
-"""Values, counts and sizes as people and JSON are shown them."""
+"""Values, counts and sizes as text for people and for JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON holds it.
+    """Return a value in a form that JSON has.
 
-    Dates and times become ISO text, decimals text with all their digits, bytes hexadecimal text; a
-    floating-point number that JSON does not have becomes text.
+    Dates and times become ISO text, decimals text with all their digits, bytes hexadecimal text. NaN and the
+    infinities, which JSON does not have, become text.
 
     >>> plain({"d": date(2024, 2, 29), "n": [Decimal("1.50"), math.inf], "b": b"ab"})
     {'d': '2024-02-29', 'n': ['1.50', 'Infinity'], 'b': '6162'}
@@ -53,7 +53,7 @@ def cell(value: Any) -> str:
 
 
 def count(number: int | None) -> str:
-    """Return a number with separators; a question mark for one that is not known.
+    """Return a number with separators, or a question mark if it is not known.
 
     >>> count(1234567), count(None)
     ('1,234,567', '?')

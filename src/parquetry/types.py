@@ -1,9 +1,9 @@
 """Column types, and a value's forms: in memory, in a path, in SQL, in Python.
 
-A value in memory (`Value`) is what Spark's InternalRow holds: None, bool, int, float, Decimal, str or bytes;
-a date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and statistics,
-keys and filters compare plain Python values. How values become sortable bytes is in `keys`; how they are
-escaped in a path is in `layout`.
+A value in memory (`Value`) has the form of Spark's InternalRow: None, bool, int, float, Decimal, str or
+bytes. A date is days since 1970-01-01, a timestamp microseconds since the epoch. So any year fits, and
+statistics, keys and filters compare plain Python values. `keys` turns values into sortable bytes; `layout`
+escapes them in paths.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 """Width of each integer type, in bits."""
 STORED_BITS = INTEGER_BITS | {"date": 32, "timestamp": 64, "timestamp_ntz": 64} | INTERVAL_BITS
-"""Width of each type of which the values are Python's int, in bits."""
+"""Width of each type whose values are a Python int, in bits."""
 
 _ALIASES = {
     "boolean": "boolean", "bool": "boolean",
@@ -66,9 +66,9 @@ class ColumnType:
 
     Attributes:
         name: `boolean`, `tinyint`, `smallint`, `int`, `bigint`, `float`, `double`, `decimal`, `string`,
-            `varchar`, `char`, `binary`, `date`, `timestamp` or `timestamp_ntz`; any other type (struct, map,
-            a collated string…) stands here with its whole text and is not `primitive`. So do intervals
-            (`interval day to second`), of which nothing but the keys of partitions is known.
+            `varchar`, `char`, `binary`, `date`, `timestamp` or `timestamp_ntz`. Any other type (struct, map,
+            a collated string…) has its whole text as its name and is not `primitive`. An interval, such as
+            `interval day to second`, is not primitive either, but can be a partition column (`keyed`).
         precision: digits of a decimal, 1 to 38.
         scale: digits of a decimal after the point.
         length: characters of a `char` or `varchar`.
@@ -81,12 +81,12 @@ class ColumnType:
 
     @property
     def primitive(self) -> bool:
-        """Whether values of the type can be compared, written in a path and put in a key, and files' statistics tell of them."""
+        """Whether values can be compared, be in a path and in a key, and have statistics in files."""
         return self.name in _PRIMITIVE
 
     @property
     def keyed(self) -> bool:
-        """Whether values of the type can be compared, written in a path and put in a key: partitions' values can."""
+        """Whether values can be compared, be in a path and in a key, as partition columns need."""
         return self.primitive or self.interval
 
     @property
@@ -181,8 +181,8 @@ def value_from_text(type: ColumnType, text: str, zone: str = "UTC") -> Value:
     """Read a value from the text of a path or of a quoted literal.
 
     Args:
-        type: what the text should be.
-        text: unescaped; blanks around anything but strings are dropped, as Spark's casts do.
+        type: type of the value.
+        text: unescaped text. Blanks around anything but strings are dropped, as Spark's casts do.
         zone: the zone of a `timestamp` without one of its own.
 
     Raises:
@@ -311,7 +311,7 @@ def text_from_value(type: ColumnType, value: Value) -> str:
 
 
 def to_float32(value: float) -> float:
-    """Round to the nearest single-precision number; what is beyond its range is infinite."""
+    """Round to the nearest single-precision number. A number beyond its range becomes infinite."""
     try:
         rounded: float = struct.unpack(">f", struct.pack(">f", value))[0]
     except OverflowError:
@@ -341,9 +341,10 @@ def _java_text(value: float, single: bool) -> str:
 
 
 def to_python(type: ColumnType, value: Value) -> Any:
-    """Give a value as Python's users expect it: date, datetime (aware in UTC for `timestamp`), timedelta, Decimal, …
+    """Return a value as Python's users expect it: date, datetime (a `timestamp` is aware, in UTC), Decimal, …
 
-    A date or timestamp outside the years 1 to 9999 comes as its text, and so do months and years, of which Python has no type.
+    A date or timestamp outside the years 1 to 9999 becomes its text. So does an interval of years and months:
+    Python has no type for it.
 
     >>> to_python(parse_type('date'), 19782)
     datetime.date(2024, 2, 29)
@@ -388,14 +389,14 @@ def sql_literal(type: ColumnType, value: Value) -> str:
         escaped = text.replace("\\", "\\\\").replace("'", "''")
         return f"'{escaped}'"
     if isinstance(value, float):
-        # SQL reads 0.1 as a decimal and compares it as a double, which a float's 0.1 is not: write them all.
-        # It has no bare NaN or Infinity; a quoted one is taken as a number wherever a number is due.
+        # SQL reads 0.1 as a decimal and compares it as a double. A float's 0.1 is another double, so write
+        # all of its digits. SQL has no bare NaN or Infinity, but takes a quoted one where a number is due.
         return _java_text(value, single=False) if math.isfinite(value) else f"'{text}'"
     return text
 
 
 def order_key(value: Value) -> Any:
-    """Give a sort key in SQL's order for values of one type: NULL first, NaN greatest, -0.0 equal to 0.0.
+    """Return a sort key in SQL's order for values of one type: NULL first, NaN greatest, -0.0 equal to 0.0.
 
     >>> sorted([float('nan'), 1.0, None, -2.0], key=order_key)
     [None, -2.0, 1.0, nan]
@@ -406,5 +407,8 @@ def order_key(value: Value) -> Any:
 
 
 def identity(values: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values as a key of a dict: NaN is not equal to itself, but is one partition."""
+    """Return values as a key of a dict.
+
+    NaN does not equal itself but is one partition, so it becomes a text.
+    """
     return tuple("NaN" if value != value else value for value in values)

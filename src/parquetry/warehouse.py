@@ -1,6 +1,6 @@
-"""Which warehouse is meant, where nobody says so: the environment, or a configuration file.
+"""The default warehouse: from the environment, or from a configuration file.
 
-Only names it; whether a metastore is there shows when it is opened.
+This module finds the name only. Opening the metastore shows whether it exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parquetry.locations import take_apart, warehouse_location
 VARIABLE = "PARQUETRY_WAREHOUSE"
 STORE_VARIABLE = "PARQUETRY_STORE"
 FILE_NAME = "parquetry.toml"
-"""Looked for in the working directory and then in each folder above it."""
+"""Name of the configuration file in the working directory or in a folder above it."""
 
 _KEYS = ("warehouse", "store")
 _AS_ARGUMENT = "as given"
@@ -24,13 +24,13 @@ _AS_ARGUMENT = "as given"
 
 @dataclass(frozen=True, slots=True)
 class Warehouse:
-    """A warehouse by name.
+    """The location of a warehouse and of its store, and where each was found.
 
     Attributes:
         location: absolute local path, or URI, without a trailing slash.
-        store: where its metastore is; None: inside it.
-        origin: where the name comes from, such as ``PARQUETRY_WAREHOUSE`` or the path of a file.
-        store_origin: where the store comes from; None: nowhere, so the default holds.
+        store: URL of the metastore's store, or None if it is inside the warehouse.
+        origin: source of the location, such as ``PARQUETRY_WAREHOUSE`` or the path of a file.
+        store_origin: source of the store, or None if nothing names a store and the default holds.
     """
 
     location: str
@@ -40,14 +40,14 @@ class Warehouse:
 
 
 def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Warehouse:
-    """Return the warehouse that is meant: as given, else PARQUETRY_WAREHOUSE, else the configuration file's.
+    """Return the warehouse of the argument, else of PARQUETRY_WAREHOUSE, else of the configuration file.
 
-    That file is the nearest `parquetry.toml` in the working directory and the folders above, or else
-    `~/.config/parquetry/config.toml`. A store belongs to a warehouse, so one that is not given is taken only
-    from where the warehouse is taken from.
+    The configuration file is the nearest `parquetry.toml` in the working directory and the folders above, or
+    else `~/.config/parquetry/config.toml`. A store belongs to a warehouse: if the caller names no store, it
+    comes from the same source as the warehouse.
 
     Raises:
-        WarehouseError: none is named.
+        WarehouseError: no source names a warehouse.
         ConfigurationError: the configuration file cannot be used.
     """
     if warehouse is not None:
@@ -74,7 +74,7 @@ def find_warehouse(warehouse: str | os.PathLike[str] | None = None, store: str |
 def _with_store(
     warehouse: str, origin: str, argument: str | None, configured: str | None, beside: str
 ) -> Warehouse:
-    """Return a warehouse with its store: the argument, else as configured beside it, else inside it."""
+    """Return a warehouse with its store: the argument, else the configured one, else the one inside it."""
     store = argument or configured or None
     return Warehouse(
         warehouse_location(warehouse),
@@ -85,7 +85,7 @@ def _with_store(
 
 
 def configuration_file() -> Path | None:
-    """Return the configuration file that counts here; None if there is none."""
+    """Return the configuration file for the working directory, or None if there is none."""
     here = Path.cwd()
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     candidates = [folder / FILE_NAME for folder in (here, *here.parents)]

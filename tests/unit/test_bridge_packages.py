@@ -13,6 +13,7 @@ BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 ROOT = "org.apache.spark.sql.parquetry"
 
 PACKAGES = {
+    "process": "a planner in a Python process that this JVM starts",
     "protocol": "questions to the planner, its answers and errors, typed once",
     "storage": "files that are not on a local disk, by the session's own Hadoop file systems",
     "table": "a table and its columns, as all packages know them",

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import re
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
-from demo import tpcds
+from demo import million, run, scenes, tpcds
 from demo.answers import difference
-from demo.page import page
-from demo.queries import Limit, Outcome, PlainRead, Query, Shuffles, excesses, queries
-from demo.summary import bar
+from demo.lake import Lake
+from demo.outcome import Limit, Outcome, Scene, Side, excesses
+from demo.picture.chart import chart
+from demo.picture.page import page
+from demo.picture.terminal import show, show_alike
+from demo.tables import LAYOUTS, RANGES
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step
+from parquetry.prune.report.scan import ScanReport, Step
 
 DAYS = Limit("store_sales", "partitions", "SELECT 2")
 FILES = Limit("store_sales", "files", "SELECT 0")
+ALL = (*scenes.QUERIES, scenes.MILLION, scenes.MERGE, scenes.YESTERDAY, scenes.NO_FILE)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def report(partitions: int, files: int) -> Report:
@@ -26,6 +36,12 @@ def report(partitions: int, files: int) -> Report:
         Step("bytes", 100 * files, 1000 * partitions, ("paid",)),
     )
     return Report((ScanReport("lake.tpcds.store_sales", steps), ScanReport("lake.tpcds.item", ())))
+
+
+def outcome(ours: int = 1, beside: int = 4, *faults: str) -> Outcome:
+    scene = Scene("<name>", "What <b>is</b> asked?", "Since a < b & c.", "SELECT '<script>'", (DAYS,))
+    sides = Side(ours, "file", 10 * ours, 0.1), Side(beside, "file", 3000, 0.25)
+    return Outcome(scene, *sides, 1, faults, report(1, 1))
 
 
 @pytest.mark.parametrize(
@@ -61,52 +77,125 @@ def test_a_query_that_reads_too_much_is_seen():
     assert excesses(Report(()), {DAYS: 2}) == ["no scan of store_sales in the report"]
 
 
+def test_each_scene_is_one_question_with_a_reason_and_a_limit():
+    """The nine of the demo and a few more: one sentence each, other names, and the tables that they count are laid out."""
+    assert len({scene.name for scene in ALL}) == len(ALL) >= 9
+    for scene in ALL:
+        assert re.fullmatch(r"[A-Z][^.?!]*\?", scene.asks)
+        assert scene.why.endswith(".")
+        assert scene.tables <= set(LAYOUTS)
+    assert all(scene.limits for scene in (*scenes.QUERIES, scenes.YESTERDAY, scenes.NO_FILE))
+
+
 def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
-    """One file: no script, no address, no file of its own; SQL and conditions are text, not markup."""
-    query = Query("= day", "what <b>is</b> asked", "SELECT '<script>' FROM store_sales", (DAYS,), 0)
-    scan = ScanReport("lake.tpcds.store_sales", (Step("partitions", 1, 4, ("a < 'x' AND b > '&'",)),))
-    scan = ScanReport(
-        scan.table,
-        (*scan.steps, Step("bytes", 10, 20, (), (IneffectiveCondition("c > 1", "<no> statistics"),))),
-    )
-    html = page(
-        [
-            Outcome(
-                query, Report((scan,)), 1, 0.1, ("it is <wrong>",), Shuffles(1, 2), PlainRead(5, 3000, 0.25)
-            )
-        ],
-        {scan.table: 1000},
-        0.1,
-    )
-    assert not re.search(r"<script|<b>is|<no>|<wrong>|https?:|src=|@import|url\(|<link", html)
-    assert "10 B of 1.0 kB" in html or "10 B of 1 kB" in html
-    assert "0 of 1" in html
-    assert "rows shuffled by a hash once (plain Spark: 2 times)" in html
-    assert "width:25.00%" in html
-    assert re.search(r"0 files, 20 B, 0.1 s \(plain Spark: 5 files, [0-9.]+ kB, 0.2 s\)", html)
+    """One file: no script, no address, no file of its own; questions, SQL and reports are text, not markup."""
+    html = page([outcome(1, 4, "it is <wrong>")], [outcome()], ["5 < 6"], "T & <T>")
+    assert not re.search(r"<script|<b>|<name>|<wrong>|<T>|https?:|src=|@import|url\(|<link", html)
+    assert html.index("<svg") < html.index("<article")
+    assert "1 file · 10 B · 0.1 s" in html
+    assert "4 files · 3 kB · 0.2 s" in html
+    assert "width:25.0%" in html
+    assert "1 answer wrong" in html
+    assert "5 &lt; 6" in html
+    assert "prefers-color-scheme: dark" in html
 
 
-@pytest.mark.parametrize(
-    ("part", "drawn"), [(0, "········"), (1, "▏·······"), (500, "████····"), (1000, "████████")]
-)
-def test_a_bar_shows_something_as_something(part: int, drawn: str):
-    """Nothing is drawn as nothing, the least share as a sliver, all as all."""
-    assert bar(part, 1000).plain == drawn
+def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
+    """It is XML, with two bars a scene in the right proportion; something is never drawn as nothing, nothing as nothing."""
+    drawn = ElementTree.fromstring(chart([outcome(1, 4), outcome(1, 10_000), outcome(0, 5)], "A & B"))
+    assert "prefers-color-scheme: dark" in str(drawn.findtext(f"{SVG}style"))
+    bars = {side: [] for side in ("beside", "ours")}
+    for bar in drawn.iter(f"{SVG}rect"):
+        if bar.get("height") == "15":
+            bars[bar.attrib["class"]].append(float(bar.attrib["width"]))
+    whole = bars["beside"][0]
+    assert bars["beside"] == [whole] * 3
+    assert bars["ours"][0] == whole / 4
+    assert 0 < bars["ours"][1] < whole / 100
+    assert bars["ours"][2] == 0
+    words = [text.text for text in drawn.iter(f"{SVG}text")]
+    assert {"A & B", "<name>", "4.0 ×", "10,000 ×", "none"} <= set(words)
+
+
+def test_the_terminal_shows_both_sides_and_what_is_wrong():
+    """A scene has its question, both numbers and the reason; a query where Spark prunes as well has one line."""
+    console = Console(width=100, record=True, file=io.StringIO())
+    show(console, outcome(1, 4, "it is wrong"))
+    text = console.export_text()
+    for shown in (
+        "✗ <name>",
+        "is</b> asked?",
+        "4 files · 3 kB",
+        "1 file · 10 B",
+        "Since a < b",
+        "it is wrong",
+    ):
+        assert shown in text
+    show_alike(console, outcome())
+    assert console.export_text().count("\n") == 1
 
 
 def test_the_raw_tables_are_made_once_and_whole(tmp_path: Path):
-    """What an interrupted run left is made again; what is whole is kept; limits are counted from the rows."""
+    """Leftovers of an interrupted run are made again, whole tables are kept, and limits are counted from the rows."""
     unfinished = tmp_path / "raw.unfinished"
     unfinished.mkdir()
     (unfinished / "half.parquet").write_bytes(b"half")
     raw = tpcds.make(tmp_path / "raw", 0.01)
-    assert len(raw.rows) == 28
+    assert set(tpcds.DERIVED) | {"catalog_sales", "date_dim"} <= set(raw.rows)
     assert not unfinished.exists()
-    made = raw.file("store_sales").stat().st_mtime_ns
+    made = raw.file("catalog_sales").stat().st_mtime_ns
     assert tpcds.make(tmp_path / "raw", 0.01) == raw
-    assert raw.file("store_sales").stat().st_mtime_ns == made
-    assert raw.count("SELECT count(*) FROM store_sales") == raw.rows["store_sales"]
-    asked = queries(tpcds.query_texts())
-    assert [query.name for query in asked[:7]] == [f"TPC-DS {n}" for n in (3, 7, 19, 42, 52, 55, 98)]
-    for query in asked:
+    assert raw.file("catalog_sales").stat().st_mtime_ns == made
+    assert raw.count("SELECT count(*) FROM catalog_sales") == raw.rows["catalog_sales"]
+    assert set(LAYOUTS) | set(RANGES) <= set(raw.rows)
+    assert raw.count("SELECT count(DISTINCT customer) FROM corrections") == 2
+    asked = scenes.alike(tpcds.query_texts())
+    assert [query.name for query in asked[:2]] == ["TPC-DS 15", "TPC-DS 20"]
+    for query in (*ALL, *asked):
         assert all(raw.count(limit.count) >= 0 for limit in query.limits)
+
+
+def test_one_partition_is_found_by_one_key(tmp_path: Path):
+    """Filling goes on where it was interrupted; a table without the partition is a fault."""
+    lake = Lake(tmp_path)
+    million.fill(lake, 1_000)
+    assert million.find(lake).faults == ("0 partitions were found instead of 1",)
+    million.fill(lake, 6_000)
+    found = million.find(lake)
+    assert (found.ours.counted, found.beside.counted, found.rows, found.faults) == (1, 6_000, 1, ())
+
+
+@pytest.mark.parametrize("text", ["", "ten", "0", "-1", "nan", "1e9"])
+def test_a_scale_that_makes_no_sense_is_refused(text: str):
+    """The message says what would do."""
+    with pytest.raises(argparse.ArgumentTypeError, match=r"give a number from 0\.01 to 1000"):
+        run._scale(text)
+
+
+def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path):
+    """A file in its place, or data of another scale: nothing is made, and the message says what to do."""
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(SystemExit, match="cannot be used"):
+        run._prepare(Lake(file), 0.1)
+    run._prepare(Lake(tmp_path), 0.1)
+    run._prepare(Lake(tmp_path), 0.1)
+    with pytest.raises(SystemExit, match=r"of scale 0\.1, not 1: remove the folder"):
+        run._prepare(Lake(tmp_path), 1)
+
+
+def test_a_picture_has_a_place(tmp_path: Path):
+    """It is an SVG file in a folder that exists."""
+    assert run._picture(str(tmp_path / "a.svg")) == tmp_path / "a.svg"
+    for wrong in (tmp_path / "a.png", tmp_path / "no" / "a.svg"):
+        with pytest.raises(argparse.ArgumentTypeError, match="SVG file"):
+            run._picture(str(wrong))
+
+
+@pytest.mark.parametrize(
+    ("ours", "beside", "factor"),
+    [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "none"), (3, 3, ""), (4, 3, "")],
+)
+def test_a_factor_is_shown_where_something_is_gained(ours: int, beside: int, factor: str):
+    """The factor is empty where nothing is gained."""
+    assert replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file")).factor == factor

@@ -20,33 +20,49 @@ def test_configuration_reference_is_current() -> None:
     assert (ROOT / "docs" / "configuration.md").read_text() == reference(), "run `make docs`"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "docs/concepts.md",
-        "docs/configuration.md",
-        "docs/sql.md",
-        "docs/hbase.md",
-        "docs/postgresql.md",
-        "docs/storage.md",
-        "docs/list-bucketing.md",
-        "docs/buckets.md",
-        "docs/runtime-pruning.md",
-        "docs/streaming.md",
-    ],
-)
-def test_links_lead_somewhere(page: str) -> None:
-    """A link to a file of the project leads to one."""
-    path = ROOT / page
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
-    assert [target for target in targets if not (path.parent / target).exists()] == []
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    """A link to a file of the project leads to one, and an anchor to a heading of its page."""
+    wrong = []
+    links = re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)", _CODE.sub("", page.read_text()))
+    for target, anchor in links:
+        path = page.parent / target if target else page
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            wrong.append(f"{target}#{anchor}")
+    assert wrong == []
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    """A path in ARCHITECTURE.md is one of the product, the bridge or the tests; each step of a walk names
+    one.
+    """
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = re.findall(r"`([\w./-]+(?:/[\w-]+/|\.py|\.scala|\.jsonl))`", text)
+    assert len(named) > 150
+    roots = (ROOT, ROOT / "src" / "parquetry")
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+    walks = text[text.index("## Walk 1") : text.index("## The rooms")]
+    steps = re.findall(r"^\d+\. (.*(?:\n   .*)*)", walks, re.MULTILINE)
+    assert len(steps) > 50
+    assert [step for step in steps if len(re.findall(r"`[\w./]+\.(?:py|scala)`", step)) != 1] == []
 
 
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:
-    """A metastore alone gives the values of a file that nobody can read, and its rights are the folder's: both are in the docs."""
+    """A metastore alone gives the values of a file that nobody can read, and its rights are the folder's:
+    both are in the docs.
+    """
     warehouse = tmp_path / "lake"
     warehouse.mkdir()
     warehouse.chmod(0o750)
@@ -65,9 +81,9 @@ def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: P
     assert modes
     assert all(mode | 0o640 == 0o640 for mode in modes)
     page = (ROOT / "docs" / "configuration.md").read_text().replace("\n", " ")
-    (sentence,) = re.findall(r"Whoever can read a metastore [^.]*\.", page)
+    (sentence,) = re.findall(r"Anyone who can read a metastore [^.]*\.[^.]*\.", page)
     assert "minimum and maximum values of files" in sentence
-    assert "also of those that he may not read" in sentence
+    assert "including files that he may not read" in sentence
     assert "the rights of the warehouse's folder" in sentence
     anchor = "who-may-read-and-who-may-ask"
     assert f"concepts.md#{anchor}" in page

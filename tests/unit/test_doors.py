@@ -28,7 +28,6 @@ NAMESPACES = {
     "planner/scans/key_ranges",
     "planner/scans/runtime_filters",
     "planner/scans/scans",
-    "planner/statements",
     "planner/streams/streams",
     "planner/tables/namespaces",
     "planner/tables/partitions",

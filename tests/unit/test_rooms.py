@@ -53,7 +53,7 @@ FLOORS = {
         {"procedures", "scans", "writes"},
         {"lake", "predicates", "setting_checks", "statements"},
         {"engine", "estimates"},
-        {"protocol"},
+        {"protocol", "report_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},
@@ -76,13 +76,13 @@ FLOORS = {
         {"condition", "reader_filters"},
     ),
     "spark": (
-        {"publishing", "report"},
+        {"publishing", "report", "serve"},
         {"session"},
-        {"callbacks"},
-        {"gateway"},
+        {"connect", "serving"},
         {"engine"},
         {"compaction"},
         {"write", "bridge_jar", "hadoop_files", "hive"},
+        {"active"},
     ),
 }
 """Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself. The door of the folder is above all."""

@@ -1,6 +1,7 @@
-"""Files that others wrote, taken into a table: found below its location, compared with its record, and described.
+"""Adopt files that others wrote into a table's folders: find, compare and describe them.
 
-`sync` is the entrance. `table_diff` compares, `discover` lists, `cells` and `buckets` say which rows the files hold.
+`sync` is the entrance. `table_diff` compares, `discover` lists, and `cells` and `buckets` find out which rows
+the files hold.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,17 +1,19 @@
-"""Of which buckets the files are that others laid down: their names say it, and rows are looked at before it is believed.
+"""Find the buckets of files that others wrote. Their names state a bucket, and their rows have to confirm it.
 
-A wrong bucket would lose rows, so that files are taken for buckets only together: one name without a bucket, or one row
-in a bucket where it does not belong, and none is believed.
+A wrong bucket would lose rows. So a partition's files are accepted only together: if one name states no
+bucket, or one row belongs in another bucket, then all of them are refused.
 
-    files of a partition of 4 buckets                                       are read as
-    000000_0, 000003_0, 000003_0_copy_1, 000001_1                           buckets 0, 3, 3, 1; a bucket may have no file
-    part-00000-<uuid>_00002.c000.snappy.parquet                             bucket 2
-    000000_0, part-00000-<uuid>.c000.snappy.parquet                         not bucketed: a name says no bucket
-    000000_0, 000004_0                                                      not bucketed: there is no bucket 4
-    000001_0, in which k = 5 belongs in bucket 3                            not bucketed
+| files of a partition with 4 buckets             | are read as                                   |
+|-------------------------------------------------|-----------------------------------------------|
+| 000000_0, 000003_0, 000003_0_copy_1, 000001_1   | buckets 0, 3, 3, 1; a bucket may have no file |
+| part-00000-<uuid>_00002.c000.snappy.parquet     | bucket 2                                      |
+| 000000_0, part-00000-<uuid>.c000.snappy.parquet | not bucketed: a name states no bucket         |
+| 000000_0, 000004_0                              | not bucketed: there is no bucket 4            |
+| 000001_0, but its row k = 5 belongs in bucket 3 | not bucketed                                  |
 
-Of types whose equal values may lie in different buckets, depending on who wrote them (`hashing.portability`), nothing is claimed, and
-rows are not looked at: names are all there is, and the partition's record says so.
+Equal values of some types may be in different buckets, depending on the writer (`hashing.portability`). For
+these, rows prove nothing and are not read. The names alone count, and the partition's record says so
+(`BucketSpec.unsettled`).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from parquetry.locations import (
 from parquetry.verification import BucketCheck, check_buckets
 
 MAX_ROWS_READ_WHOLE = 1 << 22
-"""Rows up to which a file is read whole in its columns of buckets and order; of a larger one, some of the first and the last."""
+"""Most rows of a file whose bucket and sort columns are read whole. Larger files: first and last rows."""
 _ROWS_READ_FOR_HINT = 1 << 14
 _MAX_READER_THREADS = 8
 _HASH_VERSIONS: tuple[Version, ...] = (1, 2, "spark")
@@ -44,12 +46,13 @@ _HASH_VERSIONS: tuple[Version, ...] = (1, 2, "spark")
 
 @dataclass(frozen=True, slots=True)
 class Bucketed:
-    """What became of new files of a partition.
+    """The new files of a partition after the check of their buckets.
 
     Attributes:
         files: with their buckets, if they are in buckets.
-        buckets: of the partition; None: it has none.
-        refused: why it has none, in a sentence about one of the files; None: it has, or none were asked for.
+        buckets: of the partition, or None if it has none.
+        refused: why it has none, in a sentence about one of the files; or None if it has some, or may have
+            none.
     """
 
     files: list[FileRecord]
@@ -67,16 +70,17 @@ def assign_buckets(
     *,
     most: int = MAX_ROWS_READ_WHOLE,
 ) -> Bucketed:
-    """Say of which buckets new files of a partition are.
+    """Find the buckets of a partition's new files.
 
     Args:
         location: of the partition.
         file_format: ``parquet`` or ``orc``.
         files: their paths below the partition, or absolute.
         columns: of the table, all that are in files.
-        specs: the buckets that they may lie in: the first that they do is taken.
-        before: the files that the partition has besides; then its own buckets alone are in `specs`, and it keeps them.
-        most: rows to look at in a file that has more.
+        specs: the buckets that they may have. The first that fits is taken.
+        before: the partition's other files. If it has some, `specs` has only its own buckets, and it keeps
+            them.
+        most: rows to read in a file that has more.
     """
     usable = list(dict.fromkeys(spec for spec in specs if spec is not None))
     if not usable or not files:
@@ -100,11 +104,11 @@ def _assign_buckets_of_spec(
     settled: bool,
     most: int,
 ) -> Bucketed | str:
-    """Return the files with their buckets of one spec, or why they are not in these.
+    """Return the files with their buckets of one spec, or why they do not fit it.
 
     Args:
-        settled: whether the partition has files of buckets of which equal values are known to lie in one: others, of
-            which it is not known, cannot join them.
+        settled: whether the partition has bucketed files, and their equal values are certainly in one bucket.
+            Files without this certainty cannot join them.
     """
     named = {file.path: bucket_from_name(file.path) for file in files}
     for path, bucket in named.items():
@@ -138,7 +142,7 @@ def _check_all(
     spec: BucketSpec,
     most: int,
 ) -> list[BucketCheck | str]:
-    """Return what was found in each file, or why nothing was."""
+    """Return the result for each file, or why it could not be checked."""
 
     def one(file: FileRecord) -> BucketCheck | str:
         path, bucket = join_location(location, file.path), bucket_from_name(file.path)
@@ -176,7 +180,7 @@ def _fitting_version(
     columns: Sequence[TableColumn],
     spec: BucketSpec,
 ) -> Version | None:
-    """Return another version of the hash by which the files' rows lie right."""
+    """Return another version of the hash that fits all rows of the files, if there is one."""
     for version in _HASH_VERSIONS:
         other = msgspec.structs.replace(spec, version=version, sort=())
         looked = _check_all(location, file_format, files, columns, other, _ROWS_READ_FOR_HINT)

@@ -1,7 +1,7 @@
-"""Put files that others laid down into the buckets of a table's partitions, as far as names and rows prove that they lie there.
+"""Assign files that others wrote to the buckets of a table's partitions, as far as names and rows prove them.
 
-How that is proved is `adoption.bucket_names`'s; here it is said which buckets a partition may have, and what is told of those
-that have none.
+`adoption.bucket_names` has the proof. This module knows which buckets a partition may have, and reports files
+without.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def assign_partition_buckets(
         snapshot: of the table.
         values: of the partition.
         location: of the partition.
-        adopted: its new files, and those of before.
+        adopted: its new and its older files.
         specs: the buckets that it may have; see `bucket_names.assign_buckets`.
     """
     metadata = snapshot.metadata
@@ -53,7 +53,7 @@ def assign_partition_buckets(
 def unbucketed(
     snapshot: TableSnapshot, values: tuple[Value, ...], location: str, bucketed: Bucketed
 ) -> Iterator[Difference]:
-    """Tell of a partition whose files do not lie in the buckets that they are said to lie in."""
+    """Report a partition whose files are not in the buckets that it should have."""
     if bucketed.refused is None:
         return
     so = (
@@ -68,13 +68,13 @@ def unbucketed(
 
 
 def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[Difference]:
-    """Have a transaction put partitions into buckets whose files were not believed to lie in any, if they do now.
+    """Make a transaction put partitions into buckets if their files were refused before and fit now.
 
-    What the table was declared to be may have been wrong, such as the version of the hash.
+    A declaration of the table may have been wrong at first, such as the version of the hash.
 
     Args:
-        transaction: partitions that it changes otherwise are left alone.
-        condition: only these partitions; None: all.
+        transaction: skips partitions that it changes otherwise.
+        condition: selects partitions, or None for all.
     """
     snapshot = transaction.base
     spec = snapshot.metadata.arrangement.buckets
@@ -99,7 +99,7 @@ def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[D
 
 
 def _holds(condition: Filter, snapshot: TableSnapshot, values: tuple[Value, ...]) -> bool:
-    """Return whether a partition is one of those of a condition."""
+    """Return whether a partition satisfies a condition."""
     answers = match(condition, KnownValues(snapshot.metadata.partition_by, [values]))
     return bool(answers[0] == Match.MUST)
 

@@ -1,11 +1,11 @@
-"""Find the files of a partition that lie in directories of its own: list bucketing, as Hive and Parquetry lay it down.
+"""Find the files in subdirectories of a partition: list bucketing, as Hive and Parquetry write it.
 
     ds=1/x=10/y=a/000000_0
-    ds=1/x=20_copy_1/y=b/000000_0           of a second INSERT into Hive's table, or of the text '20_copy_1'
+    ds=1/x=20_copy_1/y=b/000000_0           of a second INSERT into Hive's table, or for the text '20_copy_1'
     ds=1/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/000000_0
 
-All have one depth, and on each level one data column. Directories that are not so belong to nobody known, and are not looked into
-but for files that the partition lists already. What files hold is not looked at here: `cells` does.
+All have one depth, and each level stands for one data column. Other directories have no known meaning, and
+only files in them that the partition lists already count. This module does not look into files; `cells` does.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from parquetry.layout import DEFAULT_DIRECTORY
 from parquetry.locations import join_relative, unescape_path_name
 
 COPY_SUFFIX = re.compile(r"_copy_\d+$", re.ASCII)
-"""What Hive ends the name of a directory with if there is one already."""
+"""The end of a directory's name that Hive adds if the name exists already."""
 
 _REST_COLUMN = ""
-"""In place of a column's name, for the directory of all rows that are in none of the others."""
+"""Stands for the column's name in the directory of all other rows."""
 
 
 class DiscoveredFile(NamedTuple):
@@ -33,7 +33,7 @@ class DiscoveredFile(NamedTuple):
 
 
 class DirectoryListing(NamedTuple):
-    """What lies in a directory: names of directories, and files."""
+    """The content of a directory: names of directories, and files."""
 
     directories: Sequence[str]
     files: Sequence[DiscoveredFile]
@@ -44,14 +44,14 @@ DirectoryLister = Callable[[Iterable[str]], Iterable[DirectoryListing]]
 
 
 class Level(NamedTuple):
-    """One level of a directory's name: a column, in lower case, and the text of a value; empty texts for the rest."""
+    """One level of a directory's path: a column in lower case, and a value's text. Empty for the rest."""
 
     column: str
     text: str
 
 
 def parse_levels(directory: str) -> tuple[Level, ...] | None:
-    """Return what a directory below a partition says; None: it is none of a cell, nor of the rest.
+    """Return the levels of a directory below a partition, or None if it is neither a cell's nor the rest's.
 
     >>> parse_levels("x=10/y=a%2Fb_copy_1")
     (Level(column='x', text='10'), Level(column='y', text='a%2Fb_copy_1'))
@@ -72,13 +72,13 @@ def _level(name: str) -> Level | None:
 def files_in_cells(
     lists: DirectoryLister, directories: Sequence[str], columns: Collection[str], listed: Collection[str]
 ) -> tuple[list[DiscoveredFile], list[str]]:
-    """Return the files in a partition's directories, and which of these nothing was found out about.
+    """Return the files in a partition's directories, and the directories of unknown meaning.
 
     Args:
         lists: lists some of them.
-        directories: names of those directly below the partition.
+        directories: names of the directories directly below the partition.
         columns: names of the data columns in the files, in lower case.
-        listed: paths of files below the partition that it lists already: these are found wherever they are.
+        listed: paths of files below the partition that it lists already. These are found in any directory.
     """
     ours = [
         name
@@ -102,7 +102,7 @@ def files_in_cells(
 def _walked(
     lists: DirectoryLister, paths: Sequence[str], columns: Collection[str]
 ) -> list[DiscoveredFile] | None:
-    """Return the files in directories of one depth; None: they are not, or of different columns."""
+    """Return the files in directories of one depth, or None if depths or columns differ."""
     taken: list[str] = []
     while paths:
         here = {level.column for path in paths if (level := _level(path.rpartition("/")[2])) is not None}
@@ -119,7 +119,7 @@ def _walked(
         ]
         if not deeper:
             return files
-        # a directory is of a cell, or the rest's, on all of its levels
+        # on each of its levels, a directory belongs to a cell or to the rest
         if files or any(_is_rest(path.partition("/")[0]) != _is_rest(name) for path, name in deeper):
             return None
         if any(_level(name) is None for _, name in deeper):

@@ -1,22 +1,25 @@
-"""Of which cells the files are that others laid down in directories of heavy values.
+"""Find the cells of files that others wrote into directories for heavy values.
 
-A directory is believed only where the file's own statistics prove what its name says, since a wrong cell would lose rows:
+A wrong cell would lose rows. So a directory's name counts only if the file's own statistics prove it:
 
-    directory                        x in the file, by its statistics    is read as
-    x=10                             10 to 10, no NULL                   the cell of 10
-    x=6_copy_1                       '6' to '6', no NULL                 the cell of '6'
-    x=6_copy_1                       '6_copy_1' to '6_copy_1', no NULL   the cell of '6_copy_1'
-    x=__HIVE_DEFAULT_PARTITION__     '' to '', no NULL                   the cell of ''
-    x=__HIVE_DEFAULT_PARTITION__     NULL in all rows                    the cell of NULL
-    x=10                             3 to 20                             any row, which is told
-    x=0.5                            0.5 to 0.5                          any row: NaN is left out of statistics
-    x=10                             no such column                      nothing: it is not list bucketing
-    HIVE_DEFAULT_LIST_…              11 to 500                           the rest, if no cell is within
-    HIVE_DEFAULT_LIST_…              1 to 500                            the rest, if no row has a cell's values; else any row
+| directory                    | x in the file, by its statistics  | is read as                          |
+|------------------------------|-----------------------------------|-------------------------------------|
+| x=10                         | 10 to 10, no NULL                 | the cell of 10                      |
+| x=6_copy_1                   | '6' to '6', no NULL               | the cell of '6'                     |
+| x=6_copy_1                   | '6_copy_1' to '6_copy_1', no NULL | the cell of '6_copy_1'              |
+| x=__HIVE_DEFAULT_PARTITION__ | '' to '', no NULL                 | the cell of ''                      |
+| x=__HIVE_DEFAULT_PARTITION__ | NULL in all rows                  | the cell of NULL                    |
+| x=10                         | 3 to 20                           | any cell, with a warning            |
+| x=0.5                        | 0.5 to 0.5                        | any cell: statistics omit NaN       |
+| x=10                         | no such column                    | nothing: it is no list bucketing    |
+| HIVE_DEFAULT_LIST_…          | 11 to 500, no cell in it          | the rest                            |
+| HIVE_DEFAULT_LIST_…          | 1 to 500, a cell in it            | the rest if its rows have no cell's |
+|                              |                                   | value, else any cell                |
 
-Hive gives no proof of the last one: an INSERT into dynamic partitions goes by the map of the table, so that a value can get a
-directory whose rows of before are in the default one. So the column is read (`verification.tuple_check`). What is told to be in any
-cell is read by every query, as far as its statistics allow, until a compaction puts each row where it belongs.
+In the last case Hive's map is no proof. Its INSERT into dynamic partitions follows the table's map, so a
+value may get a directory while older rows with it are in the default one. So the column is read
+(`verification.tuple_check`). Every query reads a file of any cell, unless its statistics exclude it, until a
+compaction moves each row to its own directory.
 """
 
 from __future__ import annotations
@@ -37,14 +40,14 @@ from parquetry.verification import Lacks
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What became of files that others laid down in a partition.
+    """Files that others wrote into a partition, after the check of their cells.
 
     Attributes:
-        files: those that are taken in, of the new ones.
-        before: those that were there already; of some it is no longer known of which cell they are.
+        files: the new files that are adopted.
+        before: the older files. The cell of some may be unknown from now on.
         arrangement: of the partition, with its map.
-        refused: directories of which the files are not taken in.
-        doubted: files of which the statistics contradict the names of their directories.
+        refused: directories whose files are not adopted.
+        doubted: files whose statistics contradict their directories' names.
     """
 
     files: list[FileRecord]
@@ -61,14 +64,14 @@ def adopt(
     lacks: Lacks,
     before: Sequence[FileRecord] = (),
 ) -> Adopted:
-    """Say of which cells new files of a partition are.
+    """Find the cells of a partition's new files.
 
     Args:
         files: with statistics, their paths below the partition.
-        columns: of the table, those that are in files.
+        columns: of the table, without partition columns.
         own: how the partition is arranged, or would be.
-        lacks: asked about files of all other rows, where their statistics do not tell that they are.
-        before: the files that the partition has besides.
+        lacks: reads files of all other rows, if their statistics do not prove that.
+        before: the partition's other files.
     """
     by_name = {column.physical.lower(): column for column in columns}
     taken: list[FileRecord] = []
@@ -85,7 +88,7 @@ def adopt(
     own_map = own.skew
     if (
         taken and own_map is not None and own_map.auto is not None
-    ):  # these rows were not measured, and are there
+    ):  # these rows exist already, and were not measured
         own_map = msgspec.structs.replace(own_map, auto=None)
     named = next((each for each in levels.values() if each and each[0].column), ())
     skew = _map(own_map, [by_name[level.column] for level in named if level.column in by_name])
@@ -99,13 +102,13 @@ def adopt(
 
 
 def _in_file(levels: Sequence[Level], file: FileRecord) -> bool:
-    """Return whether the columns are in a file that its directory names; those of partitions are not."""
+    """Return whether a file contains the columns that its directory names; it has no partition columns."""
     names = {name.lower() for name in file.columns or ()}
     return all(level.column in names for level in levels if level.column)
 
 
 def _map(own_map: SkewMap | None, named: Sequence[TableColumn]) -> SkewMap | None:
-    """Return the map to begin with."""
+    """Return the map before new cells are added."""
     names = tuple(column.physical for column in named)
     if own_map is not None and (not names or set(names) == set(own_map.columns)):
         return own_map
@@ -113,7 +116,7 @@ def _map(own_map: SkewMap | None, named: Sequence[TableColumn]) -> SkewMap | Non
 
 
 class _Cells:
-    """The cells of a map, to which proved ones are added.
+    """The cells of a map, with the proved cells that are added to it.
 
     Attributes:
         skew: the map.
@@ -134,7 +137,7 @@ class _Cells:
         levels: Mapping[str, tuple[Level, ...]],
         before: Sequence[FileRecord],
     ) -> tuple[list[FileRecord], list[FileRecord], list[str]]:
-        """Return new files with their cells, those of before with theirs, and the paths of files in doubt."""
+        """Return the new and the older files with their cells, and the paths of doubted files."""
         cells: dict[str, int] = {}
         doubted = []
         for file in files:
@@ -156,12 +159,12 @@ class _Cells:
         return found, [self._still(file, added) for file in before], doubted
 
     def _is_named(self, row: Sequence[Value], said: Mapping[str, str]) -> bool:
-        """Return whether a tuple is what a directory's name says."""
+        """Return whether a tuple matches a directory's name."""
         pairs = zip(self._columns, row, strict=True)
         return all(_says(said[column.physical.lower()], column, value) for column, value in pairs)
 
     def _contradicts(self, file: FileRecord, said: Mapping[str, str]) -> bool:
-        """Return whether no row of a file can have the value that its directory's name says."""
+        """Return whether a file's statistics exclude the values in its directory's name."""
         for column, read in zip(self._columns, self._readers, strict=True):
             texts = _texts(said[column.physical.lower()])
             values = [value for text in texts if (value := _value(column, text)) is not None]
@@ -185,24 +188,24 @@ class _Cells:
         return file if cell is None else msgspec.structs.replace(file, cell=cell)
 
     def _still(self, file: FileRecord, added: Sequence[tuple[Value, ...]]) -> FileRecord:
-        """Return a file of the rest, which may have rows of cells that were added."""
+        """Return an older file of the rest. It may have rows of the added cells."""
         if file.cell != REST or self._is_rest(file, added):
             return file
         return msgspec.structs.replace(file, cell=None)
 
     def _is_rest(self, file: FileRecord, rows: Sequence[tuple[Value, ...]]) -> bool:
-        """Return whether no row of a file has one of some tuples, by its statistics or, where they do not tell, its rows."""
+        """Return whether a file has no row with one of some tuples, by its statistics or else by its rows."""
         open_ = self._stated.possible(file, rows)
         return not open_ or self._lacks(file, self._columns, open_)
 
 
 def _texts(text: str) -> list[str]:
-    """Return what a directory's text may stand for: it as it is, and without Hive's mark of a copy."""
+    """Return the texts that a directory's text may stand for: with and without Hive's mark of a copy."""
     return list(dict.fromkeys((text, COPY_SUFFIX.sub("", text))))
 
 
 def _value(column: TableColumn, text: str) -> Value:
-    """Return the value of a directory's text; None: of a timestamp, in whose zone nobody knows, or of no value."""
+    """Return the value of a directory's text, or None for no value or a timestamp (its zone is unknown)."""
     plain = unescape_path_name(text)
     if plain == DEFAULT_PARTITION or column.column_type.name == "timestamp":
         return None

@@ -1,6 +1,7 @@
-"""What differs between the files that lie below a location and the files a metastore knows.
+"""Compare the files below a location with the files in the metastore.
 
-`discover` found the ones, the metastore lists the others; what to do about it is the caller's decision.
+`discover` finds the former, and the metastore lists the latter. The caller decides what to do about the
+differences.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from parquetry.types import Value, identity
 
 
 class RecordedPartition(Protocol):
-    """A partition as recorded: its values, where it lies, and its files."""
+    """A partition as recorded: its values, its location, and its files."""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -25,7 +26,7 @@ class RecordedPartition(Protocol):
 
     @property
     def location(self) -> str:
-        """Return where the partition lies."""
+        """Return the location of the partition."""
 
     @property
     def files(self) -> Sequence[FileRecord]:
@@ -38,9 +39,9 @@ class ChangedPartition:
 
     Attributes:
         partition: as it is now.
-        added: files not recorded, or recorded with another size or time.
-        deleted: paths below the partition that are recorded and are no more, or hold other data now; a rewritten file
-            is in both.
+        added: files that are not recorded, or are recorded with another size or time.
+        deleted: recorded paths below the partition that do not exist, or that hold other data now. A
+            rewritten file is in both.
     """
 
     partition: DiscoveredPartition
@@ -50,7 +51,7 @@ class ChangedPartition:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Partitions that are not recorded, that have other files than recorded, and that are no more."""
+    """Partitions that are not recorded, have other files than recorded, or do not exist any more."""
 
     added: tuple[DiscoveredPartition, ...]
     changed: tuple[ChangedPartition, ...]
@@ -65,13 +66,13 @@ def compare(
     recorded: Iterable[RecordedPartition],
     location: str,
 ) -> Changes:
-    """Compare what `discover` found with what is recorded, by path below the partition, size and time of modification.
+    """Compare the partitions from `discover` with the recorded ones, by each file's path, size and time.
 
-    Partitions recorded elsewhere than below `location` were not looked for, and count as unchanged.
+    Partitions that are recorded outside `location` count as unchanged.
 
     Args:
-        discovered: what lies below the location.
-        recorded: the partitions recorded.
+        discovered: the partitions below the location.
+        recorded: the recorded partitions.
         location: the table's location, in the spelling of the partitions' locations.
     """
     base = location.rstrip("/")
@@ -112,10 +113,10 @@ def _change(discovered: DiscoveredPartition, recorded: RecordedPartition) -> Cha
 
 
 def files_below(partition: RecordedPartition) -> dict[str, FileRecord]:
-    """Return the files that lie where their partition does, by their paths below it.
+    """Return the files below their partition's location, by their paths relative to it.
 
-    That path is what tells one file from another: `x=10/000000_0` and `x=20/000000_0` have one name. Files that lie
-    elsewhere, as those written into a partition with a location of its own do, are left out, whatever their names.
+    The whole path identifies a file: `x=10/000000_0` and `x=20/000000_0` have the same name. Files elsewhere
+    are left out, such as those written into a partition with a location of its own.
     """
     below = {path_within(partition.location, file.path): file for file in partition.files}
     return {path: file for path, file in below.items() if not is_absolute(path)}

@@ -1,7 +1,8 @@
-"""Find the partitions and files that lie below a table's location, and what changed since they were recorded.
+"""Find the partitions and files below a table's location.
 
-Directories are listed, no file is opened (`data_files.footer_statistics` does that), nothing is recorded (the metastore does).
-Names that start with `_` or `.` are hidden, as for Spark and Hive; empty files hold nothing.
+Directories are listed, but files are not opened (`data_files.footer_statistics` opens them) and not recorded
+(the metastore does that). Names that start with `_` or `.` are hidden, as for Spark and Hive. Empty files are
+ignored.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from parquetry.types import ColumnType, Value, identity
 __all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition", "Unfit", "discover"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
-"""Why a directory below a partition is passed over."""
+"""The reason why a directory below a partition is ignored."""
 _EMPTY = DirectoryListing([], [])
 _MAX_LISTING_THREADS = 8
-"""Directories that are listed at a time."""
+"""Directories that are listed at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,9 @@ class DiscoveredPartition:
 
     Attributes:
         values: internal values of the partition columns.
-        relative_path: the directory below the location as it is spelt, `''` for the location itself; when
-            it is not the spelling of `locations.partition_path.partition_path` (`p=007`), it has to be recorded.
+        relative_path: the directory's path below the location as it is written, `''` for the location itself.
+            If `locations.partition_path.partition_path` writes it differently (`p=007`), it has to be
+            recorded.
         files: the files in it, by their paths.
     """
 
@@ -54,7 +56,7 @@ class DiscoveredPartition:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A file or directory that belongs to no partition: its path below the location, and why."""
+    """A file or directory that belongs to no partition: its path below the location, and the reason."""
 
     path: str
     reason: str
@@ -76,9 +78,9 @@ class DirectoryLevels:
 
 
 NO_LEVELS = DirectoryLevels((), ())
-"""The location itself is the only partition's."""
+"""For a table without partition columns: the location itself is the only partition."""
 Misfit = Callable[[str, str], None]
-"""Takes the path of what belongs to no partition, and why."""
+"""Takes the path of a file or directory that belongs to no partition, and the reason."""
 
 
 def discover(
@@ -94,18 +96,18 @@ def discover(
     """Find the partitions below a location, in the order of their paths.
 
     Args:
-        filesystem: where the table lies; see `locations.filesystem.open_location`.
+        filesystem: of the table; see `locations.filesystem.open_location`.
         location: the table's path on `filesystem`.
-        levels: the directories that partitions lie in.
-        unfit: takes what belongs to no partition, which otherwise is an error. Directories below the last
-            level, other than those of heavy values, are no error in either case: Spark does not read them.
-        progress: called with the number of partitions listed so far and of all.
-        columns: names of the data columns, in lower case: directories for their heavy values are looked into.
-        listed: returns the paths of files in directories below a partition that are found in any case, given its own path.
+        levels: the directories of partitions.
+        unfit: collects files and directories of no partition; without it they are an error. Directories below
+            the last level are never an error: Spark does not read them.
+        progress: called with the number of listed partitions and of all partitions.
+        columns: names of the data columns, in lower case, whose directories for heavy values are read.
+        listed: returns for a partition's path the paths of files that are found in any directory below it.
 
     Raises:
         FileMissingError: the location does not exist.
-        ValueTypeError: a path does not fit, and `unfit` was not given; or two paths mean one partition.
+        ValueTypeError: a path does not fit and there is no `unfit`; or two paths mean one partition.
         WarehouseError: a directory cannot be listed.
     """
     root = location.rstrip("/") or "/"
@@ -137,14 +139,14 @@ def discover(
                 progress(done, len(partitions))
             yield DiscoveredPartition(values, path, tuple(sorted((*found.files, *in_cells))))
     finally:
-        # Whoever stops early, or fails, need not wait for the other directories.
+        # A caller that stops early, or fails, need not wait for the other directories.
         pool.shutdown(cancel_futures=True)
 
 
 def _folders(
     levels: DirectoryLevels, listings: Callable[[list[str]], Iterable[DirectoryListing]], misfit: Misfit
 ) -> list[str]:
-    """Return the paths of the directories on the last level, whether or not their own names fit."""
+    """Return the paths of the directories on the last level, even if their own names do not fit."""
     paths = [""]
     for depth in range(len(levels.names)):
         below: list[str] = []

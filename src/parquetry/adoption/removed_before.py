@@ -1,7 +1,7 @@
-"""Which files of others a sync passes over: those that a version took out on purpose, unless they have changed.
+"""Find the files of others that a sync ignores: a version removed them, and they have not changed since.
 
-The metastore says what was taken out (`metastore.commits.removed_files`), `sync` what lies there. A record that no longer holds,
-since its file is gone, rewritten or live again, is to be forgotten.
+The metastore records removed files (`metastore.commits.removed_files`), and `sync` finds the existing ones.
+If the file is deleted, rewritten or listed again, its record is obsolete and is to be deleted.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from parquetry.types import Value, identity
 
 
 class RemovedFilesFilter:
-    """What a sync leaves out, and what it says of it.
+    """Separates the files that a sync ignores from the files that it adopts, and reports the ignored ones.
 
     Args:
         snapshot: the table as it is.
-        readopt: whether to take in again what was taken out.
+        readopt: whether to adopt removed files again.
     """
 
     def __init__(self, snapshot: TableSnapshot, readopt: bool) -> None:
@@ -37,7 +37,7 @@ class RemovedFilesFilter:
         self._kept: dict[tuple[Value, ...], tuple[tuple[Value, ...], list[RemovedFile]]] = {}
 
     def meet(self, folder: DiscoveredPartition, live: Iterable[str]) -> None:
-        """Note which files of a folder are live: whatever is recorded of them holds no longer.
+        """Note the live files of a folder: their records as removed are obsolete.
 
         Args:
             folder: the folder.
@@ -50,12 +50,12 @@ class RemovedFilesFilter:
     def sift(
         self, folder: DiscoveredPartition, values: tuple[Value, ...], files: Sequence[DiscoveredFile]
     ) -> tuple[DiscoveredFile, ...]:
-        """Return those files that are to be taken in.
+        """Return the files to adopt.
 
         Args:
-            folder: the folder in which they lie.
-            values: of the partition to which they belong.
-            files: of which the table lists none.
+            folder: the folder with the files.
+            values: of the partition of the files.
+            files: that the table does not list.
         """
         if not self._records:
             return tuple(files)
@@ -63,13 +63,13 @@ class RemovedFilesFilter:
         for file in files:
             record = self._unseen.pop(join_relative(folder.relative_path, file.path), None)
             if record is None or self._readopt or not is_same(record.record, file.bytes, file.modified):
-                adopted.append(file)  # the commit that lists it forgets the record
+                adopted.append(file)  # the commit that lists it deletes the record
             else:
                 self._kept.setdefault(identity(values), (values, []))[1].append(record)
         return tuple(adopted)
 
     def stale(self) -> list[str]:
-        """Return the paths of records that hold no longer, after all folders have been met."""
+        """Return the paths of obsolete records, after all folders have been met."""
         files, location = FileAccess(), self._snapshot.metadata.location
         places = {files.storage_path(join_location(location, path)): path for path in self._unseen}
         gone = [
@@ -80,7 +80,7 @@ class RemovedFilesFilter:
         return [*self._live, *gone]
 
     def differences(self) -> Iterator[Difference]:
-        """Yield what to say of files that were passed over: one thing, however many, as it is said again by each sync to come."""
+        """Yield the report of ignored files: one line for any number, as each later sync repeats it."""
         if not self._kept:
             return
         versions = {commit.ticket: commit.version for commit in history(self._snapshot)}

@@ -1,6 +1,6 @@
-"""Adopt what lies on disk: partitions and files that others wrote, changed or removed.
+"""Adopt partitions and files that others wrote, changed or removed.
 
-What lies there, and how it differs from what the table lists, is `table_diff`'s to find.
+`table_diff` finds out how the files on disk differ from the files that the table lists.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from parquetry.types import Value
 from parquetry.verification import lacks_tuples
 
 _MAX_COMMIT_ATTEMPTS = 5
-"""How often to look at what others have just changed."""
+"""How often a sync starts again because others have changed the table meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """What a sync is to do.
+    """The options of a sync.
 
     Attributes:
-        where: a filter on partition columns: only these partitions.
-        dry_run: report what would be done, and do nothing.
-        add: take in what is new or changed.
-        drop: take out what is gone.
-        readopt: take in again what a version took out on purpose, too.
-        buckets: look again at files that were not believed to lie in buckets.
+        where: a filter on partition columns that selects partitions.
+        dry_run: report the differences, and change nothing.
+        add: adopt new and changed files.
+        drop: drop partitions whose files do not exist any more.
+        readopt: adopt files again that a version removed on purpose.
+        buckets: check files again whose buckets were refused before.
     """
 
     where: str | None = None
@@ -67,22 +67,23 @@ def synchronise(
 ) -> list[Difference]:
     """Make a table agree with the files below its location, in one commit.
 
-    What others change meanwhile is looked at again: two who adopt one file at once both succeed, and it is listed
-    once.
+    If others change the table meanwhile, the sync starts again. Two syncs that adopt one file at once both
+    succeed, and the file is listed once.
 
     Args:
         snapshot: the table as it is.
-        footers: reads those of the files that are new.
-        options: which partitions, and what is to be done.
-        progress: called with what is listed or read.
+        footers: reads the footers of new files.
+        options: which partitions, and which differences to adopt.
+        progress: called while files are listed or read.
 
     Returns:
-        What is said of each partition that differs, or in which something is passed over.
+        The report: each partition that differs, and each file or directory that is ignored.
 
     Raises:
         FilterError: the filter cannot be used.
-        FileMissingError: the table's location is not there.
-        CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting files.
+        FileMissingError: the table's location does not exist.
+        CommitConflictError: other writers changed one of these partitions each time, or a vacuum is deleting
+            files.
     """
     sync = _Sync(footers, options, progress)
     for _ in range(_MAX_COMMIT_ATTEMPTS - 1):
@@ -98,7 +99,7 @@ def synchronise(
 
 @dataclass(frozen=True, slots=True)
 class _Sync:
-    """What was asked for; see `synchronise`."""
+    """One sync with its options; see `synchronise`."""
 
     footers: FooterReader
     options: SyncOptions
@@ -111,7 +112,7 @@ class _Sync:
         changes = diff_table(snapshot, condition, unfit, passing, self.footers, self.progress)
         transaction = Transaction(snapshot, "sync")
         transaction.leave_records()
-        if condition is None:  # otherwise not all folders were looked at
+        if condition is None:  # otherwise some folders were not listed
             transaction.record_removed_files(dict.fromkeys(passing.stale()))
         taken = _locations(snapshot, changes)
         transaction.adopt(lambda: require_files(snapshot.label, taken))
@@ -139,7 +140,7 @@ class _Sync:
     def _added(
         self, transaction: Transaction, folder: DiscoveredPartition, unfit: list[Unfit]
     ) -> Iterator[Difference]:
-        """Have the transaction add a partition, with the files that lie in its folder."""
+        """Make the transaction add a partition, with the files in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, folder.relative_path
         files, differences = self._read(snapshot, folder, [file.path for file in folder.files])
@@ -161,21 +162,21 @@ class _Sync:
     def _changed(
         self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
     ) -> Iterator[Difference]:
-        """Have the transaction replace a partition's files: those unchanged, and those read anew."""
+        """Make the transaction replace a partition's files by the unchanged files and the newly read ones."""
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
         assert known is not None  # `compare` found it among the known ones
         read, differences = self._read(snapshot, change.partition, [file.path for file in change.added])
         found = {file.path for file in read}
         broken = {file.path for file in change.added} - found
-        # a file that was listed and is broken now stays listed: queries fail, instead of passing over its rows in silence
+        # a listed file that is broken now stays listed: queries fail, and do not silently lose its rows
         gone = [path for path in change.deleted if path not in broken]
         dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         lacks = lacks_tuples(known.location, snapshot.metadata.format)
         adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
         specs = [known.arrangement.buckets]
-        if not kept:  # whoever wrote all of it anew may have gone by what the table says today
+        if not kept:  # the writer that replaced all files may have used the table's current arrangement
             specs.append(snapshot.metadata.arrangement.buckets)
         bucketed = assign_partition_buckets(snapshot, values, known.location, adopted, specs)
         if adopted.files or gone:
@@ -189,7 +190,7 @@ class _Sync:
         yield from unbucketed(snapshot, values, known.location, bucketed)
 
     def _drop_partition(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
-        """Have the transaction drop a partition whose files are gone, if that was asked for."""
+        """Make the transaction drop a partition whose files do not exist any more, if the options say so."""
         snapshot = transaction.base
         known = snapshot.partition(values)
         files = list(known.files) if known is not None else []
@@ -201,7 +202,7 @@ class _Sync:
     def _read(
         self, snapshot: TableSnapshot, folder: DiscoveredPartition, paths: Sequence[str]
     ) -> tuple[list[FileRecord], list[Difference]]:
-        """Return what the footers of files say, and what to tell of those that are broken or do not fit the table's columns."""
+        """Return the records of files from their footers, and reports of broken files and unfit columns."""
         metadata, broken = snapshot.metadata, dict[str, str]()
         unfit: dict[str, list[str]] = {}
 
@@ -211,7 +212,7 @@ class _Sync:
 
         location = join_location(metadata.location, folder.relative_path)
         files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
-        if metadata.format != "parquet":  # of which nobody shows the footers
+        if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
             for file in files:
                 if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
                     unfit[file.path] = sentences
@@ -226,7 +227,7 @@ class _Sync:
 
 
 def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
-    """Return where the files lie that are taken in."""
+    """Return the locations of the files to adopt."""
     found = [*changes.added, *(change.partition for change in changes.changed)]
     return [
         join_location(join_location(snapshot.metadata.location, each.relative_path), file.path)
@@ -238,7 +239,7 @@ def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:
 def _doubted(
     snapshot: TableSnapshot, folder: DiscoveredPartition, adopted: Adopted, unfit: list[Unfit]
 ) -> Iterator[Difference]:
-    """Tell of directories that are not taken in, and of files that are not what their directories are named for."""
+    """Report directories that are not adopted, and files that contradict the names of their directories."""
     unfit += [Unfit(join_relative(folder.relative_path, path), NOT_READ) for path in adopted.refused]
     name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
     for path in adopted.doubted:

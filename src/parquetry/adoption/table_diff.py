@@ -1,8 +1,8 @@
-"""What lies below a table's location, compared with what the table lists.
+"""Compare the files below a table's location with the files that the table lists.
 
-The table's own files are known by their names: those a commit has listed are live, those it no longer lists are
-left over from older versions, and neither is new. Nor are others' files that the table took out on purpose, as
-long as they have not changed since (`removed_before`). What is done about the differences is `sync`'s.
+The table's own files are recognised by their names. Its live files and the leftovers of older versions are
+not new. Nor are other writers' files that the table removed on purpose, as long as they have not changed
+since (`removed_before`). `sync` decides what to do about the differences.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ def diff_table(
     footers: FooterReader,
     progress: Progress,
 ) -> Changes:
-    """Return how the files below a table's location differ from those that it lists.
+    """Return the differences between the files below a table's location and the files that it lists.
 
     Args:
         snapshot: the table as it is.
-        condition: on partition columns: only these partitions are compared; None: all.
-        unfit: takes what cannot be read as a partition, or is another's, and why.
-        passing: takes what is passed over.
+        condition: on partition columns, to compare only these partitions; or None to compare all.
+        unfit: collects files and directories that are no partition's, or another partition's, with the
+            reason.
+        passing: collects the files that are ignored.
         footers: knows the time zone of directories that are named for timestamps.
         progress: called while directories are listed.
 
     Raises:
-        FileMissingError: the location is not there.
+        FileMissingError: the location does not exist.
     """
     metadata = snapshot.metadata
     filesystem, path = open_location(metadata.location)
@@ -99,7 +100,7 @@ def _by_location(partitions: Sequence[PartitionSnapshot]) -> dict[str, list[Part
 
 
 def zone_of(metadata: TableMetadata, footers: FooterReader) -> str:
-    """Return the time zone of directories' names; it is asked for only if partitions are named for timestamps."""
+    """Return the time zone of directories' names. Needed only if partitions are named for timestamps."""
     timed = any(type.name == "timestamp" for type in metadata.partition_types)
     return footers.time_zone if timed else "UTC"
 
@@ -107,7 +108,7 @@ def zone_of(metadata: TableMetadata, footers: FooterReader) -> str:
 def _selected(
     names: Sequence[str], condition: Filter | None, values: Sequence[tuple[Value, ...]]
 ) -> list[bool]:
-    """Return which values of partitions satisfy a condition; all if there is none."""
+    """Return which values of partitions satisfy a condition, or all True without a condition."""
     if condition is None:
         return [True] * len(values)
     answers = match(condition, KnownValues(names, values))
@@ -121,10 +122,10 @@ def _live(
     passing: RemovedFilesFilter,
     wanted: Callable[[tuple[Value, ...]], bool],
 ) -> list[DiscoveredPartition]:
-    """Return what a folder holds of each wanted partition that lies in it, without what older versions left there.
+    """Return the content of a folder for each wanted partition in it, without leftovers of older versions.
 
-    A renamed partition stays in its folder, so that one that gets its old name comes to lie there, too. Files
-    that nobody knows belong to the partition that the folder is named for.
+    A renamed partition stays in its folder. So does a later partition with the old name, beside it. Unknown
+    files belong to the partition that the folder is named for.
     """
     listed = {identity(part.values): files_below(part).keys() for part in here}
     every: set[str] = set().union(*listed.values())
@@ -142,7 +143,7 @@ def _live(
         files = tuple(file for file in folder.files if file.path in mine)
         files += new if identity(part.values) == identity(owner) else ()
         lives.append(dataclasses.replace(folder, values=part.values, files=tuple(sorted(files))))
-    # a folder that holds only what older versions left is no new partition
+    # a folder with nothing but leftovers of older versions is no new partition
     if here or not wanted(owner):
         return lives
     return [dataclasses.replace(folder, files=new)] if new or not folder.files else []
@@ -155,7 +156,7 @@ def _elsewhere(
     partitions_at: dict[str, list[PartitionSnapshot]],
     unfit: list[Unfit],
 ) -> list[DiscoveredPartition]:
-    """Return the partitions whose folders are below the table's, and not named for their values."""
+    """Return the partitions in folders below the table's that are not named for their values."""
     present = []
     for place, partitions in partitions_at.items():
         relative = path_below(location, place)

@@ -1,7 +1,7 @@
 """A warehouse's tables, partitions and files in plain Python, for scripts, notebooks and the command line.
 
-`Catalog` is the entrance; `shapes` and `arrangements` are what it returns. The door is part of the public API: it also hands out the
-results of `parquetry.maintenance`.
+`Catalog` is the entrance, and returns the values in `shapes` and `arrangements`. This package is part of the
+public API. It also exports the results of `parquetry.maintenance`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""How rows are arranged, as plain Python values: the part of `shapes` that tables and partitions share."""
+"""How rows are arranged, as plain Python values. Tables and partitions share them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from parquetry.types import to_python
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """Which values of some columns are heavy.
+    """The heavy values of some columns.
 
     Attributes:
         columns: their names.
-        values: of each cell its values, in the order of the columns; None is NULL.
-        directories: whether each cell has a directory of its own, and the rest one together.
-        locations: of each cell the place that was given to its directory, None for the usual; or empty.
-        auto: the least share of the rows, and the greatest number of values, where those of each partition are found while
-            it is loaded; None where they were named, or found.
+        values: the values of each cell, in the order of the columns; None is NULL.
+        directories: whether each cell has a directory of its own, and all other rows share one.
+        locations: for each cell the location of its directory, or None for the usual one; or empty.
+        auto: the least share of the rows and the greatest number of values, if each partition measures its
+            own; None if the values were named, or are measured.
     """
 
     columns: tuple[str, ...]
@@ -33,13 +33,14 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Into which buckets rows are spread by a hash.
+    """The buckets that rows are spread over by a hash.
 
     Attributes:
         columns: that are hashed.
         count: of the buckets.
         version: of the hash: 1 or 2 for Hive's, ``spark`` for Spark's.
-        sorted_by: what each bucket is sorted by, such as ``day DESC``; names that are no plain words in backticks.
+        sorted_by: the order of each bucket, such as ``day DESC``. Names that are no plain words have
+            backticks.
     """
 
     columns: tuple[str, ...]
@@ -55,7 +56,7 @@ class Arrangement:
     Attributes:
         skew: its heavy values.
         buckets: its buckets.
-        sorted_by: what each file is sorted by, such as ``day DESC``.
+        sorted_by: the order of each file, such as ``day DESC``.
     """
 
     skew: Skew | None
@@ -64,7 +65,7 @@ class Arrangement:
 
 
 def arrangement_view(metadata: ms.TableMetadata, arrangement: ms.ArrangementSpec) -> Arrangement | None:
-    """Return an arrangement as users see it: columns under their names of today, values in Python's types."""
+    """Return an arrangement as users see it: columns under their current names, values in Python's types."""
     if arrangement == ms.PLAIN:
         return None
     columns = {column.physical: column for column in metadata.columns}

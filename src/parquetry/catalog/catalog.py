@@ -1,7 +1,7 @@
-"""Look after a warehouse without Spark: go back, tidy up, check, index, adopt.
+"""Maintain a warehouse without Spark: roll back, vacuum, check, index, adopt.
 
-Each verb is that of `CALL lake.system.…` in Spark and of the command `parquetry`; what it does is
-`parquetry.maintenance`'s. Tables are made and written through Spark.
+Each method has the name of a `CALL lake.system.…` in Spark and of a command of `parquetry`.
+`parquetry.maintenance` does the work. Tables are made and written through Spark.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from parquetry.progress import Progress, silent
 
 
 class Catalog(CatalogReader):
-    """The databases and tables of a warehouse, to look into and to look after; a context manager.
+    """The databases and tables of a warehouse, to read and to maintain. It is a context manager.
 
-    Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
-    a dot stands in backticks.
+    Tables are named ``database.table``, or ``table`` in the default database, in any case. A name with a dot
+    needs backticks.
 
     Args:
         metastore: of the warehouse.
@@ -40,8 +40,8 @@ class Catalog(CatalogReader):
 
         Raises:
             TableNotFoundError: there is no such table, or the version was vacuumed away.
-            FileMissingError: a file of that version is gone.
-            CommitConflictError: others changed meanwhile what differs.
+            FileMissingError: a file of that version is missing.
+            CommitConflictError: others changed some of the differing partitions meanwhile.
         """
         from parquetry.maintenance.rollback import rollback
 
@@ -57,8 +57,8 @@ class Catalog(CatalogReader):
 
         Args:
             name: of the table.
-            older_than: versions that another took the place of before this time go, with a time zone; by default
-                seven days ago.
+            older_than: a time with a time zone. Versions that were replaced before it are deleted; the
+                default is seven days ago.
             dry_run: report only.
 
         Returns:
@@ -68,7 +68,7 @@ class Catalog(CatalogReader):
             ValueError: the time has no time zone.
             TableNotFoundError: there is no such table.
             WarehouseError: a file cannot be deleted, or a directory cannot be listed.
-            CommitConflictError: others keep committing; nothing is lost, run it again.
+            CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
         from parquetry.maintenance.deletion.vacuum import vacuum
 
@@ -88,21 +88,24 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         progress: Progress = silent,
     ) -> list[Relocated]:
-        """Have all databases, tables and versions look in another place for what lay in one; no file is touched.
+        """Change the locations in all databases, tables and versions after a folder was moved.
 
-        What lies below the warehouse needs none of it: it is looked for below the warehouse, wherever that is.
+        No file is touched.
+
+        Locations below the warehouse need no change: they are relative to it.
 
         Args:
-            old: path or URI of a folder that locations name, or that lies above them.
-            new: where it is now. The same as `old`: what older libraries wrote below the warehouse becomes relative to it.
+            old: path or URI of the folder in the old place, or of a folder above it.
+            new: its place now. If it is `old`, absolute locations below the warehouse become relative: older
+                libraries wrote those.
             dry_run: report only.
-            progress: called with how many rows of the metastore have been looked at.
+            progress: called with the number of metastore rows that have been read.
 
         Returns:
-            What was changed, or would be: one for each kind of location of each database and table.
+            The changes, or what they would be: one for each kind of location of each database and table.
 
         Raises:
-            WarehouseError: nothing lies there, or one of the places is below the other.
+            WarehouseError: no location is in the old place, or one place is below the other.
             CommitConflictError: others keep changing a table or writing such locations; run it again.
         """
         from parquetry.maintenance.relocate import relocate
@@ -110,35 +113,39 @@ class Catalog(CatalogReader):
         return relocate(self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress)
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
-        """Write long lists of files anew, sorted and in full parts; no data file is touched, and no answer changes.
+        """Rewrite long lists of files, sorted and in full parts.
+
+        No data file is touched, and no answer changes.
 
         Args:
             name: of the table.
-            progress: called with how many partitions have been looked at.
+            progress: called with the number of partitions that have been read.
 
         Returns:
-            How many partitions' lists were written anew, and of how many parts they were and are.
+            The number of partitions whose lists were rewritten, and the number of their parts before and
+            after.
 
         Raises:
             TableNotFoundError: there is no such table, or a list of files is missing.
             MetastoreDamagedError: a list of files cannot be read.
-            CommitConflictError: others took a partition out meanwhile; run it again.
+            CommitConflictError: others dropped a partition meanwhile; run it again.
         """
         from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 
         return compact_metadata(self._snapshot(name), progress)
 
     def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[Finding]:
-        """Compare what is known of a table with itself and with the files.
+        """Compare the metadata of a table with itself and with the files.
 
         Args:
             name: of the table.
-            repair: put right what can be; missing files are taken out of the table in one commit.
-            footers: read the footers of Parquet files that others wrote, for columns that cannot be read as the table has them.
+            repair: repair what can be repaired. Missing files are removed from the table in one commit.
+            footers: read the footers of Parquet files that others wrote, to find columns that do not fit the
+                table's.
 
         Raises:
             TableNotFoundError: there is no such table.
-            WarehouseError: its files cannot be looked at.
+            WarehouseError: its files cannot be read.
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
         from parquetry.maintenance.check.fsck import fsck
@@ -149,15 +156,16 @@ class Catalog(CatalogReader):
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent
     ) -> list[Misplacement]:
-        """Read the rows of a table's buckets, and name files in which one lies in a wrong bucket or out of order.
+        """Read the rows of a table's buckets, and report files with rows in a wrong bucket or out of order.
 
         Args:
             name: of the table.
-            where: a condition on partition columns: only these partitions. Timestamps without a zone are in UTC.
-            progress: called with how many partitions have been read.
+            where: a condition on partition columns: only these partitions. Timestamps without a zone are in
+                UTC.
+            progress: called with the number of partitions that have been read.
 
         Returns:
-            One for each file with rows that lie wrong, and what is not known of others.
+            One entry for each file with misplaced rows, and for each that could not be judged.
 
         Raises:
             TableNotFoundError: there is no such table.
@@ -185,21 +193,21 @@ class Catalog(CatalogReader):
             name: of the table.
             where: a condition on partition columns: only these partitions.
             dry_run: report only.
-            readopt: take in again what was taken out on purpose.
-            buckets: look again at files that were not believed to lie in buckets.
-            time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: that of the session
-                that wrote them. Needed for tables partitioned by a timestamp only.
-            progress: called with what is listed or read.
+            readopt: adopt files again that commits removed on purpose.
+            buckets: check files again whose buckets were refused before.
+            time_zone: of directories that are named for timestamps, such as ``Europe/Berlin``: the zone of
+                the session that wrote them. Only tables partitioned by a timestamp need it.
+            progress: called while files are listed or read.
 
         Returns:
-            What was said of each partition that differed.
+            The report: each partition that differs, and each file or directory that is ignored.
 
         Raises:
             TableNotFoundError: there is no such table.
             FilterError: the condition cannot be used.
-            UnsupportedError: ORC files are to be read, or the time zone is needed: nothing was changed.
-            FileCorruptError: a file that would be taken in cannot be read.
-            FileMissingError: the table's location is not there.
+            UnsupportedError: there are ORC files to read, or the time zone is missing. Nothing was changed.
+            FileCorruptError: a file to adopt cannot be read.
+            FileMissingError: the table's location does not exist.
             CommitConflictError: others changed these partitions each time; run it again.
         """
         from parquetry.adoption import SyncOptions, synchronise
@@ -221,13 +229,13 @@ class Catalog(CatalogReader):
         *,
         directories: bool = True,
     ) -> Table:
-        """Say which values of a table are heavy, for partitions made from now on; see `docs/list-bucketing.md`.
+        """Set the heavy values of a table, for partitions made from now on; see `docs/list-bucketing.md`.
 
         Args:
             name: of the table.
-            columns: the skewed columns; none: the table is not skewed any more.
-            values: of one column its values, of several tuples of theirs, None being NULL; or ``"auto"``: they are found
-                while each partition is loaded.
+            columns: the skewed columns; empty to remove the heavy values.
+            values: values of one column, or tuples for several, with None for NULL; or ``"auto"`` to measure
+                them while each partition is loaded.
             directories: whether the rows of each get a directory of their own.
 
         Returns:
@@ -236,7 +244,7 @@ class Catalog(CatalogReader):
         Raises:
             TableNotFoundError: there is no such table.
             SkewError: a column or a value cannot be skewed; each reason has a class of its own.
-            ListBucketingError: directories do not go together with what the table is.
+            ListBucketingError: the table's other properties do not allow directories.
             CommitConflictError: others keep changing the table's metadata.
         """
         from parquetry.definition import set_skew
@@ -253,24 +261,25 @@ class Catalog(CatalogReader):
         sorted_by: Sequence[str] = (),
         version: Literal[1, 2, "spark"] | None = None,
     ) -> Table:
-        """Say into which buckets rows of a table go, for partitions made from now on; see `docs/buckets.md`.
+        """Set the buckets of a table, for partitions made from now on; see `docs/buckets.md`.
 
         Args:
             name: of the table.
-            columns: the bucket columns; none: the table is not bucketed any more.
+            columns: the bucket columns; empty to remove the buckets.
             count: of the buckets, from 1 to 100,000.
-            sorted_by: what each bucket is sorted by, such as ``day DESC``; names that are no plain words in backticks.
-            version: of the hash, for `bucketing-version`; None: as it is.
+            sorted_by: the order of each bucket, such as ``day DESC``. Names that are no plain words need
+                backticks.
+            version: of the hash, for `bucketing-version`; or None to keep it.
 
         Returns:
             The table as it is now.
 
         Raises:
             TableNotFoundError: there is no such table.
-            BucketError: a column is none of the files or is of a type without a hash or an order, or the count is missing or
-                out of bounds.
+            BucketError: a column is not in the files, or its type has no hash or no order; or the count is
+                missing or out of bounds.
             PropertyError: there is no such version.
-            ListBucketingError: buckets do not go together with the directories of the table's heavy values.
+            ListBucketingError: the directories of the table's heavy values do not allow buckets.
             CommitConflictError: others keep changing the table's metadata.
         """
         from parquetry.definition import set_buckets
@@ -290,9 +299,9 @@ class Catalog(CatalogReader):
 
         Args:
             name: of the table.
-            columns: partition columns, the first to look by first.
-            index: its name; by default that of its columns.
-            progress: called with how many partitions are indexed.
+            columns: partition columns. The index is sorted by the first one first.
+            index: its name; the default is made of its columns.
+            progress: called with the number of partitions that are indexed.
 
         Returns:
             The table as it is now, with its indexes.
@@ -300,7 +309,7 @@ class Catalog(CatalogReader):
         Raises:
             TableNotFoundError: there is no such table.
             IndexExistsError: there is such an index already.
-            ColumnNotFoundError: a column is none of the partition columns.
+            ColumnNotFoundError: a column is no partition column.
             CommitConflictError: others keep changing the table's metadata.
         """
         from parquetry.maintenance import create_index
@@ -329,12 +338,12 @@ class Catalog(CatalogReader):
     def rebuild_partition_index(
         self, name: str, index: str | Sequence[str], *, progress: Progress = silent
     ) -> Table:
-        """Build an index over partition columns anew, while the old one is used.
+        """Build an index over partition columns again, while queries use the old one.
 
         Args:
             name: of the table.
             index: its name, or its columns.
-            progress: called with how many partitions are indexed.
+            progress: called with the number of partitions that are indexed.
 
         Returns:
             The table as it is now, with its indexes.

@@ -1,4 +1,4 @@
-"""What a catalog shows, as HTML for notebooks: in the page's own colours, every text in it escaped."""
+"""Draw the values of a catalog as HTML for notebooks: in the page's own colours, with every text escaped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from parquetry.texts import cell
 
 
 def table_html(title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> str:
-    """Return things with the same headings as a table.
+    """Return a table of things with the same headings.
 
     Args:
         title: above it.
         rows: values by headings.
-        note: behind the title.
+        note: after the title.
     """
     headings = "".join(f'<th style="{CELL_STYLE}">{escape(each)}</th>' for each in (rows[0] if rows else ()))
     lines = "".join(f'<tr style="background:none">{"".join(map(_cell, row.values()))}</tr>' for row in rows)
@@ -38,7 +38,7 @@ def facts_html(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def text_html(title: str, text: str) -> str:
-    """Return a text of several lines as it is."""
+    """Return a text of several lines, unchanged."""
     return f'<strong>{escape(title)}</strong><pre style="color:inherit;background:none">{escape(text)}</pre>'
 
 

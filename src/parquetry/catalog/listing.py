@@ -1,4 +1,4 @@
-"""Partitions, files and versions one by one as they are read, which a notebook can draw all the same."""
+"""Iterate over partitions, files and versions while they are read. A notebook can draw such an iterator."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from parquetry.catalog.drawing import table_html
 
 _T = TypeVar("_T")
 _MAX_DRAWN_ROWS = 20
-"""Rows that are drawn; there may be a million."""
+"""Most rows in a drawing; there may be a million."""
 
 
 class Listing(Iterator[_T], Generic[_T]):
-    """An iterator that a notebook draws: the first of what is still to come, which none of it uses up.
+    """An iterator that a notebook draws: the first of the remaining things, without consuming them.
 
     Args:
-        what: the things are, such as ``partitions of sales.orders``.
-        things: to give.
-        row: of a thing in the drawing, by headings.
+        what: the kind of things, such as ``partitions of sales.orders``.
+        things: the iterator.
+        row: returns a thing's row of the drawing, by headings.
     """
 
     def __init__(self, what: str, things: Iterator[_T], row: Callable[[_T], Mapping[str, Any]]) -> None:

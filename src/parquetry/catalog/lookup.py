@@ -1,4 +1,4 @@
-"""Finding a table by what users call it, and telling those who miss it where it may be."""
+"""Find a table by its name, and suggest other tables if there is none."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
     """Return a table as it is now.
 
     Args:
-        metastore: to look in.
-        name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as SQL has it: whatever the
-            catalog is called, it is this one.
+        metastore: that has the table.
+        name: ``database.table``, ``table`` in the default database, or ``catalog.database.table`` as in SQL.
+            Any name of the catalog means this one.
 
     Raises:
         NamespaceNotFoundError: there is no such database.
-        TableNotFoundError: there is no such table, or it cannot be the name of one.
+        TableNotFoundError: there is no such table, or no table can have the name.
     """
     try:
         parts = parse_name(name)
@@ -55,7 +55,7 @@ def find_table(metastore: ms.Metastore, name: str) -> ms.TableSnapshot:
 
 
 def _instead(metastore: ms.Metastore, database: str, table: str) -> str:
-    """Return the rest of the sentence: which table may be meant, and how to see all."""
+    """Return the rest of the message: the tables that may be meant, and how to list all."""
     likely = _likely(
         [(each, name) for each in metastore.databases() for name in metastore.tables(each)],
         database.lower(),
@@ -66,7 +66,7 @@ def _instead(metastore: ms.Metastore, database: str, table: str) -> str:
 
 
 def _likely(names: Sequence[tuple[str, str]], database: str, table: str) -> list[tuple[str, str]]:
-    """Return tables of that name in other databases, or else those whose names are nearly that.
+    """Return tables of this name in other databases, or else tables with similar names.
 
     >>> known = [("shop", "orders"), ("tpcds", "store_sales"), ("tpcds", "web_sales")]
     >>> _likely(known, "default", "store_sales"), _likely(known, "tpcds", "store_sale"), _likely(known, "x", "y")

@@ -1,6 +1,6 @@
-"""Look into a warehouse: its databases, tables, partitions, files and versions.
+"""Read a warehouse: its databases, tables, partitions, files and versions.
 
-Names are text, and nothing here changes anything. Which files can hold an answer is decided in `parquetry.prune`.
+Names are text. This module only reads. `parquetry.prune` decides which files may hold an answer.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class CatalogReader:
-    """The databases and tables of a warehouse, to read; a context manager.
+    """The databases and tables of a warehouse, to read. It is a context manager.
 
-    Tables are named ``database.table``, or ``table`` in the default database, in any case; a name that holds
-    a dot stands in backticks. A third part before these, a catalog as in SQL, is passed over.
+    Tables are named ``database.table``, or ``table`` in the default database, in any case. A name with a dot
+    needs backticks. A third part before these, a catalog as in SQL, is ignored.
 
     Args:
         metastore: of the warehouse.
@@ -116,7 +116,7 @@ class CatalogReader:
     def partitions(
         self, name: str, where: str | Predicate | None = None, limit: int | None = None
     ) -> Listing[Partition]:
-        """Give the partitions of a table in the order of their keys, all of one version.
+        """Return the partitions of a table in the order of their keys, all of one version.
 
         Args:
             name: of the table.
@@ -139,22 +139,22 @@ class CatalogReader:
     def files(
         self, name: str, where: str | Predicate | None = None, limit: int | None = None
     ) -> Listing[DataFile]:
-        """Give the files of a table, partition by partition, or those that can hold rows of a filter.
+        """Return the files of a table, or the files that may hold rows of a filter, partition by partition.
 
-        They are read as they are given, some thousand at a time or, with a filter, the selected ones of a partition; all of
-        one version.
+        All are of one version. They are read while the caller iterates: some thousand at a time, or with a
+        filter the selected files of one partition.
 
         Args:
             name: of the table.
             where: a filter on any columns. Values of partitions and statistics of files decide which files
-                can hold a row for which it is true; no file is opened.
+                may satisfy it. No file is opened.
             limit: how many at most.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
             TableNotFoundError: there is no such table.
-            FilterError: the filter's text cannot be read, or names columns that the table does not have.
-            ColumnNotFoundError: a `Predicate` does.
+            FilterError: the filter's text cannot be read, or the table does not have one of its columns.
+            ColumnNotFoundError: the table does not have a column of a `Predicate`.
             ValueError: the limit is negative.
         """
         _check(limit)
@@ -163,7 +163,7 @@ class CatalogReader:
         return Listing(f"files of {snapshot.database}.{snapshot.name}", views, file_row)
 
     def history(self, name: str, limit: int | None = None) -> Listing[Commit]:
-        """Give the versions of a table that can be read, newest first.
+        """Return the versions of a table that can be read, newest first.
 
         Args:
             name: of the table.
@@ -187,7 +187,7 @@ class CatalogReader:
         Args:
             name: of the table.
             filter: on partition columns.
-            run: read them, too, and count partitions and keys.
+            run: read the partitions, too, and count them and their keys.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
@@ -257,7 +257,7 @@ def _plan(
 
 
 def _reads(where: str, columns: Sequence[ms.TableColumn]) -> bool:
-    """Return whether a filter's text is in order for these columns."""
+    """Return whether a filter's text can be read with these columns."""
     try:
         _filter(where, columns)
     except FilterError:

@@ -1,4 +1,4 @@
-"""What a listing draws of each thing: values by headings."""
+"""The rows of a listing's drawing: for each thing, values by headings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def partition_row(partition: Partition) -> dict[str, Any]:
-    """Return what is drawn of a partition."""
+    """Return the row of a partition."""
     return {
         **partition.values,
         "files": partition.files,
@@ -22,12 +22,12 @@ def partition_row(partition: Partition) -> dict[str, Any]:
 
 
 def file_row(file: DataFile) -> dict[str, Any]:
-    """Return what is drawn of a file."""
+    """Return the row of a file."""
     return {"file": file.path, "rows": texts.count(file.rows), "size": texts.size_text(file.bytes)}
 
 
 def commit_row(commit: Commit) -> dict[str, Any]:
-    """Return what is drawn of a version."""
+    """Return the row of a version."""
     return {
         "version": commit.version,
         "committed at": f"{commit.committed_at:%Y-%m-%d %H:%M:%S} UTC",

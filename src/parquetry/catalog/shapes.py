@@ -1,6 +1,6 @@
-"""What a catalog shows: tables, partitions and files as plain Python values.
+"""The values that a catalog returns: tables, partitions and files as plain Python values.
 
-Made from a version of a table in the metastore; which of them are shown is for `reader` to say.
+They are made from a version of a table in the metastore. `reader` selects them.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class Table:
         name: ``database.table``, in lower case.
         version: its number; creation is 0.
         committed_at: when the version was made.
-        operation: what made it, such as ``append``.
+        operation: that made it, such as ``append``.
         format: of the data files, ``parquet`` or ``orc``.
         location: absolute path or URI.
         external: whether dropping the table leaves its files.
-        columns: all of them, partition columns included, in the order of the table.
+        columns: all of them, including partition columns, in the order of the table.
         partition_by: names of the partition columns, in the order of the directories.
         properties: as set by users.
         comment: of the table.
         owner: of the table.
         partitions: their number.
         files: number of data files.
-        rows: their number; None if it is not known of some file.
+        rows: their number, or None if it is unknown for some file.
         bytes: size of the data files.
-        indexes: over the partitions: their columns by their names.
-        arrangement: of the rows of partitions made from now on; None: plain.
+        indexes: over the partitions: column names by index name.
+        arrangement: of new partitions, or None if it is plain.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Table:
     arrangement: Arrangement | None = None
 
     def facts(self) -> dict[str, str]:
-        """Return what there is to say of the table beside its columns, for people."""
+        """Return the table's facts other than its columns, for people."""
         facts = {
             "table": self.name,
             "version": f"{self.version} ({self.operation}, {self.committed_at:%Y-%m-%d %H:%M:%S} UTC)",
@@ -120,9 +120,9 @@ class Partition:
         values: of the partition columns by name; None is NULL.
         location: absolute path or URI.
         files: number of data files.
-        rows: their number; None if it is not known of some file.
+        rows: their number, or None if it is unknown for some file.
         bytes: size of the data files.
-        arrangement: of its rows; None: plain.
+        arrangement: of its rows, or None if it is plain.
     """
 
     values: Mapping[str, Any]
@@ -135,17 +135,17 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A version of a table, and what made it.
+    """A version of a table, and the operation that made it.
 
     Attributes:
         version: its number; creation is 0.
         committed_at: when it was made.
-        operation: what made it, such as ``append``.
+        operation: that made it, such as ``append``.
         partitions: their number then.
         files: number of data files then.
-        rows: their number then; None if it was not known of some file.
+        rows: their number then, or None if it was unknown for some file.
         bytes: size of the data files then.
-        summary: what the operation told about itself.
+        summary: the operation's own notes.
     """
 
     version: int
@@ -160,15 +160,15 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What is known of a column in a file.
+    """The statistics of a column in a file.
 
     Attributes:
-        min: no value is less; None is unknown, or all are NULL.
-        max: no value is greater. NaN takes no part in either.
-        nulls: how many rows are NULL; None is unknown.
-        min_exact: whether `min` occurs in the file; of a long text only the beginning is kept.
+        min: no value is less; None if unknown, or if all are NULL.
+        max: no value is greater; None likewise. NaN counts in neither.
+        nulls: how many rows are NULL; None if unknown.
+        min_exact: whether `min` occurs in the file. Of a long text only the beginning is stored.
         max_exact: whether `max` occurs in the file.
-        bytes: size of the column in the file, compressed; None is unknown.
+        bytes: size of the column in the file, compressed; None if unknown.
     """
 
     min: Any
@@ -186,12 +186,12 @@ class DataFile:
     Attributes:
         path: absolute path or URI.
         partition: values of its partition's columns by name; None is NULL.
-        rows: their number; None is unknown.
+        rows: their number, or None if unknown.
         bytes: its size.
-        cell: of its partition's skew that all rows are of, as position in `Skew.values`; -1: none is of any; None is
+        cell: the cell of all its rows, as position in `Skew.values`; -1 if no row is in any cell; None if
             unknown.
-        bucket: that all rows are of; None is unknown.
-        sorted: whether the rows are in the order that its partition's arrangement says.
+        bucket: the bucket of all its rows, or None if unknown.
+        sorted: whether the rows have the order of its partition's arrangement.
     """
 
     path: str
@@ -205,23 +205,23 @@ class DataFile:
 
     @property
     def statistics(self) -> dict[str, Statistics]:
-        """Return what is known of the data columns, by name, in their types of today."""
+        """Return the statistics of the data columns, by name, in their current types."""
         return self._statistics()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the partitions of a filter are found: ranges of keys to read, with what to test there.
+    """How the partitions of a filter are found: ranges of keys to read, and the residual to test there.
 
     Attributes:
-        scans: the ranges, in the order of their keys, without what the metastore puts before and behind those; of a
-            union, those of the partitions' own keys first, then those of each index.
-        index: name of the index that they are of, or None if they are of the partitions' own keys, or of a union;
-            `to_dict` names the index of each range.
-        estimates: how many keys each way examines, where there was a choice.
-        partitions: how many were found; None if the plan was not run.
-        keys_examined: how many keys were looked at for that, to choose between indexes included. None if the plan was not run, or if
-            the store tested keys itself, as HBase does without saying how many.
+        scans: the ranges, in the order of their keys, without the metastore's own prefixes and suffixes. A
+            union has the ranges of the partitions' own keys first, then the ranges of each index.
+        index: name of the index of these ranges, or None for the partitions' own keys or a union. `to_dict`
+            names the index of each range.
+        estimates: how many keys each access path examines, if there was a choice.
+        partitions: their number, or None if the plan was not run.
+        keys_examined: how many keys were read, including the reads to choose between indexes. None if the
+            plan was not run, or if the store tested keys itself, as HBase does without reporting how many.
         keys_returned: how many of these keys the store returned.
     """
 
@@ -237,7 +237,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain lists and dicts.
 
-        Keys are hexadecimal; a range with no upper bound stops at bytes that no key reaches.
+        Keys are hexadecimal. A range with no upper bound stops at bytes that no key reaches.
         """
         beyond = b"\xff" * (len(self._schema) + 1)
         return {

@@ -1,4 +1,4 @@
-"""Tables, partitions and files of the metastore as the plain values that a catalog shows."""
+"""Convert tables, partitions and files of the metastore into the plain values of a catalog."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ def partition_view(snapshot: ms.TableSnapshot, partition: ms.PartitionSnapshot) 
 def file_views(
     snapshot: ms.TableSnapshot, files: Iterable[tuple[tuple[Value, ...], ms.FileRecord, str]]
 ) -> Iterator[DataFile]:
-    """Give files as users see them.
+    """Yield files as users see them.
 
     Args:
         snapshot: the version of the table.
-        files: for each the values of its partition, its record, and its absolute path.
+        files: for each file the values of its partition, its record, and its absolute path.
     """
     read = _statistics_reader(snapshot.metadata.data_columns)
     last: tuple[Value, ...] | None = None

@@ -1,4 +1,5 @@
-"""The command `parquetry`: a thin mirror of the Python API, data first (`--json`), tables for people.
+"""The command `parquetry`: a thin mirror of the Python API, with tables for people and JSON for programs.
 
-`main` is the entrance. Commands are grouped in `show`, `maintain`, `publish` and `system`; each loads what it needs when it runs.
+`main` is the entrance. The commands are in `show`, `maintain`, `publish` and `system`. Each loads only what
+it needs.
 """

@@ -1,4 +1,4 @@
-"""The application that commands register with, and the options that several of them take."""
+"""The application that commands register with, and the options that several of them share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="parquetry",
-    help="Look into a Parquetry warehouse, its tables, partitions and files, and look after it.",
+    help="Show a Parquetry warehouse, its tables, partitions and files, and maintain it.",
     epilog="Example: parquetry tables --warehouse /data/lake",
     no_args_is_help=True,
     add_completion=True,
@@ -39,7 +39,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _tables(context: typer.Context, incomplete: str) -> list[str]:
-    """Return names for a shell to complete what is typed by; none where there is no warehouse."""
+    """Return names of tables for a shell's completion, or an empty list without a warehouse."""
     from parquetry.errors import ParquetryError
 
     try:
@@ -50,7 +50,7 @@ def _tables(context: typer.Context, incomplete: str) -> list[str]:
 
 
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many.", show_default=False)
+    int | None, typer.Option("--limit", metavar="N", min=0, help="List at most N.", show_default=False)
 ]
 TableArgument = Annotated[
     str,

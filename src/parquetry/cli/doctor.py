@@ -1,6 +1,6 @@
-"""Look at the installation and at the warehouse, say how to mend what does not fit, and which settings hold.
+"""Check the installation and the warehouse, suggest a remedy for each problem, and show the settings.
 
-Nothing is changed: no bridge is compiled, no metastore is made.
+This changes nothing: it compiles no bridge and makes no metastore.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one look has found.
+    """The result of one check.
 
     Attributes:
-        name: of what was looked at.
-        ok: whether it fits; None: it is only worth knowing.
-        found: what is there.
+        name: the thing that was checked.
+        ok: whether it is as needed, or None for a mere note.
+        found: its state, in words.
         remedy: what to do about it.
     """
 
@@ -50,13 +50,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class InEffect:
-    """A setting as it holds outside a session.
+    """A setting outside a session.
 
     Attributes:
         name: of the setting.
-        value: as text; None: it has none.
-        origin: where the value comes from; None: nowhere.
-        how: the places in which it can be given, the first before the others.
+        value: as text, or None if it has no value.
+        origin: where the value comes from, or None if it has no value.
+        how: the places where users can set it, in the order of precedence.
     """
 
     name: str
@@ -66,10 +66,10 @@ class InEffect:
 
 
 def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[Check]:
-    """Look at everything, in the order in which it is needed.
+    """Check everything, in the order of dependence.
 
     Args:
-        warehouse: as given; None: where `parquetry.warehouse` finds one.
+        warehouse: as given, or None to search for it as `parquetry.warehouse` does.
         store: as given.
     """
     yield _python()
@@ -87,17 +87,17 @@ def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[
 
 
 def settings_in_effect(warehouse: str | None = None, store: str | None = None) -> Iterator[InEffect]:
-    """Return the settings that hold outside a session: those of the catalog, and the defaults of tables'.
+    """Return the settings outside a session: the catalog's settings, and the defaults of tables' settings.
 
     Args:
-        warehouse: as given; None: where `parquetry.warehouse` finds one.
+        warehouse: as given, or None to search for it as `parquetry.warehouse` does.
         store: as given.
     """
     try:
         found = find_warehouse(warehouse, store)
         url = None if found.store is None else without_password(found.store)
         named = {"warehouse": (found.location, found.origin), "store": (url, found.store_origin)}
-    except ParquetryError:  # `examine` tells why
+    except ParquetryError:  # `examine` reports it
         named = {}
     for option in CATALOG_OPTIONS:
         value, origin = named.get(option.name, (None, None))
@@ -152,7 +152,7 @@ def _pyspark() -> Check:
 
 
 def _spark_home(home: str) -> Check:
-    """Look at the Spark that SPARK_HOME makes PySpark start instead of its own."""
+    """Check the Spark that SPARK_HOME makes PySpark start instead of its own."""
     found = next(
         filter(None, (_SPARK_CORE.fullmatch(path.name) for path in Path(home).glob("jars/*.jar"))), None
     )

@@ -1,4 +1,4 @@
-"""The entrance: runs a command, and tells errors in a sentence."""
+"""The entrance: runs a command, and prints an error in one sentence."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ __all__ = ["app", "main", "maintain", "publish", "show", "system"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; errors are told in a sentence on standard error.
+    """Run the command. An error is printed in one sentence on standard error.
 
     Args:
         arguments: instead of the process's own.
 
     Raises:
-        SystemExit: always. 0: done; 1: an error, or `doctor` found one; 2: wrong usage.
+        SystemExit: always. 0 for success; 1 for an error, or a problem that the command found; 2 for wrong
+            usage.
     """
     try:
         try:
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has had enough. Python flushes once more at its end, and would complain.
+        # The reader has closed the pipe. Python flushes once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
     except (ParquetryError, OSError) as error:

@@ -1,7 +1,7 @@
-"""The commands that look after a warehouse, as `CALL lake.system.…` does in Spark.
+"""The commands that maintain a warehouse, as `CALL lake.system.…` does in Spark.
 
-Imports are made in the commands, so that each starts with what it needs only. What a verb does is
-`parquetry.maintenance`'s, reached through `parquetry.catalog`.
+Imports are in the commands, so that each loads only what it needs. `parquetry.maintenance` does the work,
+through `parquetry.catalog`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from parquetry.catalog import Table
     from parquetry.maintenance import Difference, Finding, Misplacement, Removed
 
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Report what would be done, and change nothing.")
+]
 ColumnsOption = Annotated[
     str | None,
     typer.Option(
@@ -70,8 +72,8 @@ def vacuum(
             "--older-than",
             metavar="TIME",
             formats=["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"],
-            help="Versions that another took the place of before this time go, such as 2026-03-01T00:00:00+00:00, or "
-            "2026-03-01, in this machine's time zone; by default seven days ago.",
+            help="Delete versions that were replaced before this time, such as 2026-03-01T00:00:00+00:00, "
+            "or 2026-03-01 in this machine's time zone. The default is seven days ago.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +104,7 @@ def compact_metadata(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write long lists of files anew, sorted and in full parts, so that plans read less of them.
+    """Rewrite long lists of files, sorted and in full parts, so that plans read less of them.
 
     No data file is read or written, and no answer changes.
     """
@@ -124,17 +126,17 @@ def compact_metadata(
 @app.command(epilog="Example: parquetry fsck sales.orders --repair")
 def fsck(
     table: TableArgument,
-    repair: Annotated[bool, typer.Option("--repair", help="Put right what can be.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     no_footers: Annotated[
-        bool, typer.Option("--no-footers", help="Leave the footers of files that others wrote unread.")
+        bool, typer.Option("--no-footers", help="Do not read the footers of files that others wrote.")
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what is known of a table with itself and with the files.
+    """Compare the metadata of a table with itself and with the files.
 
-    The exit code is 1 if something was found that was not put right.
+    The exit code is 1 if a problem was found that was not repaired.
     """
     with open_catalog(warehouse, store) as catalog:
         found: Sequence[Finding] = catalog.fsck(table, repair=repair, footers=not no_footers)
@@ -158,9 +160,9 @@ def verify(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the rows of a table's buckets, and name files in which one lies in a wrong bucket or out of order.
+    """Read the rows of a table's buckets, and report files with rows in a wrong bucket or out of order.
 
-    The exit code is 1 if one does, or if a file cannot be read.
+    The exit code is 1 if there is such a file, or if a file cannot be read.
     """
     from parquetry.progress import progress_bar
 
@@ -195,17 +197,17 @@ def sync(
     where: WhereOption = None,
     dry_run: DryRunOption = False,
     readopt: Annotated[
-        bool, typer.Option("--readopt", help="Take in again what was taken out on purpose.")
+        bool, typer.Option("--readopt", help="Adopt files again that commits removed on purpose.")
     ] = False,
     buckets: Annotated[
-        bool, typer.Option("--buckets", help="Look again at files that were not believed to lie in buckets.")
+        bool, typer.Option("--buckets", help="Check files again whose buckets were refused before.")
     ] = False,
     time_zone: Annotated[
         str | None,
         typer.Option(
             "--time-zone",
             metavar="ZONE",
-            help="Of directories that are named for timestamps, such as Europe/Berlin.",
+            help="The time zone of directories that are named for timestamps, such as Europe/Berlin.",
             show_default=False,
         ),
     ] = None,
@@ -215,8 +217,8 @@ def sync(
 ) -> None:
     """Make a table of Parquet files agree with the files below its location.
 
-    What others wrote, changed or removed is taken in or out, in one commit. ORC files are read by Spark only:
-    CALL system.sync.
+    Files that others wrote or changed are adopted, and files that others deleted are dropped, in one commit.
+    Only Spark reads ORC files: CALL system.sync.
     """
     from parquetry.progress import progress_bar
 
@@ -248,11 +250,16 @@ def sync(
 def create_partition_index(
     table: TableArgument,
     columns: Annotated[
-        list[str], typer.Argument(metavar="COLUMN…", help="Partition columns, the first to look by first.")
+        list[str],
+        typer.Argument(
+            metavar="COLUMN…", help="Partition columns; the index is sorted by the first one first."
+        ),
     ],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="By default that of its columns.", show_default=False),
+        typer.Option(
+            "--name", metavar="NAME", help="The default is made of its columns.", show_default=False
+        ),
     ] = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
@@ -291,7 +298,7 @@ def rebuild_partition_index(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Build an index over partition columns anew, while the old one is used."""
+    """Build an index over partition columns again, while queries use the old one."""
     from parquetry.progress import progress_bar
 
     which = _which(index, columns)
@@ -308,7 +315,7 @@ def _which(index: str | None, columns: str | None) -> str | list[str]:
 
 
 def _print_indexes(table: Table, as_json: bool) -> None:
-    """Print the indexes that a table has afterwards."""
+    """Print the indexes of a table after the command."""
     indexes = [{"name": name, "columns": columns} for name, columns in table.indexes.items()]
     if as_json:
         output.print_json(indexes)

@@ -1,6 +1,6 @@
-"""How the commands print: objects as JSON for programs, tables for people.
+"""Print results: objects as JSON for programs, tables for people.
 
-Both are written to standard output; what to print is the commands' business.
+Both go to standard output. The commands decide what to print.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from parquetry.texts import cell, plain
 
 _TABLE_ROWS = 1_000
-"""Rows whose widths are weighed against each other; a longer listing goes on with other widths."""
+"""Rows whose widths are computed together. A longer listing may continue with other widths."""
 
 
 def print_json(objects: Iterable[Mapping[str, Any]]) -> None:
-    """Print objects as a JSON list, one a line, each as soon as it is there."""
+    """Print objects as a JSON list, one a line. Each is printed as soon as it is ready."""
     separator = "["
     for each in objects:
         print(f"{separator}{json_text(each)}", end="")
@@ -27,7 +27,7 @@ def print_json(objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON in one line, in characters that standard output can hold."""
+    """Return a value as JSON in one line, in characters that standard output can encode."""
     unicode = "utf" in (sys.stdout.encoding or "").lower()
     return json.dumps(plain(value), ensure_ascii=not unicode, allow_nan=False)
 
@@ -43,8 +43,8 @@ def print_table(
     Args:
         headings: one per column.
         rows: values, see `cell`.
-        numbers: headings of the columns that are flush right.
-        empty: what to say when there are no rows.
+        numbers: headings of the right-aligned columns.
+        empty: the text if there are no rows.
     """
     right = [heading in set(numbers) for heading in headings]
     show = _show_on_terminal if sys.stdout.isatty() else _show_plainly
@@ -58,7 +58,7 @@ def print_table(
 
 
 def _show_on_terminal(head: Sequence[str] | None, rows: list[list[str]], right: list[bool]) -> None:
-    """Print rows that are folded to the terminal's width."""
+    """Print rows folded to the terminal's width."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -77,7 +77,7 @@ def _show_on_terminal(head: Sequence[str] | None, rows: list[list[str]], right: 
 
 
 def _show_plainly(head: Sequence[str] | None, rows: list[list[str]], right: list[bool]) -> None:
-    """Print each row in a line, however long: for files and pipes, and hundreds of times as fast as Rich."""
+    """Print each row in a line of any length: for files and pipes, and hundreds of times as fast as Rich."""
     lines = rows if head is None else [list(head), *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

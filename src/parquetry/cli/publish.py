@@ -1,4 +1,4 @@
-"""The command that tells a Hive metastore of a table. It starts Spark, which knows how to speak to one."""
+"""The command that publishes a table to a Hive metastore. It starts Spark, which has the client."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def publish(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell a Hive metastore of a table and its partitions, so that Hive reads its files in place.
+    """Publish a table and its partitions to a Hive metastore, so that Hive reads its files in place.
 
-    Heavy values and buckets are told, too. Spark is started for it, with Hive support; where the metastore is, Spark's
-    settings say, or a hive-site.xml. What is told is the table as it is now: publish again after writing.
+    This includes heavy values and buckets. It starts Spark with Hive support; Spark's settings or a
+    hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.
     """
     import parquetry
     from parquetry.warehouse import find_warehouse
 
     settings = dict(map(_setting, conf or ()))
     with open_catalog(warehouse, store) as catalog:
-        name = catalog.table(table).name  # before Spark is started for nothing
-    _ = parquetry.configure  # says what to install if Spark is missing
+        name = catalog.table(table).name  # fails before Spark is started
+    _ = parquetry.configure  # raises with a remedy if Spark is missing
     from parquetry.spark import publish_table
 
     told = publish_table(find_warehouse(warehouse, store), name, hive_table, settings)

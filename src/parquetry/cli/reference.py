@@ -11,16 +11,16 @@ from typing import Any
 
 import typer
 
-from parquetry.cli.app import app
+from parquetry.cli.main import app
 
 INTRODUCTION = """\
 # The command `parquetry`
 
 <!-- Written by `python -m parquetry.cli.reference > docs/cli.md`; change the commands instead. -->
 
-`parquetry` does what the Python API does (`parquetry.open()`): it shows the tables of a warehouse, their partitions
-and their files, and looks after them as `CALL lake.system.…` does in Spark. It needs no Spark and no Java, save for
-`conf` and for what `doctor` looks at.
+`parquetry` does what the Python API does (`parquetry.open()`): it shows the tables of a warehouse, their
+partitions and their files, and maintains them as `CALL lake.system.…` does in Spark. It needs no Spark and no
+Java, except for `conf`, `publish` and the checks of `doctor`.
 
 **Which warehouse.** `--warehouse`; else the environment variable `PARQUETRY_WAREHOUSE`; else the nearest
 `parquetry.toml` in the working directory and the folders above it, or `~/.config/parquetry/config.toml`:
@@ -30,20 +30,20 @@ warehouse = "/data/lake"                            # relative to this file
 store = "sqlite:////var/lib/parquetry/lake.sqlite"  # only if the metastore is not in the warehouse
 ```
 
-The store is taken from where the warehouse is taken from (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`);
-`--store` outranks it.
+The store comes from the same place as the warehouse (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`).
+`--store` takes precedence.
 
-**Names.** `database.table`, `table` in the default database, or `catalog.database.table` as in SQL. If there is none, the
-error names tables that may be meant. `parquetry --install-completion` teaches the shell to complete commands, options and
-names of tables.
+**Names.** `database.table`, `table` in the default database, or `catalog.database.table` as in SQL. If there
+is no such table, the error suggests others. `parquetry --install-completion` makes the shell complete
+commands, options and names of tables.
 
-**Output.** Tables for people, in which paths below the table's location are relative to it (but those of `fsck`); with `--json` a
-list of objects, one a line (`conf` and `plan` print one object), in which paths are absolute. In JSON, dates and
-times are ISO text, decimals are text, binary values are hexadecimal text, and NULL is `null`.
-`rows` is `null` where some file does not tell how many it has.
+**Output.** Tables for people. Their paths are relative to the table's location if they are below it, except
+with `fsck`. With `--json`, a list of objects, one a line, with absolute paths; `conf` and `plan` print one
+object. In JSON, dates and times are ISO text, decimals are text, binary values are hexadecimal text, and NULL
+is `null`. `rows` is `null` if it is unknown for some file.
 
-**Exit codes.** 0: done. 1: an error, told in a sentence on standard error, or a problem that `doctor` found.
-2: wrong usage.
+**Exit codes.** 0: success. 1: an error, in one sentence on standard error, or a problem that `doctor`, `fsck`
+or `verify` found. 2: wrong usage.
 """
 
 

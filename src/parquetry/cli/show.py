@@ -1,6 +1,6 @@
-"""The commands that look into a warehouse.
+"""The commands that show a warehouse.
 
-Imports are made in the commands, so that each starts with what it needs only. Printing is `output`'s.
+Imports are in the commands, so that each loads only what it needs. `output` prints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parquetry.cli.app import (
 
 @app.command(epilog="Example: parquetry tables --json")
 def tables(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the tables and how large they are."""
+    """List the tables and their sizes."""
     from parquetry.errors import TableNotFoundError
 
     found = []
@@ -64,7 +64,7 @@ def describe(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table's columns, place and totals."""
+    """Show a table's columns, location and totals."""
     import dataclasses
 
     with open_catalog(warehouse, store) as catalog:
@@ -107,7 +107,7 @@ def partitions(
 ) -> None:
     """List the partitions of a table or of a filter.
 
-    They come in the order of their values.
+    They are in the order of their values.
     """
     import dataclasses
 
@@ -165,8 +165,8 @@ def files(
 ) -> None:
     """List the data files of a table or of a filter.
 
-    With a filter, these are the files that a query would read: values of partitions and statistics of files
-    decide.
+    With a filter, these are the files that a query would read, by values of partitions and statistics of
+    files.
     """
     from parquetry.locations import path_within
 
@@ -202,7 +202,7 @@ def plan(
     run: Annotated[
         bool,
         typer.Option(
-            "--run", help="Read the partitions, too, and count them and the keys examined (HBase: returned)."
+            "--run", help="Also read the partitions, and count them and the examined keys (HBase: returned)."
         ),
     ] = False,
     warehouse: WarehouseOption = None,
@@ -211,8 +211,8 @@ def plan(
 ) -> None:
     """Show how the partitions of a filter are found.
 
-    A plan is ranges of keys in the metastore, shown by the values in them, and what is tested on the
-    keys in them. With --json a bound is the bytes of a key, hexadecimal.
+    A plan has ranges of keys in the metastore, shown by their values, and conditions to test on these keys.
+    With --json a bound is the bytes of a key, hexadecimal.
     """
     with open_catalog(warehouse, store) as catalog:
         found = catalog.plan(table, where, run=run)
@@ -229,7 +229,7 @@ def history(
 ) -> None:
     """List the versions of a table, newest first.
 
-    These are the ones that can be read with VERSION AS OF; counts are those after the commit.
+    VERSION AS OF can read these. The counts are from after the commit.
     """
     import dataclasses
 

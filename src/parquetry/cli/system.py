@@ -1,11 +1,11 @@
-"""The commands around a warehouse: saving and restoring its metastore, settings for Spark, and what is installed.
+"""Commands to dump, restore and relocate a metastore, print Spark's settings, and check the installation.
 
-Imports are made in the commands, so that each starts with what it needs only. Looking at the installation is
-`doctor`'s.
+Imports are in the commands, so that each loads only what it needs. `doctor` has the checks.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,8 +26,8 @@ def dump(
 ) -> None:
     """Write the metastore into a directory, as text.
 
-    Databases, tables and all versions that can be read; data files stay where they are. The directory appears
-    when all is written. `restore` reads it, into a metastore of any kind.
+    This includes databases, tables and all readable versions. Data files stay where they are. The directory
+    appears when all is written. `restore` reads it, into a metastore of any kind.
     """
     from parquetry.maintenance.dump.dump import dump
     from parquetry.metastore import open_metastore
@@ -47,10 +47,10 @@ def restore(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill an empty metastore with what `dump` has written.
+    """Fill an empty metastore from a dump.
 
-    The metastore is made if it is not there; one that holds tables is refused. Tables below the warehouse
-    lie below the one that is named here then, where their files have to be copied to; others keep their locations.
+    The metastore is made if it does not exist, and refused if it has tables. Tables below the dumped
+    warehouse get locations below this one: copy their files there. Other tables keep their locations.
     """
     from pathlib import Path
 
@@ -71,21 +71,21 @@ def restore(
 def relocate(
     old: Annotated[
         str,
-        typer.Argument(metavar="FROM", help="A folder, by path or URI, that locations name or lie below."),
+        typer.Argument(metavar="FROM", help="The folder's old place, by path or URI."),
     ],
-    new: Annotated[str, typer.Argument(metavar="TO", help="Where it is now.")],
+    new: Annotated[str, typer.Argument(metavar="TO", help="Its place now.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="Report what would be done, and change nothing.")
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have all tables look in another place for what lay in one; no file is touched.
+    """Change locations after a folder was moved, in all tables. No file is touched.
 
-    What lies below the warehouse needs none of it: it is looked for below the warehouse, wherever that is. This is for tables
-    and partitions elsewhere, and for the place where the warehouse was when a Parquetry before format 4 wrote them. Name one folder twice,
-    and what those wrote below the warehouse becomes relative to it. Run it again if it was cut short.
+    Locations below the warehouse need no change: they are relative to it. This is for tables and partitions
+    elsewhere, and for a moved warehouse that a Parquetry before format 4 wrote. If FROM and TO are the same,
+    absolute locations below the warehouse become relative. If it is interrupted, run it again.
     """
     import dataclasses
 
@@ -127,10 +127,11 @@ def conf(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the settings Spark needs.
+    """Print the settings that Spark needs.
 
-    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Call parquetry.attach(spark)
-    in a session that was started with them.
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started with
+    them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The bridge starts
+    the Python that spark.parquetry.python names.
     """
     import shlex
 
@@ -140,13 +141,14 @@ def conf(
     found = find_warehouse(warehouse, store)
     options = {} if found.store is None else {"store": found.store}
     settings = parquetry.settings(catalog, found.location, **options)
+    settings["spark.parquetry.python"] = sys.executable
     if as_json:
         print(output.json_text(settings))
     elif flags:
         print(" ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in settings.items()))
     else:
         for name, value in settings.items():
-            # Spark reads the file as Java's properties, where a backslash escapes.
+            # Spark reads the file as Java properties, where a backslash escapes.
             print(f"{name} {value.replace(chr(92), 2 * chr(92))}")
 
 
@@ -154,11 +156,11 @@ def conf(
 def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Check the installation and the warehouse, and show the settings.
 
-    Looked at are Python, PySpark, Java, libraries, the bridge and the warehouse. Settings are shown as they hold
-    outside a session: of the catalog, with where each comes from, and the defaults of tables, with how to set them. Below
-    stand settings of Spark's own on which joins of bucketed tables depend.
+    The checks cover Python, PySpark, Java, libraries, the bridge and the warehouse. The settings are the
+    values outside of a session: the catalog's, with the origin of each, and the tables' defaults, with the
+    ways to set them. Spark's own settings for joins of bucketed tables follow.
 
-    The exit code is 1 if something does not fit; what to do about it is said beside it.
+    The exit code is 1 if a check fails. The remedy is printed beside it.
     """
     from parquetry.cli.doctor import examine, settings_in_effect
     from parquetry.config import SPARK_SETTINGS

@@ -1,8 +1,10 @@
-"""The settings: which there are, what their texts mean, and which of several values of one setting holds.
+"""The settings: their list, the meaning of their texts, and the precedence among several values of one.
 
-`registry` lists them, `setting` says what one is, `parse` reads texts, `precedence` decides between read or write option, session,
-table and catalog. `reference` writes `docs/configuration.md`. `spark` names Spark's own settings that matter, and `foreign_options`
-refuses options of other table formats.
+- `registry` lists the settings, `setting` defines one, and `parse` reads texts.
+- `precedence` decides between the levels: option of the read or write, session, table, catalog.
+- `reference` writes `docs/configuration.md`.
+- `spark` names Spark's own settings that matter.
+- `foreign_options` refuses options of other table formats.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

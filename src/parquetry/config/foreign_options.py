@@ -1,7 +1,7 @@
-"""Options that say something elsewhere (to Delta, Iceberg, Hudi) and are none of ours: refused by name, each with what to say instead.
+"""Refuse options of Delta, Iceberg and Hudi that have no meaning here, each with a remedy.
 
-Other unknown names are left alone, as Spark's own sources leave them; but a read that asks for an old snapshot must not be given
-today's rows, and a write that asks for some rows must not replace all.
+Other unknown names are ignored, as Spark's own sources ignore them. But a read that requests an old snapshot
+must not get today's rows, and a write that requests some rows must not replace all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 from parquetry.errors import PropertyError
 
 Use = Literal["read", "stream", "write"]
-"""What an option is given for: a query, a stream that reads, or a write."""
+"""The operation that an option is for: a query, a stream that reads, or a write."""
 
 _VERSION = "say option('versionAsOf', …) with a version that `.history` lists"
 _TIME = "say option('timestampAsOf', '2026-03-01 12:00:00')"
@@ -81,18 +81,18 @@ _HARMLESS = {
     ("ignorechanges", "false"),
     ("ignoredeletes", "false"),
 }
-"""Values, in small letters, with which an option asks for what is done in any case."""
+"""Values, in small letters, that request the behaviour of Parquetry anyway."""
 
 
 def refuse_foreign(options: Mapping[str, str], use: Use) -> None:
-    """Refuse options that ask for what a read or a write does not do.
+    """Refuse options that request something other than what a read or a write does.
 
     Args:
-        options: as they were given; letter case of names does not count.
-        use: what they were given for.
+        options: as they were given. Names match in any letter case.
+        use: the operation that they are for.
 
     Raises:
-        PropertyError: one is among them.
+        PropertyError: such an option is among them.
 
     >>> refuse_foreign({"header": "true", "readChangeFeed": "false"}, "read")
     >>> refuse_foreign({"Snapshot-Id": "7"}, "read")

@@ -1,4 +1,4 @@
-"""What the text of a setting can say: from text to value, or a ValueError that says what the text is not."""
+"""Parse the texts of settings: return the value, or raise a ValueError that names the expected form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def parse_size(text: str) -> int:
     """Return a size in bytes, from a number with an optional unit (powers of 1024).
 
     Raises:
-        ValueError: it is not a size, is zero, or more than any file can have.
+        ValueError: it is not a size, is zero, or is more than any file can have.
 
     >>> parse_size("64kb"), parse_size("1 GiB"), parse_size("10")
     (65536, 1073741824, 10)
@@ -32,7 +32,7 @@ def parse_size_or_none(text: str) -> int:
     """Return a size in bytes, which may be zero.
 
     Raises:
-        ValueError: it is not a size, or more than any file can have.
+        ValueError: it is not a size, or is more than any file can have.
 
     >>> parse_size_or_none("0"), parse_size_or_none("0 mb"), parse_size_or_none("1kb")
     (0, 0, 1024)
@@ -47,10 +47,10 @@ _MAX_MILLISECONDS = 1 << 40
 
 
 def parse_wait(text: str) -> int | None:
-    """Return how many milliseconds to wait; None: without an end.
+    """Return how many milliseconds to wait, or None for no limit.
 
     Raises:
-        ValueError: it is no such time, or longer than anybody waits.
+        ValueError: it is no such time, or more than 2^40 milliseconds.
 
     >>> parse_wait("60s"), parse_wait("5 min"), parse_wait("none"), parse_wait("0")
     (60000, 300000, None, None)
@@ -67,7 +67,7 @@ def parse_wait(text: str) -> int | None:
 
 
 def choice_parser(*choices: str) -> Callable[[str], str]:
-    """Return a parser that takes some words, in any case."""
+    """Return a parser that accepts some words, in any case."""
 
     def parse(text: str) -> str:
         if text.lower() not in choices:
@@ -78,7 +78,7 @@ def choice_parser(*choices: str) -> Callable[[str], str]:
 
 
 def parse_boolean(text: str) -> bool:
-    """Return whether a text says true."""
+    """Return whether a text is `true` and not `false`."""
     if text.strip().lower() not in ("true", "false"):
         raise ValueError("not true or false")
     return text.strip().lower() == "true"

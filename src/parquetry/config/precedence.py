@@ -1,7 +1,7 @@
-"""Which value of a setting holds: an option of the read or write, else the session's, the table's, the default.
+"""Decide which value of a setting applies: an option's, else the session's, the table's, the default.
 
-The settings themselves are listed in `registry`; here the texts found at each level become one value. Whoever asks
-hands over what was set, so the answer is the same in a session, in a test, and on the command line.
+`registry` lists the settings. This module reduces the texts of all levels to one value. The caller passes
+these texts, so the answer is the same in a session, in a test, and on the command line.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """The text that holds for a setting, and where it was found.
+    """The text that applies to a setting, and its level.
 
     Attributes:
         setting: the setting.
         level: where the text was found.
-        text: as it was given; None: nowhere, and the setting has no default.
+        text: as it was given, or None if no level has one and the setting has no default.
     """
 
     setting: Setting
@@ -37,24 +37,24 @@ class Effective:
 
     @property
     def value(self) -> Any:
-        """Return the text's value; None: there is no text.
+        """Return the text's value, or None if there is no text.
 
         Raises:
             ConfigurationError: the session's text cannot be used.
-            PropertyError: an option's or a table's text cannot.
+            PropertyError: the text of an option or a table property cannot be used.
         """
         return None if self.text is None else self.setting.read(self.text, self.level)
 
     def refused(self, says: str) -> ConfigurationError | PropertyError:
-        """Return the error that begins with the setting's name, and with where it was given."""
+        """Return an error that begins with the setting's name and its level."""
         return self.setting.refused(self.level, says)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings that hold for one read or write of one table.
+    """The settings that apply to one read or write of one table.
 
-    A value is checked when it is asked for: a codec that cannot be used does not keep a query from reading.
+    A value is checked when it is read: a codec that cannot be used does not stop a query.
 
     >>> settings = settle(
     ...     options={"Compression": "gzip"},
@@ -70,7 +70,7 @@ class Settings:
     by_name: Mapping[str, Effective]
 
     def effective(self, name: str) -> Effective:
-        """Return what holds for a setting, and where it was found."""
+        """Return the text that applies to a setting, and its level."""
         return self.by_name[name]
 
     def __getitem__(self, name: str) -> Any:
@@ -86,18 +86,19 @@ def settle(
     *,
     names_checked: bool = True,
 ) -> Settings:
-    """Return the settings that hold where these have been given.
+    """Return the settings that apply after all levels are considered.
 
     Args:
-        options: of the read or write, in any letter case; those that are nobody's are left alone.
-        session: its settings by their whole names; others than `parquetry.…` may be among them.
+        options: of the read or write, in any letter case. Unknown ones are ignored.
+        session: its settings by their full names. Names without `parquetry.` are ignored.
         properties: of the table.
         defaults: texts by the settings' names.
-        names_checked: whether the session's names are; of a read they were, before the table was looked into.
+        names_checked: whether to check the session's names. For a read they were checked before the table was
+            loaded.
 
     Raises:
         ConfigurationError: a session setting `parquetry.…` is unknown, or cannot be given for a session.
-        PropertyError: an option cannot be given for one read or write.
+        PropertyError: an option is not allowed for one read or write.
     """
     check_options(options)
     if names_checked:

@@ -23,24 +23,26 @@ _INTRODUCTION = """\
 | `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
 | `spark.sql.catalog.lake.warehouse` | the warehouse |
 
-and, unless they have been given already, those of Spark's own that joins of [bucketed tables](buckets.md) depend on:
+and, unless they have values already, these settings of Spark's own. Joins of [bucketed tables](buckets.md)
+depend on them:
 
 | setting of Spark's | value | what it is for |
 |---|---|---|
 {of_spark}
 
-`parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`; a session that has them needs
-`parquetry.attach(spark)` only. `parquetry doctor` shows which warehouse and store are in effect outside a session, and
-where they were set, and these settings of Spark's.
+`parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`. A session that has them
+needs only `parquetry.attach(spark)`. `parquetry doctor` shows the warehouse and the store outside a session,
+where each was set, and these settings of Spark's.
 
-Whoever can read a metastore sees minimum and maximum values of files, also of those that he may not read: it has the rights of the warehouse's folder, unless you
-give it others. A session opens a port on 127.0.0.1 that wants a token. Both in [Concepts](concepts.md#who-may-read-and-who-may-ask).
+Anyone who can read a metastore sees minimum and maximum values of files, including files that he may not
+read. The metastore has the rights of the warehouse's folder, unless you give it others. A session opens a
+port on 127.0.0.1 that wants a token. See [Concepts](concepts.md#who-may-read-and-who-may-ask) for both.
 """
 
 _TABLE_SETTINGS = """
 ## Settings of tables
 
-A setting can be given in several places. The first of these in which it is given decides:
+A setting can be given in several places. The first place in this table that has it decides:
 
 | place | example |
 |---|---|
@@ -49,20 +51,24 @@ A setting can be given in several places. The first of these in which it is give
 | table property | `TBLPROPERTIES ('target-file-size' = '64mb')` at creation, or `ALTER TABLE … SET TBLPROPERTIES` |
 | default | |
 
-In `SET` and `RESET`, Spark wants backticks around a name with hyphens. `spark-submit --conf` and `spark-defaults.conf` take
-names that begin with `spark.` only: give those of the session to `SparkSession.builder.config`, or `SET` them.
+In `SET` and `RESET`, Spark wants backticks around a name with hyphens. `spark-submit --conf` and
+`spark-defaults.conf` take only names that begin with `spark.`: pass session settings to
+`SparkSession.builder.config`, or `SET` them.
 
-A value that cannot be used is an error, which says in which place it was given; `SET` and `spark.conf.set` do not take it, and the one before holds. If a
-builder was given one, or an unknown `parquetry.…`, `getOrCreate()` says so before anything starts. Of names that are not in the table below,
+A value that cannot be used is an error, and the message names its place. `SET` and `spark.conf.set` refuse
+such a value, and the one before stays. If a builder has one, or an unknown `parquetry.…`, `getOrCreate()`
+fails before anything starts. Names that are not in the table below:
 
-- options are ignored, as Spark's own sources ignore them (letter case does not count), but for those with which Delta or Iceberg would read or
-  write other rows (`snapshot-id`, `branch`, `readChangeFeed`, `txnAppId`, …): they are an error that says what to give instead;
-- session settings `parquetry.…` are an error of `SET`, and of each read and write that finds one, because a misspelt setting would otherwise do
-  nothing and say nothing;
-- table properties are the user's own and are kept; slips such as `target_file_size`, and all `parquetry.…`, are an error.
+- Unknown options are ignored, as Spark's own sources ignore them, in any letter case. But options that make
+  Delta or Iceberg read or write other rows (`snapshot-id`, `branch`, `readChangeFeed`, `txnAppId`, …) are an
+  error with a remedy.
+- Unknown session settings `parquetry.…` are an error in `SET`, and in each read and write, because a misspelt
+  setting would otherwise be ignored without a message.
+- Unknown table properties are the user's own and are kept. Slips such as `target_file_size`, and all
+  `parquetry.…`, are an error.
 
-A known setting in a place that the table does not name for it, such as `partition-order` as an option, is an error as well.
-`parquet.*` and `orc.*`, as options or table properties, are handed to the file writers.
+A known setting is also an error in a place that the table does not list for it, such as `partition-order` as
+an option. The file writers get `parquet.*` and `orc.*`, whether these are options or table properties.
 """
 
 
@@ -86,7 +92,7 @@ def _row(setting: Setting) -> str:
 
 
 def _spark_row(setting: SparkSetting) -> str:
-    value = "left alone" if setting.value is None else f"`{setting.value}`"
+    value = "unchanged" if setting.value is None else f"`{setting.value}`"
     return f"| `{setting.name}` | {value} | {setting.text} |"
 
 

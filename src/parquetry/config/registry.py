@@ -1,7 +1,7 @@
-"""The settings users can make: options of a catalog and settings of tables, with their types and defaults.
+"""The settings of users: options of a catalog and settings of tables, with their types and defaults.
 
-One registry, from which values are checked and `reference` writes `docs/configuration.md`. Which value holds where
-several are set is decided in `precedence`; what a setting does is the business of the part that uses it.
+Values are checked by this one registry, and `reference` writes `docs/configuration.md` from it. `precedence`
+decides which of several values applies. Each setting takes effect in the part that uses it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ RUNTIME_PRUNING_MAX_BUILD_SIZE = "runtime-pruning-max-build-size"
 RUNTIME_PRUNING_MAX_WAIT = "runtime-pruning-max-wait"
 HIVE_COMPATIBLE = "hive-compatible"
 WRITERS = ("parquet.", "orc.")
-"""What names begin with that only the files' writers understand."""
+"""Prefixes of names that only the files' writers understand."""
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
-"""Names that Hive has for properties of ours."""
+"""Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 
 CATALOG_OPTIONS = (
@@ -86,24 +86,25 @@ TABLE_SETTINGS = (
         SORT_BY,
         None,
         parse_paths,
-        "Columns, or fields of structs (`s.a`), by which rows are sorted inside each file, so that statistics separate the files better. "
-        "The clause `CLUSTER BY` says the same.",
+        "Columns, or fields of structs (`s.a`), that rows are sorted by inside each file, so that "
+        "statistics separate the files better. The clause `CLUSTER BY` sets it, too.",
         levels=EVERYWHERE,
     ),
     Setting(
         BLOOM_FILTER_COLUMNS,
         None,
         parse_columns,
-        "Columns for which files are written with Bloom filters, so that readers leave out row groups that hold none of a few values, "
-        "also where these lie between their least and greatest.",
+        "Columns that get Bloom filters in the files. Readers then skip row groups without any of a few "
+        "values, even if these are between the row group's minimum and maximum.",
         levels=EVERYWHERE,
     ),
     Setting(
         "distribution",
         "auto",
         choice_parser("auto", "none"),
-        "`auto` shuffles rows before a write, by partition, bucket and directory, or by `sort-by`. Where there is nothing to cluster by, it keeps "
-        "their order, and [small tasks write together](sql.md#how-rows-are-distributed). `none` leaves rows in the tasks that they are in.",
+        "`auto` shuffles rows before a write: by partition, bucket and directory, or by `sort-by`. Without "
+        "any of these it keeps their order, and [small tasks write "
+        "together](sql.md#how-rows-are-distributed). `none` leaves rows in their tasks.",
         levels=EVERYWHERE,
     ),
     Setting(
@@ -127,24 +128,24 @@ TABLE_SETTINGS = (
         SKEWED_BY,
         None,
         str,
-        "Which values are so frequent that their rows are kept apart: Hive's clause behind the words `SKEWED BY`, such as "
-        "`(x) ON (10, 20) STORED AS DIRECTORIES` or `(x) ON AUTO STORED AS DIRECTORIES`. See "
-        "[list bucketing](list-bucketing.md). For partitions made from then on.",
+        "The values that are so frequent that their rows are kept apart: Hive's clause after the words "
+        "`SKEWED BY`, such as `(x) ON (10, 20) STORED AS DIRECTORIES` or `(x) ON AUTO STORED AS "
+        "DIRECTORIES`. See [list bucketing](list-bucketing.md). It applies to partitions made afterwards.",
         levels=("property",),
     ),
     Setting(
         SKEWED_LOCATIONS,
         None,
         str,
-        "Where the directories of some of these values are instead of in their usual places: Hive's clause behind the words "
-        "`SET SKEWED LOCATION`, such as `(10 = 'hdfs://h/far/x=10')`.",
+        "Other locations for the directories of some of these values: Hive's clause after the words `SET "
+        "SKEWED LOCATION`, such as `(10 = 'hdfs://h/far/x=10')`.",
         levels=("property",),
     ),
     Setting(
         "auto-skew-share",
         "0.05",
         parse_share,
-        "With `ON AUTO`: the share of a partition's rows from which on a value is heavy.",
+        "With `ON AUTO`: a value is heavy if it has at least this share of a partition's rows.",
         levels=("property",),
     ),
     Setting(
@@ -158,72 +159,78 @@ TABLE_SETTINGS = (
         LIST_BUCKETING_RULES,
         "strict",
         choice_parser("strict", "relaxed"),
-        "`strict` refuses what Hive's design does not let go together with directories for heavy values; `relaxed` allows "
-        "what Parquetry can do all the same. See [the rules](list-bucketing.md#what-does-not-go-together).",
+        "`strict` refuses the combinations with directories for heavy values that Hive's design excludes. "
+        "`relaxed` allows those that Parquetry supports. See [the "
+        "rules](list-bucketing.md#what-does-not-go-together).",
         levels=("property",),
     ),
     Setting(
         CLUSTERED_BY,
         None,
         str,
-        "Into which buckets rows are spread: Hive's clause behind the words `CLUSTERED BY`, such as "
-        "`(id) SORTED BY (day DESC) INTO 16 BUCKETS`. See [buckets](buckets.md). For partitions made from then on.",
+        "The buckets that rows are spread over: Hive's clause after the words `CLUSTERED BY`, such as `(id) "
+        "SORTED BY (day DESC) INTO 16 BUCKETS`. See [buckets](buckets.md). It applies to partitions made "
+        "afterwards.",
         levels=("property",),
     ),
     Setting(
         BUCKETING_VERSION,
         "2",
         parse_bucketing_version,
-        "The hash of buckets: `1` (Hive 1 and 2), `2` (Hive 3 and later) or `spark` (Spark's own bucketed tables). For "
-        "partitions made from then on.",
+        "The hash of buckets: `1` (Hive 1 and 2), `2` (Hive 3 and later) or `spark` (Spark's own bucketed "
+        "tables). It applies to partitions made afterwards.",
         levels=("property",),
     ),
     Setting(
         HIVE_COMPATIBLE,
         None,
         parse_boolean,
-        "Whether Hive finds rows in the buckets where it looks for them: shown of a bucketed table, `true` for versions 1 and 2, "
-        "`false` for `spark`. It follows from `bucketing-version`; anything else is refused.",
+        "Whether Hive finds rows in the buckets where it expects them. It is read-only: a bucketed table "
+        "shows `true` for versions 1 and 2 of the hash, and `false` for `spark`. Any other value is "
+        "refused.",
         levels=("property",),
     ),
     Setting(
         "empty-buckets",
         None,
         parse_boolean,
-        "Whether a bucket without rows gets an empty file, as Hive 1 wants it; without it, with version 1 alone.",
+        "Whether a bucket without rows gets an empty file, as Hive 1 needs it. The default is yes for "
+        "version 1 of the hash only.",
         levels=EVERYWHERE,
     ),
     Setting(
         PURGE_ON_OVERWRITE,
         "false",
         parse_boolean,
-        "Whether INSERT OVERWRITE and REPLACE TABLE delete the files that they replace as soon as the statement is committed, those of others in an external table, too: "
-        "for tables whose folders are read by their paths. Older versions of these partitions cannot be read any more.",
+        "Whether INSERT OVERWRITE and REPLACE TABLE delete the replaced files right after the commit. They "
+        "also delete files of other writers in an external table. This is for tables whose folders are read "
+        "by path. Older versions of these partitions become unreadable.",
         levels=("property",),
     ),
     Setting(
         ISOLATION,
         "snapshot",
         choice_parser("snapshot", "serializable"),
-        "What a statement that changes the table conflicts with: `snapshot`: whoever changes a partition that it changes, and for rows that `MERGE` inserts "
-        "one in which it looked for their matches; `serializable`: also whoever changes a partition of the table that it has read. "
-        "See [Versions and commits](concepts.md#versions-and-commits).",
+        "The commits of others that a changing statement conflicts with. `snapshot`: changes of a partition "
+        "that it changes, and additions to a partition that `MERGE` searched for matches of the rows that "
+        "it inserts. `serializable`: also changes of a partition of the table that it read. See [Versions "
+        "and commits](concepts.md#versions-and-commits).",
         levels=EVERYWHERE,
     ),
     Setting(
         BUCKET_JOIN,
         "smaller",
         choice_parser("smaller", "larger"),
-        "How tables of different numbers of buckets are joined without a shuffle: `smaller` folds both to their greatest "
-        "common divisor; `larger` reads the side of fewer buckets once for each of the larger's, if one number is a multiple "
-        "of the other.",
+        "How tables of different numbers of buckets are joined without a shuffle. `smaller` folds both to "
+        "their greatest common divisor. `larger` keeps the larger number if it is a multiple of the other: "
+        "with 4 and 8 buckets, each file of the first table is read twice.",
         levels=EVERYWHERE,
     ),
     Setting(
         RUNTIME_PRUNING,
         "true",
         parse_boolean,
-        "Whether values that a join finds while a query runs leave out what of a table cannot match them: partitions, "
+        "Whether values from the build side of a join prune the other table while a query runs: partitions, "
         "directories, buckets, files. See [runtime pruning](runtime-pruning.md).",
         levels=EVERYWHERE,
     ),
@@ -231,25 +238,26 @@ TABLE_SETTINGS = (
         RUNTIME_PRUNING_MAX_BUILD_SIZE,
         "10mb",
         parse_size_or_none,
-        "Up to which size, as estimated, the small side of a join that is not broadcast is read once more, for its values to "
-        "leave files of this table unread; `0`: none is.",
+        "Largest estimated size of a build side that is not broadcast and is read once more for its values, "
+        "to prune this table's files. `0`: no build side is read twice.",
         levels=EVERYWHERE,
     ),
     Setting(
         RUNTIME_PRUNING_MAX_WAIT,
         "60s",
         parse_wait,
-        "How long values are waited for for which a side of a join is read once more, from when that begins (`500ms`, `60s`, `5min`); "
-        "then it is stopped, and the table is read without them. `none`: until they are there. Of a broadcast, which the join waits "
-        "for in any case, Spark knows when to give up.",
+        "How long to wait for a build side that is read once more for its values (`500ms`, `60s`, `5min`). "
+        "After that it is stopped, and the table is read without them. `none`: without limit. It does not "
+        "apply to a broadcast, which the join needs anyway: Spark has a limit of its own for it.",
         levels=EVERYWHERE,
     ),
     Setting(
         BUCKET_BEGIN_PARTITION,
         None,
         str,
-        "From which partition on files lie in buckets, for tables that others bucketed later on: a value of the first "
-        "partition column, or a condition on partition columns. Partitions before it are read as not bucketed.",
+        "The first partition whose files are in buckets, for tables that others bucketed later on: a value "
+        "of the first partition column, or a condition on partition columns. Partitions before it are read "
+        "as not bucketed.",
         levels=("property",),
     ),
 )
@@ -259,7 +267,7 @@ _PROPERTIES = {setting.name: setting for setting in TABLE_SETTINGS if "property"
 
 
 def our_name(name: str) -> str:
-    """Return the name of a table property, given that or Hive's name for it.
+    """Return our name of a table property, from our name or Hive's.
 
     >>> our_name("bucketing_version"), our_name("owner.team")
     ('bucketing-version', 'owner.team')
@@ -268,10 +276,10 @@ def our_name(name: str) -> str:
 
 
 def our_names(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return table properties under our names, where Hive has others.
+    """Return table properties under our names instead of Hive's.
 
     Raises:
-        PropertyError: one is given under both names, with two values.
+        PropertyError: a property has two values, under both names.
     """
     named: dict[str, str] = {}
     for name, value in properties.items():
@@ -286,13 +294,13 @@ def our_names(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
-    """Check table properties a user has set.
+    """Check table properties that a user has set.
 
-    Names outside the registry are the user's own and are kept, save those so near a known name that they are a
-    slip, and those in Parquetry's own name space. Those of the files' writers are theirs.
+    Unknown names are the user's own and are kept, with two exceptions: names that are probably a slip for a
+    known one, and names that begin with `parquetry.`. Names of the files' writers are not checked.
 
     Raises:
-        PropertyError: an unknown name or a value that cannot be used.
+        PropertyError: a name is unknown, or a value cannot be used.
     """
     for name, value in properties.items():
         if (setting := _PROPERTIES.get(name)) is not None:
@@ -310,10 +318,10 @@ def check_properties(properties: Mapping[str, str]) -> None:
 def check_options(options: Iterable[str]) -> None:
     """Check the names of options of a read or write; values are checked where they are used.
 
-    Names that are nobody's are left alone, as Spark's own sources leave them: other parts of Spark may know them.
+    Unknown names are ignored, as Spark's own sources ignore them: other parts of Spark may know them.
 
     Raises:
-        PropertyError: the setting cannot be given for one read or write.
+        PropertyError: the setting is not allowed for one read or write.
     """
     for key in options:
         setting = _SETTINGS.get(key.lower())
@@ -326,11 +334,11 @@ def check_options(options: Iterable[str]) -> None:
 def check_session(session: Mapping[str, str]) -> None:
     """Check the names of a session's settings; values are checked where they are used.
 
-    All names that begin with `parquetry.` are Parquetry's own. An unknown one is a misspelt setting, which would
-    otherwise do nothing and say nothing.
+    All names that begin with `parquetry.` are Parquetry's own. An unknown one is a misspelt setting, which
+    would otherwise be ignored without a message.
 
     Raises:
-        ConfigurationError: such a name is unknown, or the setting cannot be given for a session.
+        ConfigurationError: such a name is unknown, or the setting is not allowed for a session.
     """
     known = [name for name, setting in _SETTINGS.items() if "session" in setting.levels]
     for key in session:
@@ -347,7 +355,7 @@ def check_session(session: Mapping[str, str]) -> None:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the known name that another is probably a slip for."""
+    """Return the known name that was probably meant."""
     kebab = name.lower().replace("_", "-").replace(".", "-")
     near = difflib.get_close_matches(kebab, list(names), 1, 0.85)
     return near[0] if near else None
@@ -359,7 +367,7 @@ def is_fixed(name: str) -> bool:
 
 
 def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) -> dict[str, str]:
-    """Return table properties in which a column, or a field of a struct, has another name.
+    """Return table properties after a column, or a field of a struct, got another name.
 
     >>> rename_column({"sort-by": "A, b.a"}, ["a"], "x y"), rename_column({"sort-by": "a, b.a"}, ["b", "a"], "c")
     ({'sort-by': '`x y`, b.a'}, {'sort-by': 'a, b.c'})
@@ -385,7 +393,7 @@ def rename_column(properties: Mapping[str, str], path: Sequence[str], new: str) 
 
 
 def naming(properties: Mapping[str, str], path: Sequence[str]) -> list[str]:
-    """Return the table properties that name a column or a field of a struct, what it is within, or what is within it.
+    """Return the table properties that name a column or a field of a struct, its parent, or its child.
 
     >>> naming({"sort-by": "A.x, b", "bloom-filter-columns": "b"}, ["a"]), naming({"sort-by": "a.x"}, ["a", "y"])
     (['sort-by'], [])
@@ -408,7 +416,7 @@ def _paths(name: str, text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _begins(path: Sequence[str], begin: Sequence[str]) -> bool:
-    """Return whether a path is another or leads on from it; letter case does not count."""
+    """Return whether a path begins with another, in any letter case."""
     return [part.lower() for part in path[: len(begin)]] == [part.lower() for part in begin]
 
 
@@ -416,7 +424,7 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
     """Check the options `spark.sql.catalog.<catalog>.*`.
 
     Raises:
-        ConfigurationError: one is unknown, or the warehouse is missing.
+        ConfigurationError: an option is unknown, or the warehouse is missing.
     """
     known = {setting.name for setting in CATALOG_OPTIONS}
     for name in options:

@@ -1,4 +1,4 @@
-"""What a setting is: its name, default and type, and where it can be given."""
+"""Define a setting: its name, default and type, and the levels at which users may set it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal
 from parquetry.errors import ConfigurationError, PropertyError
 
 Level = Literal["option", "session", "property", "default"]
-"""Where the value of a setting comes from: an option of one read or write, the session, a property of the table."""
+"""The level of a setting's value: an option of one read or write, the session, or a property of the table."""
 EVERYWHERE: tuple[Level, ...] = ("option", "session", "property")
-"""All levels at which users make settings; the first comes before the others."""
+"""All levels that users can set, in the order of precedence."""
 SESSION_PREFIX = "parquetry."
-"""What names of the session's settings begin with."""
+"""Prefix of the names of session settings."""
 _LABELS: dict[Level, str] = {
     "option": "Option",
     "session": "Session setting",
@@ -24,15 +24,15 @@ _LABELS: dict[Level, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting users can make.
+    """A setting of users.
 
     Attributes:
         name: in kebab-case.
-        default: as text; None: no default.
-        parse: from text to value; raises ValueError saying what the text is not.
-        text: what it does, for the reference.
-        levels: where it can be given; none for options of a catalog.
-        fixed: whether it may be given only when a table is created.
+        default: as text, or None if there is no default.
+        parse: from text to value; raises ValueError with the expected form.
+        text: its effect, for the reference.
+        levels: where users may set it; empty for options of a catalog.
+        fixed: whether it is allowed only when a table is created.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Setting:
     fixed: bool = False
 
     def read(self, text: str, level: Level) -> Any:
-        """Return the value of a text that was found at some level.
+        """Return the value of a text from some level.
 
         Raises:
             ConfigurationError: the session's text cannot be used.
-            PropertyError: an option's or a table's text cannot.
+            PropertyError: the text of an option or a table property cannot be used.
         """
         try:
             return self.parse(text)
@@ -58,7 +58,7 @@ class Setting:
             raise self.refused(level, f" is {text!r}: {error}{remedy}.") from None
 
     def refused(self, level: Level, says: str) -> ConfigurationError | PropertyError:
-        """Return the error that begins with the setting's name, and with where it was given."""
+        """Return an error that begins with the setting's name and its level."""
         key = f"{SESSION_PREFIX}{self.name}" if level == "session" else self.name
         kind = ConfigurationError if level == "session" else PropertyError
         return kind(f"{_LABELS[level]} {key!r}{says}")

@@ -1,6 +1,6 @@
-"""Which Spark this library works with, and the settings of Spark that decide whether joins of bucketed tables shuffle.
+"""The supported Spark version, and Spark's settings that decide whether joins of bucketed tables shuffle.
 
-These settings are given by `configure`, and shown by `doctor`.
+`configure` sets these, and `doctor` shows them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPARK_SERIES = "4.3"
-"""The Spark releases whose interfaces the bridge is written for."""
+"""The Spark releases that have the interfaces of the bridge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,10 @@ class SparkSetting:
     """A setting of Spark's own that decides whether joins of bucketed tables shuffle.
 
     Attributes:
-        name: whole.
-        value: that `parquetry.configure` gives it, if nobody else has; None: it is left alone.
-        text: what it is for, or why it is left alone.
+        name: in full.
+        value: that `parquetry.configure` sets, unless the session has one; or None if it leaves the setting
+            unchanged.
+        text: its effect, or why it stays unchanged.
     """
 
     name: str
@@ -30,17 +31,17 @@ SPARK_SETTINGS = (
     SparkSetting(
         "spark.sql.sources.v2.bucketing.enabled",
         "true",
-        "Spark uses what a table says of its buckets.",
+        "Spark uses the buckets that a table reports.",
     ),
     SparkSetting(
         "spark.sql.sources.v2.bucketing.pushPartValues.enabled",
         "true",
-        "Tables of which one has rows in buckets where the other has none are joined without a shuffle.",
+        "Tables are joined without a shuffle even if one has rows in buckets that are empty in the other.",
     ),
     SparkSetting(
         "spark.sql.sources.v2.bucketing.allowCompatibleTransforms.enabled",
         "true",
-        "Tables of different numbers of buckets are joined in as many as their greatest common divisor.",
+        "Tables of different numbers of buckets are joined in buckets of their greatest common divisor.",
     ),
     SparkSetting(
         "spark.sql.requireAllClusterKeysForCoPartition",
@@ -50,20 +51,22 @@ SPARK_SETTINGS = (
     SparkSetting(
         "spark.sql.sources.v2.bucketing.shuffle.enabled",
         None,
-        "Only the side without buckets is shuffled, into those of the other. Spark 4.3 has known errors there, and evaluates the "
-        "hash row by row; tables bucketed by several columns say nothing of their buckets while it is on.",
+        "Only the side without buckets is shuffled, into the other's buckets. Spark 4.3 has known errors "
+        "there, and evaluates the hash row by row. While it is on, tables bucketed by several columns do "
+        "not report their buckets.",
     ),
     SparkSetting(
         "spark.sql.sources.v2.bucketing.partiallyClusteredDistribution.enabled",
         None,
-        "Large buckets are read by several tasks, for each of which the other side is read again. While it is on, different "
-        "numbers of buckets are not joined without a shuffle.",
+        "Several tasks read a large bucket, and each of them reads the other side again. While it is on, "
+        "tables of different numbers of buckets are joined with a shuffle.",
     ),
     SparkSetting(
         "spark.sql.sources.v2.bucketing.allowKeysSubsetOfPartitionKeys.enabled",
         None,
-        "For tables partitioned by several expressions of which a join names some. It cannot help with a hash of several "
-        "columns: tables bucketed by more than one say nothing of their buckets while it is on.",
+        "For tables partitioned by several expressions when a join names some of them. It cannot help with "
+        "a hash of several columns: while it is on, tables bucketed by several columns do not report their "
+        "buckets.",
     ),
     SparkSetting(
         "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled",

@@ -1,6 +1,7 @@
-"""Hive's statements that Spark does not know, rewritten as statements that it knows: text in, text out, without Spark or a JVM.
+"""Rewrite Hive's statements that Spark does not know as ones that it knows: text in, text out, no JVM.
 
-`rewrite` is the entrance. Each clause has a module, which `definition` uses, too, for table properties that hold the same text.
+`rewrite` is the entry point. Each clause has a module. `definition` uses these modules, too, for table
+properties whose values are such clauses.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""`ALTER TABLE` with Hive's clauses: those about skewed columns and buckets become table properties, `CONCATENATE` a procedure."""
+"""Rewrite `ALTER TABLE`: clauses become table properties, `CONCATENATE` becomes a procedure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquetry.sqltext import Edit, TokenCursor, string
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
-    """Return what is to be replaced in a statement that alters a table; nothing of any other."""
+    """Return the edits of a statement that alters a table, or an empty list for any other statement."""
     begins = cursor.next.start
     if not cursor.take("alter", "table"):
         return []
@@ -36,7 +36,7 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     elif (clause := _buckets(cursor, of_partition=partition is not None)) is not None:
         found = _set(
             start, cursor, "clustered-by", spec + clause
-        )  # a partition's is refused, with what to do
+        )  # for a partition this is refused later, with a remedy
     elif partition is not None:
         return []
     elif cursor.take("not", "clustered"):
@@ -56,7 +56,7 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
 
 
 def _buckets(cursor: TokenCursor, *, of_partition: bool) -> str | None:
-    """Take a clause about buckets; return what the property says then. None, and nothing is taken, if something else is."""
+    """Take a clause about buckets and return the property's value, or take nothing and return None."""
     at = cursor.at
     if cursor.take("not", "sorted"):
         return clustered_by.NOT_SORTED

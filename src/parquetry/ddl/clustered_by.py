@@ -1,7 +1,8 @@
-"""The clause `CLUSTERED BY (columns) [SORTED BY (columns)] INTO n BUCKETS`, and what changes a part of it.
+"""Read `CLUSTERED BY (columns) [SORTED BY (columns)] INTO n BUCKETS`, and clauses that change parts of it.
 
-Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are `INTO n BUCKETS`, which
-keeps the columns, and `NOT SORTED`, which takes the order away. Whether there are such columns is not known here.
+Its text from the first parenthesis on is also the value of the table property `clustered-by`. So are
+`INTO n BUCKETS`, which keeps the columns, and `NOT SORTED`, which removes the order. This module does not
+check whether the table has such columns.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from parquetry.ddl.partition_spec import read_partition
 from parquetry.sqltext import LiteralConstant, TokenCursor
 
 NOT_SORTED = "NOT SORTED"
-"""What takes the order from the buckets and leaves them, as a statement and as a value of the property."""
+"""The clause, and value of the property, that removes the buckets' order and keeps the buckets."""
 NOT_CLUSTERED = "NOT CLUSTERED"
-"""What takes the buckets away, as a statement; said of a partition, it is understood and refused."""
+"""The clause that removes the buckets; for a partition it is parsed and then refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusteredBy:
-    """What the clause says; None: that stays as it is.
+    """A parsed clause; an attribute that is None keeps its present value.
 
     Attributes:
-        columns: that are hashed: names, as they are written.
-        sorted_by: what each bucket is sorted by: names, and whether downwards.
-        count: of the buckets.
-        partition: the values of the one partition whose buckets they would be; None: the table's.
+        columns: the names of the bucket columns, as written.
+        sorted_by: the names of the columns that each bucket is sorted by, each with whether it is descending.
+        count: the number of buckets.
+        partition: the values of the partition that the clause is about, or None for the table.
     """
 
     columns: tuple[str, ...] | None = None
@@ -35,7 +36,7 @@ class ClusteredBy:
 
 
 def find_clause(cursor: TokenCursor) -> bool:
-    """Pass over the clause behind its words `CLUSTERED BY`, with what is in its parentheses; False if it is none."""
+    """Skip the clause behind `CLUSTERED BY`, with its parentheses; return False for another clause."""
     if not cursor.skip_parentheses():
         return False
     if cursor.take("sorted", "by") and not cursor.skip_parentheses():
@@ -44,7 +45,10 @@ def find_clause(cursor: TokenCursor) -> bool:
 
 
 def find_count(cursor: TokenCursor) -> bool:
-    """Pass over `INTO n BUCKETS`, whatever stands for the number: Spark may have yet to fill it in; False if it is none."""
+    """Skip `INTO n BUCKETS`; return False for another clause.
+
+    The number may be a marker that Spark fills in later.
+    """
     if not cursor.take("into"):
         return False
     while not cursor.ended and cursor.next.word not in ("buckets", "(", ")"):
@@ -53,10 +57,10 @@ def find_count(cursor: TokenCursor) -> bool:
 
 
 def parse_clustered_by(text: str) -> ClusteredBy:
-    """Read the clause behind its words `CLUSTERED BY`, or what changes a part of it.
+    """Read the clause behind its words `CLUSTERED BY`, or a clause that changes a part of it.
 
     Raises:
-        ClauseError: it is no such clause; the message marks the place.
+        ClauseError: the text is another clause; the message marks the position.
 
     >>> found = parse_clustered_by("(id, `a b`) SORTED BY (day DESC, id) INTO 16 BUCKETS")
     >>> found.columns, found.sorted_by, found.count
@@ -105,7 +109,10 @@ def _sorted_by(cursor: TokenCursor) -> tuple[tuple[str, bool], ...]:
 
 
 def _ordered(cursor: TokenCursor) -> tuple[str, bool]:
-    """Take a column and its direction. NULL comes first going up and last going down, as in Hive, which takes no other."""
+    """Take a column and its direction.
+
+    NULL is first in ascending order and last in descending order; Hive takes no other.
+    """
     name = _name(cursor)
     descending = not cursor.take("asc") and cursor.take("desc")
     if cursor.take("nulls"):
@@ -123,7 +130,7 @@ def _count(cursor: TokenCursor) -> int:
     if token.kind != "NUMBER" or not (token.text.isascii() and token.text.isdigit()):
         raise cursor.error(f"{cursor.shown} is not expected here: write the number of buckets.")
     cursor.advance()
-    cursor.expect("buckets", "write BUCKETS behind their number")
+    cursor.expect("buckets", "write BUCKETS after their number")
     return int(token.text)
 
 

@@ -1,4 +1,4 @@
-"""`CREATE TABLE … CLUSTERED BY … SKEWED BY …`, in any order with the other clauses: these two become table properties."""
+"""Rewrite `CREATE TABLE`: `CLUSTERED BY` and `SKEWED BY`, in any order, become table properties."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from parquetry.ddl.session import Session, read_table
 from parquetry.sqltext import Edit, TokenCursor, blank, string
 
 _QUERY = ("select", "from", "values", "map", "reduce")
-"""Words that begin a query, which `AS` need not stand before."""
+"""Words that begin a query, even without `AS` before them."""
 _CLAUSES: dict[str, Callable[[TokenCursor], bool]] = {
     "clustered": clustered_by.find_clause,
     "skewed": skewed_by.find_clause,
 }
-"""By its first word, what passes over a clause behind its word `BY`. The property is called as the clause is."""
+"""Functions that skip a clause after its word `BY`, by its first word, which also names the property."""
 
 
 class _Clause(NamedTuple):
-    """A clause: the property that it becomes, where it begins, where its value does, and where both end."""
+    """A clause: its property's name, its start, its value's start, and the end of both."""
 
     name: str
     start: int
@@ -28,7 +28,7 @@ class _Clause(NamedTuple):
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
-    """Return what is to be replaced in a statement that makes or replaces a table; nothing of any other."""
+    """Return the edits of a statement that creates or replaces a table, or an empty list for any other."""
     if not (cursor.take("create") or cursor.next.word == "replace"):
         return []
     cursor.take("or", "replace") or cursor.take("replace")
@@ -72,7 +72,7 @@ def _entry(cursor: TokenCursor, clause: _Clause, *, one_line: bool = True) -> st
 
 
 def _clause_starts(cursor: TokenCursor) -> Iterator[int]:
-    """Yield places, in the text, outside of parentheses and before the query, if there is one."""
+    """Yield positions in the text, outside of parentheses and before a query."""
     cursor.skip_parentheses()  # the columns
     stored = False
     while not cursor.ended:
@@ -91,5 +91,5 @@ def _clause_starts(cursor: TokenCursor) -> Iterator[int]:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether a list that begins here has no entries."""
+    """Return whether the list that begins at a position is empty."""
     return text[start:].lstrip().startswith(")")

@@ -1,5 +1,6 @@
-"""The statements of Delta that look after a table, `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`, said by
-procedures, and by what Spark describes.
+"""Rewrite Delta's maintenance statements as procedures and queries.
+
+They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAIL`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from parquetry.identifiers import joined_name, part_text
 from parquetry.sqltext import Edit, TokenCursor, string
 
 WORDS = ("OPTIMIZE", "VACUUM", "RESTORE", "HISTORY", "DETAIL")
-"""Every statement that is rewritten holds one of them."""
+"""Every rewritten statement has one of these words."""
 
 
 def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
-    """Return what is to be replaced in a statement that looks after a table; nothing of any other.
+    """Return the edits of a maintenance statement; an empty list for any other statement.
 
     Raises:
-        UnsupportedError: it asks for what no procedure does; the message says what does it.
+        UnsupportedError: no procedure does what the statement says; the message names an alternative.
     """
     begins = cursor.next.start
     say: Callable[[TokenCursor, SessionTable], str | None]

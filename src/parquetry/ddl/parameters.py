@@ -1,6 +1,7 @@
-"""Markers `:name` and `?` of a statement, and what they stand for.
+"""Replace the parameter markers `:name` and `?` of a statement by their values.
 
-Spark fills them in before it parses, and has to understand a statement for that; ours it does not understand.
+Spark replaces markers only in statements that it understands, so this module does it for the statements that
+Spark does not know.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def filled(text: str, named: Mapping[str, str], positional: Sequence[str]) -> str:
-    """Return a statement with its markers replaced by what they stand for; those that nothing is given for stay.
+    """Return a statement with its markers replaced by their values; markers without a value stay.
 
     Raises:
         ClauseError: a quote or a comment is not closed.

@@ -1,4 +1,4 @@
-"""The clause `PARTITION (column = value, …)`, said as a filter on the partition columns."""
+"""Read the clause `PARTITION (column = value, …)`, and write it as a filter on the partition columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from parquetry.types import STRING, sql_literal
 
 
 def read_partition(cursor: TokenCursor) -> dict[str, LiteralConstant] | None:
-    """Take the clause behind its word `PARTITION`; None if it is none, or leaves a column without a value.
+    """Take the clause behind its word `PARTITION`, or return None for another clause or a missing value.
 
     >>> spec = read_partition(TokenCursor("(ds = '2026-01-01', `h r` = 5)"))
     >>> {name: value.text for name, value in spec.items()}
@@ -31,7 +31,7 @@ def read_partition(cursor: TokenCursor) -> dict[str, LiteralConstant] | None:
 
 
 def filter_text(values: dict[str, LiteralConstant]) -> str:
-    """Return the filter that the values are, each as the text that it has in a directory's name.
+    """Return the filter for partition values; each value is a text, as in a directory's name.
 
     >>> filter_text(read_partition(TokenCursor("(`a``b` = 'it''s', n = -5, s = NULL)")))
     "`a``b` = 'it''s' AND `n` = '-5' AND `s` IS NULL"

@@ -1,7 +1,7 @@
-"""A text that Spark is to parse, with Hive's clauses about our tables, and Delta's statements on them, said in what Spark knows.
+"""Rewrite Hive's clauses and Delta's statements about our tables in a text, before Spark parses it.
 
-Everything else stays as it is, letter for letter, and on its line: errors that Spark finds in the rest of a statement still
-point at it. A clause that is not understood stays, too, and Spark says what it thinks of it.
+All other characters stay the same, and on the same lines, so Spark's error messages point at the right
+position. A clause that is not understood stays, too, and Spark reports the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parquetry.errors import ClauseError
 from parquetry.sqltext import END_OF_TEXT, TokenCursor, edited
 
 WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE", *maintenance.WORDS)
-"""Every statement that is rewritten holds one of them."""
+"""Every rewritten statement has one of these words."""
 
 _MAY_BE = re.compile(
     r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b",
@@ -24,19 +24,19 @@ _MAY_BE = re.compile(
 )
 _EXPLAIN = ("explain", "extended", "codegen", "cost", "formatted", "logical")
 _BEFORE = (";", "begin", "atomic", "then", "else", "do", "loop", "repeat")
-"""What stands before a statement of a script."""
+"""Tokens that come before a statement of a script."""
 
 
 def rewrite(
     text: str, session: Session, named: Mapping[str, str] = NONE, positional: Sequence[str] = ()
 ) -> str | None:
-    r"""Return the text to parse instead of another; None: that one.
+    r"""Return the rewritten text, or None if the text needs no change.
 
     Args:
         text: a statement, or a script (`BEGIN … END`).
-        session: says whose tables are ours.
-        named: what its markers `:name` stand for, as SQL; they are filled in.
-        positional: what its markers `?` stand for.
+        session: the catalogs of the session.
+        named: the values of its markers `:name`, as SQL; they are filled in.
+        positional: the values of its markers `?`.
 
     >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
     >>> print(rewrite("create table t (x int)\nskewed by (x) on (1, 'a')\nusing orc", session))
@@ -54,7 +54,7 @@ def rewrite(
         text = filled(text, named, positional)
         cursor = TokenCursor(text)
     except ClauseError:
-        return None  # Spark's parser says what is not closed
+        return None  # Spark's parser reports the quote or comment that is not closed
     found = []
     for at in _beginnings(cursor):
         for edits in (create_table.edits, alter_table.edits, maintenance.edits):
@@ -64,7 +64,7 @@ def rewrite(
 
 
 def _beginnings(cursor: TokenCursor) -> Iterator[int]:
-    """Yield the numbers of tokens at which a statement may begin: the first, and in a script those inside."""
+    """Yield the numbers of tokens where a statement may begin: the first token, and in a script others."""
     first = 0
     while cursor.tokens[first].word in _EXPLAIN:
         first += 1

@@ -1,4 +1,4 @@
-"""Whose a table is that a statement names: tables of others are left to Spark."""
+"""Find the catalog of a table that a statement names; tables of other catalogs are left to Spark."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class SessionTable:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What of a session says whose a table is.
+    """The catalogs of a Spark session.
 
     Attributes:
         catalogs: names of the Parquetry catalogs.
-        others: names of the other catalogs that are configured; Spark's own is there always.
+        others: names of the other configured catalogs, without Spark's own, which always exists.
         current: name of the current catalog.
         namespace: the current namespace.
     """
@@ -41,7 +41,7 @@ class Session:
     namespace: tuple[str, ...]
 
     def named(self, parts: Sequence[str]) -> SessionTable | None:
-        """Return the table that a name means, as Spark looks it up; None: it is none of ours.
+        """Return the table that Spark finds for a name, or None if it is not in a Parquetry catalog.
 
         >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
         >>> session.named(["t"]).table, session.named(["lake", "a", "t"]).table, session.named(["a", "t"]).table
@@ -59,7 +59,7 @@ class Session:
 
 
 def read_table(cursor: TokenCursor, session: Session) -> SessionTable | None:
-    """Take the name of a table; None if it is none, or not of a Parquetry catalog."""
+    """Take the name of a table, or return None if it is not one of a Parquetry catalog."""
     parts = _identifier(cursor) if cursor.take("identifier", "(") else _parts(cursor)
     return None if parts is None else session.named(parts)
 
@@ -76,7 +76,7 @@ def _parts(cursor: TokenCursor) -> list[str] | None:
 
 
 def _identifier(cursor: TokenCursor) -> list[str] | None:
-    """Take the rest of `IDENTIFIER('…')`; None if what is in it is more than a text."""
+    """Take the rest of `IDENTIFIER('…')`; return None if its argument is more than a text."""
     text = cursor.advance()
     if not text.quoted or not cursor.take(")"):
         return None

@@ -1,7 +1,7 @@
-"""The clause `SKEWED BY (columns) ON (values | AUTO) [STORED AS DIRECTORIES]`.
+"""Read the clause `SKEWED BY (columns) ON (values | AUTO) [STORED AS DIRECTORIES]`.
 
-Its text from the first parenthesis on is also the value of the table property `skewed-by`. Whether there are such columns,
-and which values the constants are, is not known here.
+Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does
+not check whether the table has such columns, and does not convert the constants to their types.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from parquetry.errors import NoSkewedColumnsError, NoSkewedValuesError
 from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 NOT_DIRECTORIES = "NOT STORED AS DIRECTORIES"
-"""What takes the directories from a table and leaves it skewed, as a statement and as a value of the property."""
+"""The clause, and value of the property, that removes the directories of a table but keeps it skewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkewedBy:
-    """What the clause says.
+    """A parsed clause.
 
     Attributes:
-        columns: names, as they are written.
-        tuples: for each heavy tuple its constants; None: they are to be found by themselves.
-        directories: whether each of them gets a directory.
+        columns: the names of the skewed columns, as written.
+        tuples: the constants of each skewed tuple, or None for AUTO, which detects them.
+        directories: whether each tuple gets a directory.
     """
 
     columns: tuple[str, ...]
@@ -31,7 +31,7 @@ class SkewedBy:
 
 
 def find_clause(cursor: TokenCursor) -> bool:
-    """Pass over the clause behind its words `SKEWED BY`, with what is in its parentheses; False if it is none."""
+    """Skip the clause behind `SKEWED BY`, with its parentheses; return False for another clause."""
     if not (cursor.skip_parentheses() and cursor.take("on")):
         return False
     if not (cursor.take("auto") or cursor.skip_parentheses()):
@@ -44,9 +44,9 @@ def parse_skewed_by(text: str) -> SkewedBy:
     """Read the clause behind its words `SKEWED BY`.
 
     Raises:
-        ClauseError: it is no such clause; the message marks the place.
-        NoSkewedColumnsError: no column is named.
-        NoSkewedValuesError: something is no constant.
+        ClauseError: the text is another clause; the message marks the position.
+        NoSkewedColumnsError: it names no column.
+        NoSkewedValuesError: a value is not a constant.
 
     >>> found = parse_skewed_by("(x, `Y`) ON ((1, 'a'), (2, NULL)) STORED AS DIRECTORIES")
     >>> found.columns, [[each.text for each in row] for row in found.tuples], found.directories
@@ -64,7 +64,7 @@ def parse_skewed_by(text: str) -> SkewedBy:
 
 
 def is_not_directories(text: str) -> bool:
-    """Return whether a value of the property only takes the directories from a table."""
+    """Return whether a value of the property only removes the directories of a table."""
     cursor = TokenCursor(text)
     return cursor.take("not", "stored", "as", "directories") and cursor.ended
 

@@ -1,6 +1,7 @@
-"""The clause `[PARTITION (…)] SET SKEWED LOCATION (value = 'uri', (a, b) = 'uri', …)`.
+"""Read the clause `[PARTITION (…)] SET SKEWED LOCATION (value = 'uri', (a, b) = 'uri', …)`.
 
-Its parenthesis, with the partition before it if there is one, is also the value of the table property `skewed-locations`.
+Its parentheses, after the partition if it names one, are also the value of the table property
+`skewed-locations`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from parquetry.sqltext import LiteralConstant, TokenCursor, read_constant
 
 @dataclass(frozen=True, slots=True)
 class SkewedLocations:
-    """What the clause says.
+    """A parsed clause.
 
     Attributes:
-        partition: the values of the partition whose directories they are; None: the table's.
-        pairs: for each cell the constants of its values, and the URI.
+        partition: the values of the partition whose directories get locations, or None for the table's.
+        pairs: the constants of each cell, and the URI of its directory.
     """
 
     partition: dict[str, LiteralConstant] | None
@@ -30,10 +31,10 @@ def parse_skewed_locations(text: str) -> SkewedLocations:
     """Read the clause without its words `SET SKEWED LOCATION`.
 
     Raises:
-        ClauseError: it is no such clause; the message marks the place.
+        ClauseError: the text is another clause; the message marks the position.
         NoSkewedLocationsError: there is no location.
-        SkewedLocationPairError: an entry is no value with a location.
-        NoSkewedValuesError: a value is no constant.
+        SkewedLocationPairError: an entry is not a value with a location.
+        NoSkewedValuesError: a value is not a constant.
 
     >>> found = parse_skewed_locations("PARTITION (ds = '1') (10 = 'hdfs://h/a', (20) = 'hdfs://h/b')")
     >>> found.partition["ds"].text, [(key[0].text, uri) for key, uri in found.pairs]

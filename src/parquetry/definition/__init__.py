@@ -1,6 +1,7 @@
-"""What CREATE TABLE and ALTER TABLE may say of a table: buckets, skew, constraints, and changes of its columns.
+"""The clauses of CREATE TABLE and ALTER TABLE: buckets, skew, constraints, and changes of columns.
 
-The clauses' texts become arrangements and properties here, or are refused with a sentence. Statements are read in `parquetry.ddl`.
+This package turns the clauses' texts into arrangements and properties, or refuses them with a message.
+`parquetry.ddl` parses the statements.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

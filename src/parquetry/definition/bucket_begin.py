@@ -1,7 +1,7 @@
-"""From which partition on files lie in buckets: the table property `bucket-begin-partition`, read.
+"""Read the table property `bucket-begin-partition`: the first partition whose files are in buckets.
 
-Somebody bucketed a table of Hive's one day, and left the partitions of before as they were. The property says which day that was: a
-value of the first partition column, from which on partitions are bucketed, or a condition on partition columns. NULL is before
+Hive's users may bucket a table later on and leave older partitions unchanged. The property tells where the
+buckets begin, by a value of the first partition column or by a condition on partition columns. NULL is before
 every value. Timestamps are read in UTC.
 
 >>> from parquetry.types import parse_type
@@ -24,18 +24,19 @@ from parquetry.predicate.reading import parse_filter
 from parquetry.types import ColumnType, value_from_text
 
 _OPERATOR = re.compile(r"[=<>]|\b(?:is|in|like|between)\b", re.IGNORECASE)
-"""What makes a text a condition; a value that has it stands in quotes."""
+"""A text with one of these is a condition. A value that contains one has to be in quotes."""
 
 
 def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType]) -> Filter | None:
-    """Return the condition that holds for the partitions that are bucketed; None: the table does not say.
+    """Return the condition that the bucketed partitions satisfy, or None if the table has no such property.
 
     Args:
         properties: of the table.
         types: of the partition columns, by name, in the order of the directories.
 
     Raises:
-        PropertyError: its text is neither a value of the first partition column nor a condition on partition columns.
+        PropertyError: the text is neither a value of the first partition column nor a condition on partition
+            columns.
     """
     text = properties.get(BUCKET_BEGIN_PARTITION)
     if text is None:
@@ -48,12 +49,12 @@ def bucket_begin(properties: Mapping[str, str], types: Mapping[str, ColumnType])
         if columns_of(condition.node):
             return condition
     except FilterError as error:
-        not_read = error.message.partition("\n")[0]  # without the text again, and a mark below it
+        not_read = error.message.partition("\n")[0]  # without the quoted text and the mark below it
     else:
         not_read = "it names no column"
     first, type = next(iter(types.items()))
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    if _OPERATOR.search(text) and not quoted:  # of a slip, or of a column that was renamed
+    if _OPERATOR.search(text) and not quoted:  # a typing error, or a column that was renamed
         raise PropertyError(f"{named}, which is no condition on partition columns: {not_read}")
     try:
         value = value_from_text(type, text[1:-1] if quoted else text)

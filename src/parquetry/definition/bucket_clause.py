@@ -1,6 +1,7 @@
-"""Hive's clause about buckets, read with the columns of a table at hand and written: which can be hashed, and which have an order.
+"""Hive's CLUSTERED BY clause for the columns of a table: read it, write it, and check its columns.
 
-Names of columns count in any letter case. A bucket column is one of the files: a partition column has one value in each of them.
+A bucket column needs a hash, and a sort column an order. Names of columns match in any letter case. A bucket
+column is stored in the files: a partition column has only one value in each of them.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from parquetry.layout import MAX_BUCKETS, BucketSpec, SortColumn, Version
 from parquetry.types import type_text
 
 _WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
-"""Types of which no value is less than another."""
+"""Types whose values have no order."""
 
 
 def bucket_spec(
     clause: ClusteredBy, columns: Sequence[TableColumn], version: Version, now: BucketSpec | None = None
 ) -> BucketSpec:
-    """Return what a clause says of a table.
+    """Return the buckets that a clause defines.
 
     Args:
-        clause: as it was read.
-        columns: those of the table's files.
+        clause: as it was parsed.
+        columns: of the table's files.
         version: of the hash.
-        now: the table's buckets, where the clause changes a part of them only.
+        now: the table's buckets, if the clause changes only a part of them.
 
     Raises:
-        BucketError: a column is none of the files, named twice, or cannot be hashed or sorted by; or there are too many
-            buckets, or none.
-        NotBucketedError: the clause changes buckets that there are not.
+        BucketError: a column is not in the files, is named twice, or cannot be hashed or sorted by; or the
+            number of buckets is out of bounds.
+        NotBucketedError: the clause changes a part of the buckets, and the table has none.
 
     >>> from parquetry.ddl import parse_clustered_by
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
@@ -71,15 +72,15 @@ def bucket_spec(
 
 
 def has_order(type: Any) -> bool:
-    """Return whether of two values of a type, in Spark's JSON, one comes before the other."""
+    """Return whether the values of a type, in Spark's JSON, have an order."""
     return not any(name.partition("(")[0] in _WITHOUT_ORDER for name in _names(type))
 
 
 def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> None:
-    """Make sure that there is a hash of the bucket columns in the version that is asked for.
+    """Make sure that the bucket columns can be hashed in the version of the hash.
 
     Raises:
-        BucketError: there is none.
+        BucketError: a column cannot be hashed.
     """
     from parquetry.hashing import HashType  # imported here, as it needs PyArrow
 
@@ -122,7 +123,7 @@ def _physical(clause: str, names: Sequence[str], columns: Sequence[TableColumn])
 
 
 def _names(type: Any) -> Iterator[str]:
-    """Yield the name of a type in Spark's JSON, and those of all types that it is made of."""
+    """Yield the name of a type in Spark's JSON, and the names of all types inside it."""
     if isinstance(type, str):
         yield type
         return
@@ -133,13 +134,13 @@ def _names(type: Any) -> Iterator[str]:
 
 
 def sort_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[str]:
-    """Return the columns that buckets are sorted by, under their names of today, with DESC behind those that go down."""
+    """Return the sort columns of buckets under their current names, with DESC where descending."""
     names = {column.physical: part_text(column.name) for column in columns}
     return [f"{names[each.column]}{' DESC' if each.descending else ''}" for each in buckets.sort]
 
 
 def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> str:
-    """Return the clause behind its words `CLUSTERED BY` that says buckets, columns under their names of today.
+    """Return the text after the words `CLUSTERED BY` for some buckets. Columns have their current names.
 
     >>> from parquetry.layout import SortColumn
     >>> columns = [TableColumn("X", "integer"), TableColumn("a b", "string")]
@@ -152,11 +153,11 @@ def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> st
 
 
 def described_buckets(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
-    """Return the names and texts by which DESCRIBE FORMATTED tells buckets, in the order of Hive's.
+    """Return the rows of DESCRIBE FORMATTED about buckets, as names and texts, in Hive's order.
 
     Args:
         buckets: of a table or of a partition.
-        columns: those of the table's files.
+        columns: of the table's files.
 
     >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [TableColumn("x", "integer")]): print(f"{name}: {text}")
     Num Buckets: 8

@@ -1,9 +1,9 @@
-"""A table's buckets as its properties say them, and as its record has them.
+"""Convert a table's buckets between its properties and its record.
 
-The property `clustered-by` is how statements, users and Python say into which buckets rows go; `bucketing-version` says by
-which hash. Together they become the record (`TableMetadata.arrangement`), which holds for partitions made from then on.
-Partitions that are there keep their own. `clustered-by` is kept as a property no more, and shown again from the record; so is
-`hive-compatible`, which nobody sets.
+Statements, users and Python set the property `clustered-by`; `bucketing-version` selects the hash. Together
+they become the record (`TableMetadata.arrangement`), which applies to partitions made later. Existing
+partitions keep their own. The property `clustered-by` is not stored: it is derived from the record, and so is
+the read-only `hive-compatible`.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ def with_buckets(metadata: TableMetadata, buckets: BucketSpec | None) -> TableMe
 
 
 def declared(metadata: TableMetadata, clause: ClusteredBy) -> TableMetadata:
-    """Return metadata with the buckets that a clause says.
+    """Return metadata with the buckets that a clause defines.
 
     Raises:
-        BucketError: they cannot be; see `definition.bucket_clause`.
+        BucketError: the clause cannot be used; see `definition.bucket_clause`.
     """
     now, version = metadata.arrangement.buckets, _version(metadata)
     return with_buckets(metadata, bucket_spec(clause, metadata.data_columns, version, now))
 
 
 def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
-    """Return metadata whose properties about buckets have become its record.
+    """Return metadata with its record made from the properties about buckets.
 
     Args:
         label: of the table, for messages.
         metadata: of the table.
 
     Raises:
-        ClauseError: the text of `clustered-by` cannot be read.
-        BucketError: what it says cannot be.
-        PropertyError: `hive-compatible` is not what it is by the version.
+        ClauseError: the text of `clustered-by` cannot be parsed.
+        BucketError: the buckets in it cannot be used.
+        PropertyError: `hive-compatible` contradicts the version of the hash.
     """
     kept = dict(metadata.properties)
     clause, compatible = kept.pop(CLUSTERED_BY, None), kept.pop(HIVE_COMPATIBLE, None)
@@ -86,7 +86,7 @@ def _refuse_partition(label: str, clause: ClusteredBy) -> None:
 
 
 def _version(metadata: TableMetadata) -> Version:
-    """Return the version that the property says; without one, that of the buckets there are."""
+    """Return the version in the property, or else the version of the existing buckets."""
     now = metadata.arrangement.buckets
     if now is not None and BUCKETING_VERSION not in metadata.properties:
         return now.version
@@ -99,10 +99,10 @@ def _compatible(version: Version) -> str:
 
 
 def without(metadata: TableMetadata, name: str) -> TableMetadata:
-    """Return metadata without what one of the properties says.
+    """Return metadata without one of the properties.
 
     Raises:
-        PropertyError: it is one that nobody sets.
+        PropertyError: the property is read-only.
     """
     kept = {key: value for key, value in metadata.properties.items() if key != name}
     metadata, now = msgspec.structs.replace(metadata, properties=kept), metadata.arrangement.buckets
@@ -117,7 +117,7 @@ def without(metadata: TableMetadata, name: str) -> TableMetadata:
 
 
 def bucket_properties(metadata: TableMetadata) -> dict[str, str]:
-    """Return the properties that say what the record has."""
+    """Return the properties that describe the record."""
     buckets = metadata.arrangement.buckets
     if buckets is None:
         return {}
@@ -139,20 +139,21 @@ def set_buckets(
 
     Args:
         snapshot: the table.
-        columns: names; none: it is not bucketed any more.
+        columns: names; empty to remove the buckets.
         count: of the buckets.
-        sorted_by: what each is sorted by: names as SQL writes them, each with DESC behind it or not.
-        version: of the hash; None: as it is.
+        sorted_by: the columns that each bucket is sorted by: names as SQL writes them, each with or without
+            DESC.
+        version: of the hash, or None to keep it.
 
     Raises:
-        BucketError: they cannot be.
-        ListBucketingError: they do not go together with what the table is.
+        BucketError: the buckets cannot be used.
+        ListBucketingError: the table's other properties do not allow buckets.
         CommitConflictError: others changed the table's metadata meanwhile.
     """
     metadata = snapshot.metadata
     if version is not None:
         properties = {**metadata.properties, BUCKETING_VERSION: str(version)}
-        settle(properties=properties)  # refuses a version that is none
+        settle(properties=properties)  # refuses an unknown version
         metadata = msgspec.structs.replace(metadata, properties=properties)
     if columns:
         if count is None:
@@ -177,15 +178,15 @@ def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
 
 
 def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> None:
-    """Make sure that no bucket relies on the type of a column that is given another type.
+    """Make sure that no bucket depends on the type of a column that gets another type.
 
-    A bucket is found by the hash of a value, which depends on its type; so does the order of structs. Names do not count:
-    files and partitions know columns by the names that they were written with.
+    A value's bucket comes from its hash, which depends on the type. So does the order of structs. Names do
+    not matter: files and partitions know columns by the names that they were written with.
 
     Args:
         snapshot: the table, with its partitions.
-        metadata: of the table as it would be otherwise.
-        change: to its columns, as Spark says it.
+        metadata: of the table with the other changes of the statement.
+        change: of its columns, as Spark describes it.
 
     Raises:
         BucketColumnChangeError: the table or a partition has such buckets.
@@ -221,7 +222,7 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
 def all_arrangements(
     snapshot: TableSnapshot, metadata: TableMetadata
 ) -> Iterator[tuple[ArrangementSpec, str | None]]:
-    """Yield the table's arrangement, and others that partitions have, each once with the name of one."""
+    """Yield the table's arrangement, then each other one of its partitions once, with a partition's name."""
     yield metadata.arrangement, None
     totals = snapshot.totals
     if not totals.arrangements or totals.all_arranged(metadata.arrangement):

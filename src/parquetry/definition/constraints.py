@@ -1,7 +1,8 @@
-"""Constraints of tables: what statements make of them, and which columns they hold on to.
+"""Constraints of tables: add them, drop them, and keep the columns that they name.
 
-Spark tests rows by an enforced CHECK when it writes them, and those that are there when one is added; here is kept what it was told, and
-made sure that nobody writes between the test and the commit (`metastore.commits.conflicts`). Keys are told to whoever asks, and not enforced.
+Spark tests an enforced CHECK: on new rows when it writes them, and on existing rows when the constraint is
+added. This module stores the constraint, and makes sure that no commit came between the test and the new
+constraint (`metastore.commits.conflicts`). Keys are stored for readers of the metadata, and not enforced.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 
 
 def with_constraints(metadata: TableMetadata, label: str, constraints: Sequence[Constraint]) -> TableMetadata:
-    """Return the metadata with constraints more.
+    """Return the metadata with additional constraints.
 
     Raises:
-        ConstraintExistsError: one is called as another.
-        UnsupportedError: there would be two primary keys.
+        ConstraintExistsError: the table has a constraint of the same name.
+        UnsupportedError: the table has a primary key already.
     """
     for new in constraints:
         for each in metadata.constraints:
@@ -53,8 +54,8 @@ def added(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str,
     """Return the metadata with the constraint of ALTER TABLE … ADD CONSTRAINT.
 
     Raises:
-        CommitConflictError: the rows were tested of another version than this one.
-        ConstraintExistsError: one is called so.
+        CommitConflictError: the rows were tested in another version than this one.
+        ConstraintExistsError: the table has a constraint of the same name.
     """
     new = msgspec.convert(change["constraint"], Constraint)
     tested = change["version"]
@@ -70,7 +71,7 @@ def without(metadata: TableMetadata, label: str, change: Mapping[str, Any]) -> T
     """Return the metadata without the constraint of ALTER TABLE … DROP CONSTRAINT.
 
     Raises:
-        ConstraintNotFoundError: there is none, and IF EXISTS was not said.
+        ConstraintNotFoundError: there is no such constraint, and the statement has no IF EXISTS.
     """
     name = change["name"].lower()
     left = tuple(each for each in metadata.constraints if each.name.lower() != name)
@@ -83,12 +84,12 @@ def without(metadata: TableMetadata, label: str, change: Mapping[str, Any]) -> T
 
 
 def require_unconstrained(metadata: TableMetadata, label: str, path: Sequence[str], what: str) -> None:
-    """Make sure that no constraint names a column, or a field within, that is to be dropped or renamed.
+    """Make sure that no constraint names a column, or a field in it, that is to be dropped or renamed.
 
-    Of a CHECK every word counts that is called as the column or the field.
+    A CHECK counts as naming it if the condition contains its name as a word.
 
     Raises:
-        ConstrainedColumnChangeError: one does.
+        ConstrainedColumnChangeError: a constraint names it.
     """
     for each in metadata.constraints:
         paths = [[part.lower() for part in names] for names in each.columns]

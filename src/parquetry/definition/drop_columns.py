@@ -1,7 +1,8 @@
-"""Columns, and fields of structs, that are taken out of a table: which may go, and what REPLACE COLUMNS comes to.
+"""Drop columns and fields of structs: check that nothing needs them; split REPLACE COLUMNS into changes.
 
-No file is rewritten: what files hold under the physical name is not read any longer. The name is recorded, so that a column that is
-called the same later gets another one in the files (`schema_changes`), and old values never come back as its own.
+No file is rewritten. Readers ignore the values under the physical name. The name is recorded, so that a later
+column of the same name gets another one in the files (`schema_changes`). So old values never appear in a new
+column.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ Change = dict[str, Any]
 
 
 def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Sequence[str]) -> None:
-    """Make sure that nothing relies on a column, or on a field of it, that is to be dropped.
+    """Make sure that nothing depends on a column, or on a field in it, that is to be dropped.
 
     Args:
         snapshot: the table, with its partitions.
-        metadata: of the table as it would be otherwise.
+        metadata: of the table with the other changes of the statement.
         path: names of the column and of the fields within.
 
     Raises:
         UnsupportedError: it is a partition column, or part of the keys of a map.
         PropertyError: a property of the table names it.
         SkewedColumnChangeError: rows have directories by its values, in the table or in a partition.
-        BucketColumnChangeError: they have buckets, or an order, by these.
+        BucketColumnChangeError: rows have buckets or an order by its values.
     """
     column = _named(metadata, path[0])
     if column is None:
-        return  # who looks for it says so
+        return  # the change itself reports it
     label = ".".join([column.name, *path[1:]])
     if column.name in metadata.partition_by:
         raise UnsupportedError(
@@ -70,14 +71,14 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
 
 
 def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Change]:
-    """Return changes with REPLACE COLUMNS said in others.
+    """Return changes with simple ones instead of REPLACE COLUMNS.
 
-    Spark tells it as dropping all columns, partition columns too, and adding those of the statement. As in Hive, a column that is
-    named again stays what it is, with its values, and partition columns that are not named stay. The last of the changes
-    that are returned puts the columns in their order.
+    Spark sends it as dropping all columns, partition columns too, and adding the columns of the statement. As
+    in Hive, a column that the statement names again is kept, with its values, and so are partition columns
+    that it does not name. The last change in the result sets the order of the columns.
 
     Raises:
-        UnsupportedError: a column that is named again would be NOT NULL and may hold NULL.
+        UnsupportedError: a column that is named again would be NOT NULL and may contain NULL.
     """
     count = len(metadata.columns)
     dropped = [each["column"] for each in changes[:count] if each["change"] == "drop_column"]
@@ -119,15 +120,15 @@ def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Chang
 
 
 def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:
-    """Return columns in an order; those that it does not name, which are partition columns, come last."""
+    """Return columns in an order. Columns that it does not name are partition columns, and come last."""
     wanted = {name.lower(): place for place, name in enumerate(names)}
     return tuple(
         sorted(metadata.columns, key=lambda column: wanted.get(column.name.lower(), len(wanted)))
-    )  # which keeps the order of the others
+    )  # stable: keeps the order of the others
 
 
 def _within_keys(type_: Any, path: Sequence[str]) -> bool:
-    """Return whether a path within a type leads through the keys of a map; a field of a struct may be called `key`, too."""
+    """Return whether a path within a type passes through a map's keys (not a struct's field named `key`)."""
     if not path or not isinstance(type_, dict):
         return False
     step = path[0].lower()

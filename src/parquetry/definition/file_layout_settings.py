@@ -1,4 +1,4 @@
-"""The columns that settings name: those that files are sorted by (`sort-by`), and those with Bloom filters (`bloom-filter-columns`)."""
+"""The columns in settings: files are sorted by `sort-by`, and `bloom-filter-columns` get Bloom filters."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ from parquetry.metastore.storage import TableMetadata
 from parquetry.types import type_text
 
 _WITHOUT_FILTERS = ("boolean", "float", "double")
-"""Of two values no filter is of use; of floats, it tells zeros apart that SQL holds equal."""
+"""Types that get no Bloom filters. A boolean has only two values. A float's filter separates 0.0 and -0.0,
+which are equal in SQL.
+"""
 
 
 def require_columns(metadata: TableMetadata, settings: Settings) -> None:
-    """Refuse settings that name columns which cannot be used so.
+    """Refuse settings with columns that cannot be used.
 
     Raises:
         PropertyError: see the functions below.
-        ConfigurationError: the same.
+        ConfigurationError: see the functions below.
     """
     sort_paths(metadata, settings)
     bloom_filter_columns(metadata, settings)
 
 
 def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, ...], ...]:
-    """Return the columns, and fields of structs, by which the files of a table are sorted: the names in the files that lead to each.
+    """Return the columns and fields that a table's files are sorted by, as paths of names in the files.
 
     Raises:
-        PropertyError: `sort-by` is no list of these, or names one that is not there or that has no order.
-        ConfigurationError: the session's does.
+        PropertyError: `sort-by` cannot be parsed, or names a column that does not exist or has no order.
+        ConfigurationError: the same of the session's setting.
     """
     asked = settings.effective(SORT_BY)
     paths = []
@@ -48,25 +50,25 @@ def sort_paths(metadata: TableMetadata, settings: Settings) -> tuple[tuple[str, 
 
 
 def clustering(metadata: TableMetadata) -> list[list[str]]:
-    """Return the columns and fields that CLUSTER BY names, where the table could be made by that clause: the names that lead to each.
+    """Return the columns and fields that CLUSTER BY would name, each as a path of names.
 
-    Spark has the clause for tables without partitions and buckets.
+    It returns none for tables with partitions or buckets: Spark does not allow the clause there.
     """
     text = metadata.properties.get(SORT_BY)
     if text is None or metadata.partition_by or metadata.arrangement.buckets is not None:
         return []
     try:
         return [[str(field["name"]) for field in _sortable(metadata, path)] for path in parse_paths(text)]
-    except (ValueError, ColumnNotFoundError, UnsupportedError):  # of an older library; a write says so
+    except (ValueError, ColumnNotFoundError, UnsupportedError):  # set by an older library; writes raise it
         return []
 
 
 def clustered_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[str]]) -> str:
-    """Return the property `sort-by` that says the same as CLUSTER BY.
+    """Return the property `sort-by` that means the same as CLUSTER BY.
 
     Raises:
         ColumnNotFoundError: there is no such column or field.
-        UnsupportedError: one has no order.
+        UnsupportedError: a column or field has no order.
     """
     for path in paths:
         try:
@@ -77,17 +79,15 @@ def clustered_by(label: str, metadata: TableMetadata, paths: Sequence[Sequence[s
 
 
 def _sortable(metadata: TableMetadata, path: Sequence[str]) -> list[Field]:
-    """Return the column that a path names and the fields that it leads through.
+    """Return the column that a path begins with, and the fields that it passes through.
 
     Raises:
-        ColumnNotFoundError: one is not there.
-        UnsupportedError: the last of them has no order; the sentence begins with what was named.
+        ColumnNotFoundError: there is no such column or field.
+        UnsupportedError: the last of them has no order. The message begins with the path.
     """
     names = [column.name.lower() for column in metadata.columns]
     if len(path) > 1 and path[0].lower() not in names and ".".join(path).lower() in names:
-        path = [
-            ".".join(path)
-        ]  # a name with a dot, which went without backticks when no fields could be named
+        path = [".".join(path)]  # a name with a dot: it needed no backticks before fields could be named
     found: list[Field] = []
     fields: Sequence[Field] = fields_from_columns([metadata.column(path[0])])
     for depth, name in enumerate(path):
@@ -120,11 +120,12 @@ def _physical(field: Field) -> str:
 
 
 def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[TableColumn, ...]:
-    """Return the columns for which files are to have Bloom filters.
+    """Return the columns that get Bloom filters in the files.
 
     Raises:
-        PropertyError: `bloom-filter-columns` is no list of columns, or names one that is not there or that files have none for.
-        ConfigurationError: the session's does.
+        PropertyError: `bloom-filter-columns` cannot be parsed, or names a column that does not exist or can
+            have none.
+        ConfigurationError: the same of the session's setting.
     """
 
     def fault(column: TableColumn) -> str | None:
@@ -148,19 +149,20 @@ def bloom_filter_columns(metadata: TableMetadata, settings: Settings) -> tuple[T
 
 
 def bloom_filter_options(metadata: TableMetadata, settings: Settings) -> dict[str, str]:
-    """Return what makes the writer of a table's files write Bloom filters, each as large as its values need.
+    """Return the writer's options for Bloom filters, each as large as its values need.
 
     Raises:
         PropertyError: see `bloom_filter_columns`.
-        ConfigurationError: the same.
+        ConfigurationError: see `bloom_filter_columns`.
     """
     names = [column.physical for column in bloom_filter_columns(metadata, settings)]
     if not names:
         return {}
     if metadata.format == "orc":
         return {"orc.bloom.filter.columns": ",".join(names)}
-    # Nobody says how many values to expect: without these, Parquet would write a megabyte for each row group, and with the first of
-    # them 64 kB at least. A candidate is half as large as the one before, and the smallest that serves is kept.
+    # The number of values is unknown in advance. Without these options, Parquet would write a megabyte for
+    # each row group, and with the first of them alone 64 kB at least. Each candidate is half as large as the
+    # one before, and Parquet keeps the smallest that serves.
     options = {"parquet.bloom.filter.adaptive.enabled": "true"}
     for name in names:
         options[f"parquet.bloom.filter.enabled#{name}"] = "true"

@@ -1,7 +1,7 @@
-"""What does not go together with directories for heavy values: a table of rules, each with the reason and what lifts it.
+"""The combinations that directories for heavy values exclude: rules, each with its reason and remedy.
 
-Hive's design names these combinations. Where Hive could not do them and Parquetry can, the table property
-`list-bucketing-rules` = `relaxed` lifts the rule; where nobody can, nothing does.
+Hive's design names these combinations. Where Hive could not support one and Parquetry can, the table property
+`list-bucketing-rules` = `relaxed` lifts the rule. The other rules always apply.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ MERGEABLE = ("parquet", "orc")
 """Formats of files that can be merged."""
 
 Occasion = Literal["define", "create as", "append", "overwrite", "load", "concatenate", "name partition"]
-"""When a rule is asked for.
+"""The statement that a rule applies to.
 
-A table is defined or altered, made from a query, rows are added to it or replace others, files are loaded into it, its files
-are merged, a partition is called what the directory of all other rows is called.
+`define`: CREATE or ALTER. `create as`: CREATE TABLE AS SELECT. `append` and `overwrite`: rows are added or
+replaced. `load`: LOAD DATA. `concatenate`: files are merged. `name partition`: a partition gets the name of
+the directory of all other rows as its value.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A table, or what a statement says of one, as far as the rules ask for it.
+    """The properties of a table, or of a statement's new table, that the rules examine.
 
     Attributes:
         label: its name, for messages.
-        directories: whether its heavy values have directories; without them no rule holds.
+        directories: whether its heavy values have directories; without them no rule applies.
         buckets: whether its rows are in buckets.
-        external: whether its place was named by its statement.
+        external: whether a statement named its location.
         partitioned: whether it has partition columns.
         file_format: of its files.
-        relaxed: whether its property lifts the rules that can be lifted.
+        relaxed: whether its property lifts the liftable rules.
     """
 
     label: str
@@ -53,12 +54,12 @@ class ListBucketingRule:
 
     Attributes:
         name: for messages.
-        occasions: when it is asked for.
-        broken: whether a table breaks it then.
-        text: what does not go together.
-        instead: what to do instead.
-        liftable: whether the property lifts it.
-        error: what is raised.
+        occasions: the statements that it applies to.
+        broken: whether a table breaks the rule.
+        text: the combination, for messages.
+        instead: the remedy, for messages.
+        liftable: whether the property lifts the rule.
+        error: the error to raise.
     """
 
     name: str
@@ -112,15 +113,15 @@ RULES = (
         "Choose another value",
     ),
 )  # fmt: skip
-"""All of them; the first that is broken is told of."""
+"""All rules. The first broken one is reported."""
 
 
 def require_allowed(subject: Subject, occasion: Occasion) -> None:
     """Make sure that a table breaks no rule.
 
     Raises:
-        ListBucketingError: it breaks one; the message names the rule, and the property that lifts it.
-        LoadIntoSkewedError: files would be loaded into it.
+        ListBucketingError: it breaks a rule. The message names the rule, and the property that lifts it.
+        LoadIntoSkewedError: the statement loads files into it.
 
     >>> require_allowed(Subject(label="db.t", directories=True, external=True, relaxed=True), "define")
     >>> require_allowed(Subject(label="db.t", directories=False, external=True), "define")

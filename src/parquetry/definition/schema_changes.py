@@ -1,7 +1,8 @@
-"""Changes to a table's columns: pure functions from Spark's `TableChange`s to new columns.
+"""Change a table's columns: pure functions from Spark's `TableChange`s to new columns.
 
-A renamed column keeps the name it has in the files (its physical name), so that old files are still read and no
-file is rewritten; the same holds for the fields of structs. A dropped one leaves its name in the files taken (`drop_columns`).
+A renamed column keeps its name in the files (its physical name), so that old files stay readable and no file
+is rewritten. The same holds for fields of structs. The physical name of a dropped column stays reserved
+(`drop_columns`).
 """
 
 from __future__ import annotations
@@ -25,20 +26,22 @@ from parquetry.types import type_from_json, type_text
 
 _INTEGERS = ("byte", "short", "integer", "long")
 _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
-"""How Spark's paths name the parts of arrays and maps, and the keys of these in its JSON."""
+"""The names of the parts of arrays and maps in Spark's paths, and the keys of these parts in its JSON."""
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
 def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[TableColumn, ...]:
     """Return a table's columns after one change.
 
-    Partition columns at the end stay there, where Hive's positional INSERT looks for them, unless one of them is
-    itself moved: a column that is added without FIRST or AFTER comes before them, and none comes between or behind.
+    Partition columns at the end stay there, where Hive's positional INSERT expects them, unless the change
+    moves one of them. A column that is added without FIRST or AFTER comes before them. No column comes
+    between or after them.
 
     Raises:
-        ColumnNotFoundError: the column is not there.
+        ColumnNotFoundError: there is no such column.
         ColumnExistsError: the new name is taken.
-        UnsupportedError: the change is not offered, or would place a column behind partition columns at the end.
+        UnsupportedError: the change is not supported, or would move a column behind partition columns at the
+            end.
     """
     kind = change["change"]
     if kind not in _CHANGES:
@@ -73,14 +76,14 @@ def _among(path: Sequence[str], partition_by: Sequence[str]) -> bool:
 
 
 def _last_partition_columns(fields: Sequence[Field], partition_by: Sequence[str]) -> list[str]:
-    """Return the names of the partition columns behind all others, in their order."""
+    """Return the names of the partition columns at the end, in their order."""
     names = {name.lower() for name in partition_by}
     last = list(itertools.takewhile(lambda field: field["name"].lower() in names, reversed(fields)))
     return [field["name"] for field in reversed(last)]
 
 
 def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ...]:
-    """Return the path of a column or a field that is there, or of one that is to be, by the names in the files."""
+    """Return the path of an existing or a new column or field, in the names of the files."""
     fields = fields_from_columns(metadata.columns)
     found = []
     for depth, part in enumerate(path, 1):
@@ -91,7 +94,7 @@ def physical_path(metadata: TableMetadata, path: Sequence[str]) -> tuple[str, ..
 
 
 def _siblings_if_any(fields: list[Field], path: list[str]) -> list[Field]:
-    """Return the fields among which a part of a path is, none where it is a step into an array or a map."""
+    """Return the fields next to a part of a path, or an empty list for a step into an array or a map."""
     try:
         return _siblings(fields, path)
     except ColumnNotFoundError:
@@ -103,9 +106,9 @@ def _physical(field: Field) -> str:
 
 
 def _siblings(fields: list[Field], path: list[str]) -> list[Field]:
-    """Return the fields among which the last part of `path` is to be found.
+    """Return the fields that include the last part of `path`.
 
-    Steps into arrays and maps are named `element`, `key` and `value`, as Spark names them.
+    Steps into arrays and maps have Spark's names: `element`, `key` and `value`.
     """
     at: Any = struct_type(fields)
     for depth, part in enumerate(path[:-1], 1):
@@ -155,7 +158,7 @@ def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: Ta
     taken = {_physical(field).lower() for field in siblings}
     above = physical_path(table, path[:-1])
     taken.update(dropped[-1].lower() for dropped in table.dropped if dropped[:-1] == above)
-    if path[-1].lower() in taken:  # by a column that was renamed or dropped, and files still use it
+    if path[-1].lower() in taken:  # by a column that was renamed or dropped: files still have its values
         metadata[PHYSICAL_NAME] = next(
             n for i in range(1, 10**6) if (n := f"{path[-1]}_{i}").lower() not in taken
         )
@@ -225,7 +228,7 @@ def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], t
 
 
 def _typed(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
-    """Return what a path leads to, and the key of its type: a field, or an array or a map of which it names a part."""
+    """Return the field, array or map that a path leads to, and the key of the type in it."""
     key = _STEPS.get(path[-1].lower(), "")
     if key and len(path) > 1:
         holder, within = _typed(fields, path[:-1])
@@ -254,7 +257,7 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
         )
     if was.name == to.name == "varchar" or (was.name == "varchar" and to.name == "string"):
         return to.name == "string" or to.length > was.length
-    if was.name == "char":  # its values are written with their spaces
+    if was.name == "char":  # its values are written with their padding
         return to.name == "string" or (to.name == "varchar" and to.length >= was.length)
     if file_format != "parquet":
         return False
@@ -291,7 +294,7 @@ def _update_comment(
 def _update_default(
     fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
 ) -> None:
-    """Change what rows get from now on; those of files without the column keep what they have."""
+    """Change the default of new rows. Rows of files without the column keep the older default."""
     _require_column(path)
     metadata = fields[_index(fields, path)]["metadata"]
     if change["default"] is None:

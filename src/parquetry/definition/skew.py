@@ -1,8 +1,8 @@
-"""A table's heavy values as its property says them, and as its record has them.
+"""Convert a table's heavy values between its properties and its record.
 
-The property `skewed-by` is how statements, users and Python say what is heavy. It becomes the record
-(`TableMetadata.arrangement`), which holds for partitions made from then on, is kept as a property no more, and is shown
-again from the record. Partitions that are there keep their own.
+Statements, users and Python set the property `skewed-by`. It becomes the record
+(`TableMetadata.arrangement`), which applies to partitions made later. The property is not stored: it is
+derived from the record. Existing partitions keep their own.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def with_skew(metadata: TableMetadata, skew: SkewMap | None) -> TableMetadata:
 
 
 def declared(metadata: TableMetadata, clause: SkewedBy, zone: Zone) -> TableMetadata:
-    """Return metadata with the heavy values that a clause says.
+    """Return metadata with the heavy values that a clause defines.
 
     Raises:
-        SkewError: they cannot be; see `definition.skew_clause`.
+        SkewError: the clause cannot be used; see `definition.skew_clause`.
     """
     return with_skew(metadata, skew_map(clause, metadata.data_columns, _auto(metadata), zone))
 
@@ -63,14 +63,15 @@ def _auto(metadata: TableMetadata) -> AutoSkew:
 
 
 def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, SkewedLocations | None]:
-    """Return metadata whose properties about heavy values have become its record, and are kept as such no more.
+    """Return metadata whose properties about heavy values became its record.
 
     Returns:
-        it, and the locations that a partition is to have instead of the table, if that is what they say.
+        The metadata, and the locations for a partition, if the property is about a partition and not the
+        table.
 
     Raises:
-        ClauseError: a property's text cannot be read.
-        SkewError: what it says cannot be.
+        ClauseError: a property's text cannot be parsed.
+        SkewError: the heavy values or locations in it cannot be used.
     """
     kept = dict(metadata.properties)
     clause, places = kept.pop(SKEWED_BY, None), kept.pop(SKEWED_LOCATIONS, None)
@@ -91,7 +92,7 @@ def recorded(metadata: TableMetadata, zone: Zone) -> tuple[TableMetadata, Skewed
 
 
 def without(metadata: TableMetadata, name: str) -> TableMetadata:
-    """Return metadata without what one of the two properties says."""
+    """Return metadata without one of the two properties."""
     skew = metadata.arrangement.skew
     if name == SKEWED_BY or skew is None:
         return with_skew(metadata, None)
@@ -99,7 +100,7 @@ def without(metadata: TableMetadata, name: str) -> TableMetadata:
 
 
 def skew_properties(metadata: TableMetadata) -> dict[str, str]:
-    """Return the properties that say what the record has."""
+    """Return the properties that describe the record."""
     skew = metadata.arrangement.skew
     if skew is None:
         return {}
@@ -110,17 +111,18 @@ def skew_properties(metadata: TableMetadata) -> dict[str, str]:
 
 
 def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> SkewMap:
-    """Have a transaction give directories of a partition other places, for files that are written from now on.
+    """Make a transaction give directories of a partition other locations, for files written from now on.
 
-    Files that are there stay where they are, and are read as before.
+    Existing files stay where they are, and are read as before.
 
     Returns:
-        the partition's heavy values as they are then.
+        The partition's heavy values with their new locations.
 
     Raises:
-        PartitionNotFoundError: there is no such partition, or the values are those of several.
-        NotSkewedError: it has no heavy values.
-        SkewError: a location cannot be.
+        PartitionNotFoundError: there is no such partition.
+        SkewedLocationError: PARTITION does not name exactly the partition columns.
+        NotSkewedError: the partition has no heavy values.
+        SkewError: a location cannot be used.
     """
     snapshot = transaction.base
     text = filter_text(locations.partition or {})
@@ -172,13 +174,13 @@ def set_skew(
 
     Args:
         snapshot: the table.
-        columns: names; none: it is not skewed any more.
-        values: as Python has them, of several columns tuples; None: they are to be found by themselves.
+        columns: names; empty to remove the heavy values.
+        values: as Python has them, tuples for several columns; or None to measure them.
         directories: whether each gets a directory.
 
     Raises:
-        SkewError: they cannot be heavy.
-        ListBucketingError: directories do not go together with what the table is.
+        SkewError: the values cannot be used.
+        ListBucketingError: the table's other properties do not allow directories.
         CommitConflictError: others changed the table's metadata meanwhile.
     """
     metadata = with_skew(snapshot.metadata, None)
@@ -192,16 +194,17 @@ def set_skew(
 
 
 def require_unskewed(label: str, metadata: TableMetadata, column: str, *, renamed: bool) -> None:
-    """Make sure that a column that is dropped, renamed, or given another type, is no skewed one of the table.
+    """Make sure that the table is not skewed by a column that is dropped, renamed, or gets another type.
 
     Args:
         label: of the table, for messages.
         metadata: of the table.
         column: its name.
-        renamed: whether it keeps its values, and its name in the files: then relaxed rules let it go.
+        renamed: whether the change is a rename. Values and the name in the files stay, so relaxed rules allow
+            it.
 
     Raises:
-        SkewedColumnChangeError: it is.
+        SkewedColumnChangeError: the table is skewed by it.
     """
     skew = metadata.arrangement.skew
     physical = next((each.physical for each in metadata.columns if each.name.lower() == column.lower()), None)
@@ -215,7 +218,7 @@ def require_unskewed(label: str, metadata: TableMetadata, column: str, *, rename
 
 
 def subject(label: str, metadata: TableMetadata) -> Subject:
-    """Return what the rules of list bucketing ask of a table."""
+    """Return the properties of a table that the rules of list bucketing examine."""
     skew = metadata.arrangement.skew
     return Subject(
         label=label,
@@ -232,7 +235,7 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
     """Make sure that a table breaks no rule of list bucketing.
 
     Raises:
-        ListBucketingError: it breaks one.
+        ListBucketingError: it breaks a rule.
     """
     require_allowed(subject(label, metadata), occasion)
 
@@ -240,10 +243,12 @@ def require_rules(label: str, metadata: TableMetadata, occasion: Occasion) -> No
 def require_concatenable(
     label: str, snapshot: TableSnapshot, partitions: Iterable[PartitionSnapshot]
 ) -> None:
-    """Make sure that files of partitions may be merged, which may have directories although the table has none by now.
+    """Make sure that files of partitions may be merged.
+
+    Partitions may have directories even if the table has none by now.
 
     Raises:
-        ListBucketingError: they have some, and a rule forbids it.
+        ListBucketingError: partitions have directories, and a rule forbids the merge.
     """
     asked = subject(label, snapshot.metadata)
     skews = (partition.arrangement.skew for partition in partitions)
@@ -252,10 +257,10 @@ def require_concatenable(
 
 
 def refuse_values(snapshot: TableSnapshot, values: Iterable[Value]) -> None:
-    """Make sure that no partition has the name of the directory of all other rows as a value.
+    """Make sure that no partition's value is the name of the directory of all other rows.
 
     Raises:
-        ListBucketingError: it has, and heavy values have directories.
+        ListBucketingError: a value is that name, and heavy values have directories.
     """
     if DEFAULT_DIRECTORY in values:
         require_rules(snapshot.label, snapshot.metadata, "name partition")

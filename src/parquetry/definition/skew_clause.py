@@ -1,10 +1,11 @@
-"""Hive's clauses about heavy values, read with the columns of a table at hand: values of the columns' types, and Hive's checks.
+"""Read Hive's clauses about heavy values for the columns of a table, with Hive's checks.
 
-Hive keeps any text as a value, in lower case. Here a value is one of its column's type, or it is refused: `'1'` and `1` are
-the same of an `int` column, `'one'` is an error. Names of columns count in any letter case; values keep theirs.
+Hive keeps any text as a value, in lower case. Here a value has to belong to its column's type: for an `int`
+column, `'1'` and `1` are the same, and `'one'` is an error. Names of columns match in any letter case; values
+keep theirs.
 
-Hive's checks come first, in Hive's order (`ValidationUtility` in Hive): a column that is none, one that is named twice, no
-values, tuples of another width than the columns.
+Hive's checks come first, in Hive's order (`ValidationUtility` in Hive): an unknown column, a column that is
+named twice, no values, tuples of another width than the columns.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ from parquetry.sqltext import LiteralConstant
 from parquetry.types import ColumnType, Value, type_text, value_from_text
 
 DEFAULT_KEY = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
-"""What Hive's users write in SET SKEWED LOCATION for all other values; Hive keeps it and never looks at it."""
+"""Hive's users write this in SET SKEWED LOCATION for all other values. Hive stores it and never reads it."""
 
 Zone = Callable[[], str]
-"""Says the zone of timestamps without one, when it is needed."""
+"""Returns the time zone for timestamps without one; called only if it is needed."""
 
 _MAX_SHOWN_VALUES = 20
 
 
 def skew_map(clause: SkewedBy, columns: Sequence[TableColumn], auto: AutoSkew, zone: Zone) -> SkewMap:
-    """Return what a clause says of a table.
+    """Return the map that a clause defines.
 
     Args:
-        clause: as it was read.
-        columns: those of the table's files.
-        auto: what is heavy enough, if values are to be found by themselves.
-        zone: says that of timestamps without one, when it is needed.
+        clause: as it was parsed.
+        columns: of the table's files.
+        auto: the limits for heavy values, if they are to be measured.
+        zone: returns the time zone for timestamps without one; called only if it is needed.
 
     Raises:
-        SkewError: one of the checks fails; each has a class of its own.
+        SkewError: a check fails; each check has a class of its own.
 
     >>> from parquetry.ddl import parse_skewed_by
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
@@ -100,18 +101,18 @@ def located(
     columns: Sequence[TableColumn],
     zone: Zone,
 ) -> SkewMap:
-    """Return a map some of whose cells have their directories elsewhere; the other cells stay where they are.
+    """Return a map with other locations for the directories of some cells. The other cells keep theirs.
 
     Args:
         skew: the map.
         pairs: for each cell the constants of its values, and the URI.
-        columns: those of the table's files.
-        zone: says that of timestamps without one, when it is needed.
+        columns: of the table's files.
+        zone: returns the time zone for timestamps without one; called only if it is needed.
 
     Raises:
         SkewedLocationError: a location is no absolute URI.
-        SkewedWidthError: a key has another number of values than there are skewed columns.
-        SkewedValueError: there is no such cell, one is named twice, or the map has no directories.
+        SkewedWidthError: the number of values in a key differs from the number of skewed columns.
+        SkewedValueError: there is no such cell, a cell is named twice, or the map has no directories.
     """
     if not skew.directories:
         raise SkewedValueError(
@@ -182,7 +183,7 @@ def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
     """Return a constant as a value of a type.
 
     Raises:
-        ValueTypeError: it does not fit.
+        ValueTypeError: it is no value of the type.
     """
     text, is_time = constant.text, type.name in ("date", "timestamp", "timestamp_ntz")
     match constant.kind:
@@ -206,7 +207,7 @@ def _value(constant: LiteralConstant, type: ColumnType, zone: str) -> Value:
 
 
 def _whole(text: str) -> str:
-    """Return a number such as `1e3` as the digits of a whole number, where it is one."""
+    """Return a number such as `1e3` in digits, if it is a whole number."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -222,7 +223,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _same(cell: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a key that is equal for tuples that are one cell: NaN is NaN, and zero has no sign."""
+    """Return a key that is equal for tuples of the same cell: NaN equals NaN, and zero has no sign."""
     return tuple("NaN" if value != value else (isinstance(value, bool), value) for value in cell)
 
 

@@ -1,4 +1,4 @@
-"""Heavy values as text: the clauses that would say them, and the rows of DESCRIBE, in Hive's words."""
+"""Write heavy values as text: as clauses of a statement, and as the rows of DESCRIBE, in Hive's words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cell_text(values: Sequence[Value], types: Sequence[ColumnType]) -> str:
 
 
 def skewed_by_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str:
-    """Return the clause behind its words `SKEWED BY` that says a map, columns under their names of today.
+    """Return the text after the words `SKEWED BY` for a map. Columns have their current names.
 
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> skewed_by_text(SkewMap(("s", "X"), (("it's", 1), (None, 2)), directories=True), columns)
@@ -37,7 +37,7 @@ def skewed_by_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str:
 
 
 def skewed_locations_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str | None:
-    """Return the clause behind its words `SET SKEWED LOCATION`; None if no cell has been given a place.
+    """Return the text after the words `SET SKEWED LOCATION`, or None if no cell has a location of its own.
 
     >>> skew = SkewMap(("x",), ((1,), (2,)), True, (None, "hdfs://h/b"))
     >>> skewed_locations_text(skew, [TableColumn("x", "integer")])
@@ -55,12 +55,12 @@ def skewed_locations_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str 
 def described_skew(
     skew: SkewMap, columns: Sequence[TableColumn], location: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return the names and texts by which DESCRIBE FORMATTED tells a map, as Hive's does.
+    """Return the rows of DESCRIBE FORMATTED about a map, as names and texts, like Hive's.
 
     Args:
         skew: of a table or of a partition.
-        columns: those of the table's files.
-        location: where the partition lies, from the table's folder on; None for a table.
+        columns: of the table's files.
+        location: the partition's path from its table's folder on, or None for a table.
 
     >>> skew = SkewMap(("x",), ((10,), (None,)), directories=True)
     >>> for name, text in described_skew(skew, [TableColumn("x", "integer")], "/t/ds=1"): print(f"{name}: {text}")
@@ -88,7 +88,7 @@ def described_skew(
 
 
 def _path(skew: SkewMap, types: Sequence[ColumnType], cell: int, location: str | None) -> str | None:
-    """Return where a cell's directory is, below its partition or absolute; None if only a partition could tell."""
+    """Return a cell's directory, below its partition or absolute, or None if it depends on the partition."""
     given = skew.locations[cell] if skew.locations else None
     return given or (None if location is None else cell_directory(skew, types, cell))
 

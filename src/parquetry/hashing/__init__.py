@@ -1,6 +1,7 @@
-"""By which hash rows come into buckets: Hive's old and new one and Spark's, of the same values to the same bit.
+"""The hashes that place rows in buckets: Hive's version 1, Hive's version 2, and Spark's, exact to the bit.
 
-`bucket_hash` is the entrance. `portability` names the types whose equal values may land in different buckets.
+`bucket_hash` is the entry point. `portability` names the types whose equal values may land in different
+buckets.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

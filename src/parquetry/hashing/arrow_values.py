@@ -1,6 +1,6 @@
-"""What a hash reads of an Arrow array: numbers, bytes, decimals, seconds, as NumPy's arrays, and the parts of nested ones.
+"""Read Arrow arrays for hashing: numbers, bytes, decimals, seconds and parts of nested arrays, as NumPy's.
 
-Of a NULL there is some value, which means nothing: who hashes looks at `missing`.
+A NULL has some value without a meaning, so a hash must call `missing`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _INT64_LIMIT = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Rows of bytes, in one array: where each starts, and how many they are."""
+    """Rows of bytes in one array: the start of each row, and its length."""
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Bytes:
 
     @staticmethod
     def from_rows(rows: Iterable[bytes]) -> Bytes:
-        """Put rows one behind the other."""
+        """Concatenate rows."""
         held = list(rows)
         lengths = np.array([len(row) for row in held], np.int64)
         return Bytes(np.frombuffer(b"".join(held), np.uint8), np.cumsum(lengths) - lengths, lengths)
@@ -40,7 +40,7 @@ class Bytes:
 
 
 def missing(array: pa.Array) -> NDArray[np.bool_] | None:
-    """Return which rows are NULL; None: none is."""
+    """Return which rows are NULL, or None if no row is."""
     if not array.null_count:
         return None
     found: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
@@ -48,7 +48,7 @@ def missing(array: pa.Array) -> NDArray[np.bool_] | None:
 
 
 def numbers(array: pa.Array, dtype: str) -> NDArray[Any]:
-    """Return the values of an array of fixed width, as they lie in memory."""
+    """Return the values of an array of fixed width, without a copy."""
     if not len(array):
         return np.empty(0, dtype)
     width = np.dtype(dtype).itemsize
@@ -77,9 +77,9 @@ def binary_rows(array: pa.Array) -> Bytes:
 
 
 def stripped(rows: Bytes, width: int) -> Bytes:
-    r"""Leave out the blanks at the end of each row, as Hive does of a char of so many characters.
+    r"""Remove the blanks at the end of each row, as Hive does for a char with `width` characters.
 
-    Hive fills a char up with blanks first, and where it then finds one at the end, it leaves out zero bytes as well.
+    Hive first pads a char with blanks. If a blank is then at the end, it also removes zero bytes there.
 
     >>> stripped(Bytes.from_rows([b'a b  ', b'a\0', b'a\0bc', b'abc\0']), 4).lengths.tolist()
     [3, 1, 4, 4]
@@ -100,12 +100,12 @@ def stripped(rows: Bytes, width: int) -> Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Decimals:
-    """Decimals: `small[i]` without a point, and after how many of its digits the point stands.
+    """Decimals as integers without a decimal point, each with its scale.
 
     Attributes:
-        small: where 64 bits hold it; elsewhere meaningless.
-        scales: digits behind the point.
-        large: those that 64 bits do not hold, by their rows.
+        small: the integers that fit into 64 bits; other rows have no meaning here.
+        scales: the number of digits after the point.
+        large: the integers that do not fit into 64 bits, by their rows.
     """
 
     small: NDArray[np.int64]
@@ -114,7 +114,7 @@ class Decimals:
 
 
 def decimals(array: pa.Array) -> Decimals:
-    """Return decimals as the type's scale writes them."""
+    """Return decimals with the scale of the array's type."""
     pairs = numbers(array, "(2,)<i8") if len(array) else np.empty((0, 2), np.int64)
     small = np.ascontiguousarray(pairs[:, 0])
     over = (small >> 63) != pairs[:, 1]
@@ -129,7 +129,7 @@ def decimals(array: pa.Array) -> Decimals:
 
 
 def shortened(array: Decimals) -> Decimals:
-    """Leave out the zeros behind the point at the end, as Hive does: 1.50 becomes 1.5, 0.00 becomes 0; 100 stays."""
+    """Remove trailing zeros after the point, as Hive does: 1.50 becomes 1.5, 0.00 becomes 0; 100 stays."""
     small, scales, large = array.small.copy(), array.scales.copy(), {}
     candidates = np.flatnonzero(scales > 0)
     while len(candidates):
@@ -154,9 +154,9 @@ def seconds_and_nanos(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def elements(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return where each row's elements begin among all of them, with the end of the last, and the elements.
+    """Return the offsets of each row's elements, with the end of the last row, and all elements.
 
-    Of a map, an element is a pair: a struct of key and value.
+    An element of a map is a pair: a struct of key and value.
     """
     if not len(array):
         return np.zeros(1, np.int64), array.values[:0]

@@ -1,8 +1,8 @@
-"""The hash of bucket columns, in each of its versions, and the bucket that it says.
+"""Hash rows by their bucket columns, in each version of the hash, and compute their buckets.
 
-Version 1 is Hive's of Hive 1 and 2, version 2 Hive's since Hive 3, and "spark" that of Spark's own `bucketBy`. Each is exact, for all
-types and all values: `hive_v1`, `hive_v2` and `spark` tell the rules. Which types' equal values always meet in one
-bucket, whoever wrote them, is in `portability`.
+Version 1 is the hash of Hive 1 and 2, version 2 the hash of Hive 3 and later, and "spark" the hash of Spark's
+own `bucketBy`. Each is exact, for all types and all values; `hive_v1`, `hive_v2` and `spark` explain the
+rules. `portability` lists the types whose equal values may be in different buckets, depending on the writer.
 
 >>> import pyarrow as pa
 >>> hive_hash(2, [pa.array([5, None], pa.int32()), pa.array(['abc', 'abc'])]).tolist()
@@ -27,9 +27,9 @@ from parquetry.layout import Version
 from parquetry.types import ColumnType, Value
 
 ROWS_PER_BATCH = 1 << 14
-"""Rows that are hashed at once: few enough for their numbers to stay in the processor's cache."""
+"""Rows that are hashed at once, few enough for their numbers to stay in the processor's cache."""
 BYTES_PER_BATCH = 1 << 20
-"""About how many bytes of values they have, at most: what is computed on the way takes several times as much."""
+"""Bytes of values, about, that are hashed at once; intermediate results take several times as much memory."""
 _STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
 
 
@@ -42,16 +42,17 @@ def hive_hash(
 
     Args:
         version: 1, 2 or "spark".
-        columns: of the same length, in the order of the bucket columns. NULL hashes as 0, by "spark" as nothing.
-        types: what the columns are in the table: of char and varchar Arrow knows nothing, and of a number a file may hold more
-            bits than the table says. None: as Arrow says.
+        columns: columns of the same length, in the order of the bucket columns. NULL hashes as 0; "spark"
+            skips it.
+        types: the columns' types in the table, or None for Arrow's types. Arrow has no char and varchar, and
+            a file may store a number with more bits than the table's type has.
 
     Raises:
-        ArrangementError: no column is given, or they differ in length.
+        ArrangementError: there is no column, or the columns differ in length.
         UnsupportedError: values of a type have no hash.
     """
     if not columns:
-        raise ArrangementError("A hash of no column was asked for: name one or more.")
+        raise ArrangementError("There is no column to hash: name one or more.")
     count = len(columns[0])
     if any(len(column) != count for column in columns):
         raise ArrangementError("The columns to be hashed differ in length: give one value for each row.")
@@ -75,7 +76,7 @@ def bucket_ids(
     columns: Sequence[pa.Array | pa.ChunkedArray],
     types: Sequence[ColumnType] | None = None,
 ) -> NDArray[np.int32]:
-    """Return in which of `count` buckets each row belongs, from 0; arguments and errors are those of `hive_hash`."""
+    """Return each row's bucket, from 0 to `count` - 1; for the other arguments and errors see `hive_hash`."""
     hashes = hive_hash(version, columns, types)
     # Hive drops the sign, Spark takes the remainder that is not negative, as NumPy does
     return (hashes if version == "spark" else hashes & np.int32(0x7FFFFFFF)) % np.int32(count)
@@ -84,16 +85,16 @@ def bucket_ids(
 def bucket_numbers(
     version: Version, count: int, types: Sequence[ColumnType], tuples: Sequence[Sequence[Value]]
 ) -> list[int]:
-    """Return in which of `count` buckets rows belong that have some values in the bucket columns.
+    """Return the buckets of rows with some values in the bucket columns, one for each tuple.
 
     Args:
-        version: of the hash.
-        count: of the buckets.
-        types: of the bucket columns.
+        version: the version of the hash.
+        count: the number of buckets.
+        types: the types of the bucket columns.
         tuples: internal values (`parquetry.types`), one for each column.
 
     Raises:
-        ValueTypeError: a value is none of its type.
+        ValueTypeError: a value is not one of its type.
         UnsupportedError: values of a type have no hash.
 
     >>> from parquetry.types import parse_type
@@ -107,9 +108,9 @@ def bucket_numbers(
 
 
 def normalised(value: Value) -> Value:
-    """Return the one value that stands for all that equal it in SQL, which is what our writer hashes: -0.0 becomes 0.0.
+    """Return the value that our writer hashes for all values that are equal in SQL: -0.0 becomes 0.0.
 
-    NaN stays: all hashes take any NaN for one.
+    NaN stays, since all hashes treat every NaN alike.
 
     >>> normalised(-0.0), normalised('-0.0'), normalised(None)
     (0.0, '-0.0', None)
@@ -135,7 +136,7 @@ def _rows(version: Version, columns: Sequence[pa.Array], types: Sequence[HashTyp
 def _array(type: ColumnType, values: list[Value]) -> pa.Array:
     arrow = HashType.from_column_type(type).arrow
     try:
-        # of a date or a timestamp, Arrow takes no plain number, and would not reach the years that Spark has
+        # Arrow takes no plain number as a date or timestamp, and does not reach all of Spark's years
         return pa.array(values, _STORED.get(type.name, arrow)).view(arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
         raise ValueTypeError(f"Values for a bucket of type {type} do not fit it: {error}.") from error

@@ -1,4 +1,4 @@
-"""How the values of a column are hashed, as far as its type says it, down to the parts of nested types."""
+"""The types of bucket columns as the hashes need them, down to the parts of nested types."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BINARIES = (pa.binary(), pa.large_binary())
 
 @dataclass(frozen=True, slots=True)
 class HashType:
-    """A type as the hashes see it.
+    """A type of values to hash.
 
     Attributes:
-        name: as `ColumnType.name` of primitive types; otherwise `struct`, `array`, `map` (its one part is a struct of key and
-            value) or `void`.
-        arrow: which arrays hold its values.
-        parts: the types of a struct's fields, of an array's elements, of a map's pairs.
-        length: characters of a `char` or `varchar`.
+        name: `ColumnType.name` of a primitive type; otherwise `struct`, `array`, `map` (its single part is a
+            struct of key and value) or `void`.
+        arrow: the type of Arrow arrays with its values.
+        parts: the types of a struct's fields, of an array's elements, or of a map's pairs.
+        length: the characters of a `char` or `varchar`.
     """
 
     name: str
@@ -40,10 +40,11 @@ class HashType:
 
     @staticmethod
     def from_column_type(type: ColumnType) -> HashType:
-        """Return how values of a column's type are hashed.
+        """Return the hash type of a column's type.
 
         Raises:
-            UnsupportedError: they are not: intervals, variants and others that no engine makes buckets by.
+            UnsupportedError: its values have no hash: intervals, variants and others that no engine buckets
+                by.
 
         >>> HashType.from_column_type(type_from_json({'type': 'array', 'elementType': 'varchar(3)', 'containsNull': True})).parts[0].name
         'varchar'
@@ -78,10 +79,10 @@ class HashType:
 
     @staticmethod
     def from_arrow(type: pa.DataType) -> HashType:
-        """Return how the values of an array are hashed of which nothing is known but its own type.
+        """Return the hash type of an Arrow array whose column type is not known.
 
         Raises:
-            UnsupportedError: as `of`.
+            UnsupportedError: its values have no hash.
 
         >>> HashType.from_arrow(pa.list_(pa.int64())).parts[0].name
         'bigint'
@@ -114,7 +115,7 @@ class HashType:
         )
 
     def cast(self, array: pa.Array) -> pa.Array:
-        """Give an array the form that is hashed: a file may hold a tinyint in 32 bits, or text in a dictionary."""
+        """Cast an array to the hashed type: files may have a tinyint in 32 bits, a text in a dictionary."""
         given = array.type
         if given == self.arrow or (pa.types.is_timestamp(given) and pa.types.is_timestamp(self.arrow)):
             return array

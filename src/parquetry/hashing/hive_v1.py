@@ -1,12 +1,15 @@
-"""Hive's first hash of bucket columns: Java's hash codes, as Hive 1 and 2 compute them, and Hive 3 for tables of version 1.
+"""Hive's hash of version 1: Java's hash codes, as in Hive 1 and 2, and in Hive 3 for tables of version 1.
 
-Texts, arrays and structs are polynomials in 31. One is hashed with all others of its array at once: numbers weighted by
-31 to the power of minus their place are summed up, and a row's hash is the difference of two sums, times a power of 31; in
-32 bits, 31 has an inverse.
+Texts, arrays and structs are polynomials in 31. All rows of an array are hashed at once. Each number is
+weighted by 31 to the power of minus its position, and a cumulative sum is computed. A row's hash is the
+difference of two sums, times a power of 31. This works since 31 has an inverse modulo 2^32.
 
-Rules with quirks: varchar and char begin with 1 and not with 0, as Hadoop's Text does; so does binary. A char counts without
-trailing blanks. A decimal counts without trailing zeros behind the point. A timestamp before 1582-10-15 counts by the Julian
-calendar, as java.sql.Timestamp does, and in the zone of Hive's JVM, which we take for UTC.
+Special rules:
+
+- varchar, char and binary begin with 1 and not with 0, as in Hadoop's Text.
+- A char is hashed without trailing blanks, a decimal without trailing zeros after the point.
+- A timestamp before 1582-10-15 is converted to the Julian calendar, as in java.sql.Timestamp. Hive uses the
+  zone of its JVM; this module assumes UTC.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def hash_values(array: pa.Array, type: HashType) -> Hashes:
 
 
 def combined(hashes: Hashes, following: Hashes) -> Hashes:
-    """Take the hashes of the next column into those of the rows so far."""
+    """Combine the rows' hashes so far with the hashes of the next column."""
     return hashes * _31 + following
 
 
@@ -49,10 +52,10 @@ def chained(hashes: Hashes, starts: NDArray[np.int64], lengths: NDArray[np.int64
     """Combine the hashes of each row's parts.
 
     Args:
-        hashes: of all parts.
-        starts: where each row's parts begin.
-        lengths: how many they are.
-        first: what a row without parts has.
+        hashes: the hashes of all parts.
+        starts: the position of each row's first part.
+        lengths: the number of each row's parts.
+        first: the hash of a row without parts.
 
     >>> chained(np.array([1, 2, 3], np.uint32), np.array([0, 2]), np.array([2, 1])).tolist()  # 31 * 1 + 2 and 3
     [33, 3]
@@ -118,7 +121,7 @@ def _string(array: pa.Array, type: HashType) -> Hashes:
 
 def _decimal(array: pa.Array, _type: HashType) -> Hashes:
     values = read.shortened(read.decimals(array))
-    size = np.abs(values.small).view(np.uint64)  # of the least number, too, which abs() leaves as it is
+    size = np.abs(values.small).view(np.uint64)  # also right for the least number, which abs() keeps
     words = (size >> np.uint64(32)).astype(np.uint32) * _31 + size.astype(np.uint32)
     found = np.where(values.small < 0, np.uint32(0) - words, words) * _31 + values.scales.astype(np.uint32)
     for row, value in values.large.items():
@@ -158,7 +161,7 @@ def _map(array: pa.Array, type: HashType) -> Hashes:
 
 
 def summed(hashes: Hashes, offsets: NDArray[np.int64]) -> Hashes:
-    """Add up the hashes of each row's parts, of which the first are at `offsets`."""
+    """Add up the hashes of each row's parts; `offsets` are the positions of the rows' first parts."""
     sums = np.zeros(len(hashes) + 1, np.uint32)
     np.cumsum(hashes, out=sums[1:], dtype=np.uint32)
     return sums[offsets[1:]] - sums[offsets[:-1]]

@@ -1,9 +1,14 @@
-"""Hive's second hash of bucket columns, of Hive 3 and later: Murmur3 of a value's bytes, the most significant one first.
+"""Hive's hash of version 2, in Hive 3 and later: Murmur3 of a value's bytes, the most significant byte first.
 
-Rules with quirks: boolean and tinyint are hashed as in version 1, and so are the values of a map (its keys are not). Of a float
-the bits are taken for a whole number, this is made a float again, and its bytes are hashed; of a double likewise. A decimal
-counts without trailing zeros behind the point, and without the point: 1, 0.1 and 0.01 have one hash. Of binary Hive also hashes
-the buffer behind the value, which nobody knows: here, the value alone.
+Special rules:
+
+- boolean and tinyint are hashed as in version 1, and so are the values of a map, but not its keys.
+- The bits of a float are read as an integer, the integer is converted to a float again, and the bytes of that
+  are hashed. A double is hashed likewise.
+- A decimal is hashed without trailing zeros after the point, and without the point: 1, 0.1 and 0.01 have one
+  hash.
+- For binary, Hive also hashes the bytes in its buffer after the value, which cannot be known. This module
+  hashes the value only.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from parquetry.hashing import hive_v1, murmur3
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.murmur3 import Hashes
 
-_MAX_TIME_BYTES = 16  # bytes: 4 of seconds, and at most 5 and 6 of what follows
+_MAX_TIME_BYTES = 16  # 4 for seconds, at most 5 for nanoseconds, and at most 6 for the seconds' other bits
 _LOW_31 = (1 << 31) - 1
 
 
@@ -73,7 +78,7 @@ def _decimal(array: pa.Array, _type: HashType) -> Hashes:
 
 
 def shortest(values: read.Decimals) -> read.Bytes:
-    """Return the fewest bytes that hold each decimal without its point, the most significant first, as Java writes them."""
+    """Return the fewest bytes for each decimal's integer, in Java's order: most significant byte first."""
     count = len(values.small)
     size = np.where(values.small < 0, ~values.small, values.small)
     lengths = np.ones(count, np.int64)
@@ -90,7 +95,7 @@ def shortest(values: read.Decimals) -> read.Bytes:
 
 
 def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
-    """Hash what Hive writes of a timestamp: 31 bits of seconds; then nanoseconds; then the seconds' other bits."""
+    """Hash Hive's bytes of a timestamp: 31 bits of seconds, nanoseconds, the seconds' other bits."""
     seconds, nanos = read.seconds_and_nanos(array)
     far = (seconds < 0) | (seconds > _LOW_31)
     more = far | (nanos != 0)
@@ -110,7 +115,7 @@ def _timestamp(array: pa.Array, _type: HashType) -> Hashes:
 def _append(
     matrix: NDArray[np.uint8], lengths: NDArray[np.int64], values: NDArray[np.int64], where: NDArray[np.bool_]
 ) -> None:
-    """Append to some rows a number as Hadoop writes those of any length: one byte, or how many follow, and these."""
+    """Append a number to some rows in Hadoop's variable length: one byte, or a length byte and the bytes."""
     rows = np.flatnonzero(where)
     taken, at = values[rows], lengths[rows]
     short = (taken >= -112) & (taken <= 127)

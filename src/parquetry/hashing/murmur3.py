@@ -1,8 +1,8 @@
-"""Murmur3 of 32 bits over many rows at once: as Hive computes it, and as Spark does.
+"""Murmur3 with 32 bits over many rows at once, in Hive's and in Spark's variant.
 
-Both agree on whole words of four bytes. What is left at the end of a text, one to three bytes, Hive folds into one word and
-Spark takes byte by byte; both take a byte as a signed number, and textbooks do not. Hive begins with the seed 104729.
-Which bytes stand for a value is said in `hive_v2` and `spark`.
+Both variants agree on whole words of four bytes. One to three bytes may remain at the end. Hive folds them
+into one word, Spark takes them byte by byte. Unlike the original algorithm, both treat a byte as a signed
+number. Hive's seed is 104729. `hive_v2` and `spark` turn values into bytes.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Hashes: TypeAlias = NDArray[np.uint32]
 HIVE_SEED = 104_729
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 _MIN_ROWS_TOGETHER = 32
-"""Rows of which a word each is taken faster one by one than together."""
+"""Rows with another word; fewer rows are hashed faster one by one than together."""
 _ADDEND = np.uint32(0xE6546B64)
 _FINAL_1, _FINAL_2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 
 
 def seeded(count: int, seed: int) -> Hashes:
-    """Return as many hashes of nothing, to be changed in place."""
+    """Return `count` initial hashes, to be changed in place."""
     return np.full(count, seed, np.uint32)
 
 
 def take_word(hashes: Hashes, words: Hashes) -> None:
-    """Take the next word of each row into its hash, in place; both are written over."""
+    """Mix the next word of each row into its hash, in place; both arrays are overwritten."""
     _scramble(words)
     np.bitwise_xor(hashes, words, out=hashes)
     _rotate(hashes, 13, words)
@@ -40,7 +40,7 @@ def take_word(hashes: Hashes, words: Hashes) -> None:
 
 
 def finish(hashes: Hashes, length: int | NDArray[Any]) -> Hashes:
-    """Take in how many bytes each row had, and mix a last time, in place."""
+    """Mix in each row's number of bytes, and finish the hash, in place."""
     np.bitwise_xor(hashes, np.asarray(length).astype(np.uint32), out=hashes)
     shifted = np.empty_like(hashes)
     for shift, factor in ((16, _FINAL_1), (13, _FINAL_2), (16, None)):
@@ -52,7 +52,7 @@ def finish(hashes: Hashes, length: int | NDArray[Any]) -> Hashes:
 
 
 def hash_words(words: Sequence[Hashes]) -> Hashes:
-    """Hash rows of the same number of whole words as Hive does; the words are written over.
+    """Hash rows with the same number of whole words as Hive does; the words are overwritten.
 
     >>> int(hash_words([np.array([5], '>u4').view('<u4')]).view(np.int32)[0])
     2056229551
@@ -87,7 +87,7 @@ def hash_bytes(rows: Bytes) -> Hashes:
 
 
 def hash_bytes_as_spark(rows: Bytes, seeds: Hashes) -> Hashes:
-    """Hash rows of any number of bytes as Spark does, each beginning with a seed of its own."""
+    """Hash rows of any number of bytes as Spark does; each row has its own seed."""
     hashes = seeds.copy()
     _take_whole_words(hashes, rows)
     for place in range(3):
@@ -115,12 +115,12 @@ def _scramble(words: Hashes) -> None:
 
 
 def _take_rest(hashes: Hashes, rest: Hashes) -> None:
-    _scramble(rest)  # of rows without a rest it is 0, which changes nothing
+    _scramble(rest)  # 0 for rows without a rest, which changes nothing
     np.bitwise_xor(hashes, rest, out=hashes)
 
 
 def _rest_words(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
-    """Return which rows have a byte at a place behind their whole words, and these bytes as signed numbers."""
+    """Return which rows have a byte at a position after their whole words, and the signed bytes."""
     there = (rows.lengths & 3) > place
     at = np.where(there, rows.starts + (rows.lengths & ~3) + place, 0)
     if not len(rows.data):
@@ -129,7 +129,7 @@ def _rest_words(rows: Bytes, place: int) -> tuple[NDArray[np.bool_], Hashes]:
 
 
 def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
-    """Take word after word, of those rows that have another: the longest rows first, so that these stand together."""
+    """Mix in word after word, for the rows that have another; sorted by length, these rows are contiguous."""
     words = rows.lengths >> 2
     most = int(words.max(initial=0))
     if not most:
@@ -137,7 +137,7 @@ def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
     order = np.argsort(-words, kind="stable")
     left = len(words) - np.cumsum(np.bincount(words, minlength=most + 1))  # rows with more than n words, by n
     starts, found = rows.starts[order], hashes[order]
-    # a word may begin at any byte: each byte begins one here
+    # a word may begin at any byte, so this view has a word for each byte
     all_words = np.ndarray((len(rows.data) - 3,), "<u4", rows.data.data, strides=(1,))
     for number in range(most):
         count = int(left[number])
@@ -146,14 +146,14 @@ def _take_whole_words(hashes: Hashes, rows: Bytes) -> None:
         take_word(found[:count], all_words[starts[:count] + 4 * number])
     else:
         count = 0
-    for row in range(count):  # few are much longer than the others: each by itself
+    for row in range(count):  # the few rows that are much longer than the others, one by one
         rest = all_words[starts[row] + 4 * number : starts[row] + 4 * int(words[order[row]]) : 4]
         found[row] = _with_words(int(found[row]), rest.copy())
     hashes[order] = found
 
 
 def _with_words(hash: int, words: Hashes) -> int:
-    """Take many words into one hash; the words are written over."""
+    """Mix many words into one hash; the words are overwritten."""
     _scramble(words)
     step = int(_ADDEND)
     for word in words.tolist():

@@ -1,8 +1,8 @@
-"""What is not claimed of buckets: types of which equal values may lie in different ones, depending on who wrote them.
+"""List types without a portable hash: equal values may be in different buckets, depending on the writer.
 
-A join without a shuffle and a query that reads one bucket rely on equal values having equal hashes. The hashes are exact, and
-for some types that is not enough: their rows may be read by bucket only where their writer is known to have settled what the
-hash leaves open.
+A join without a shuffle, and a query that reads one bucket, rely on equal values having equal hashes. The
+hashes here are exact, but for some types that is not enough: writers differ in what they hash. Rows with such
+types may be read by bucket only if their writer is known to hash equal values alike.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _UNKNOWN = "values of type {} have no hash"
 def unsettled(
     version: Version, types: Sequence[ColumnType], *, writers: Literal["any", "hive"] = "any"
 ) -> str | None:
-    """Return why equal values of some columns may lie in different buckets; None: they lie in one, whoever wrote them.
+    """Return why equal values of some columns may be in different buckets, or None if they never are.
 
     Args:
-        version: of the hash.
-        types: of the bucket columns.
-        writers: whether others than Hive, or those who hash as it does, may have written the rows.
+        version: the version of the hash.
+        types: the types of the bucket columns.
+        writers: `hive` if only Hive, or writers that hash as it does, wrote the rows; else `any`.
 
     >>> from parquetry.types import parse_type
     >>> unsettled(2, [parse_type('bigint'), parse_type('string')]) is None
@@ -65,7 +65,7 @@ def _leaf_reason(version: Version, type: ColumnType, hive: bool) -> str | None:
 
 
 def _leaves(type: ColumnType) -> Iterator[ColumnType]:
-    """Yield the primitive types in a type; a map also as such."""
+    """Yield the primitive types within a type, and also each map."""
     if not type.name.startswith("{"):
         yield type
         return

@@ -1,8 +1,10 @@
-"""Spark's hash of the columns of its own bucketed tables (`hash(a, b)` in SQL): each value's is the next one's seed.
+"""Spark's hash for bucketed tables (`hash(a, b)` in SQL): each value's hash is the next value's seed.
 
-NULL leaves the seed as it is. Numbers of up to 32 bits are hashed as one word, others as two; -0.0 counts as 0.0. A decimal of up to
-18 digits counts as its digits in 64 bits, a longer one as its fewest bytes; zeros at the end count. A char counts with its blanks,
-which Spark writes.
+- NULL keeps the seed.
+- Numbers of up to 32 bits are hashed as one word, other numbers as two; -0.0 is hashed as 0.0.
+- A decimal of up to 18 digits is hashed as an integer of 64 bits, a longer one as its fewest bytes; trailing
+  zeros count.
+- A char is hashed with its blanks, which Spark writes.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ _MAX_DIGITS_IN_64_BITS = 18
 
 
 def take(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
-    """Hash each value of an array, beginning with its row's seed; of NULL, return the seed.
+    """Hash each value of an array with its row's seed; the hash of NULL is the seed.
 
     Raises:
-        UnsupportedError: the type is a map, or has one: Spark hashes none.
+        UnsupportedError: the type is a map, or contains one: Spark does not hash maps.
     """
     array = type.cast(array)
     hashes = _TAKE[type.name](array, type, seeds)
@@ -86,7 +88,7 @@ def _struct(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
 
 
 def _array(array: pa.Array, type: HashType, seeds: Hashes) -> Hashes:
-    """Take the first elements of all rows, then the second ones of those that have one, and so on."""
+    """Hash the first elements of all rows, then the second elements of rows that have two, and so on."""
     offsets, parts = read.elements(array)
     lengths, hashes = np.diff(offsets), seeds.copy()
     for place in range(int(lengths.max(initial=0))):

@@ -1,6 +1,6 @@
-"""How the rows of a partition are arranged: directories for heavy values, buckets, a sort order, and the schema's JSON.
+"""The arrangement of a partition's rows: directories for heavy values, buckets, order. And schemas in JSON.
 
-Knows nothing of who asks: the metastore, pruning and the writers stand above it.
+This package does not depend on its users: the metastore, pruning and the writers.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

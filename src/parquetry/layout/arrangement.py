@@ -1,20 +1,7 @@
-"""How the rows of a partition are arranged: directories for heavy values, buckets, a sort order.
+"""Records of how the rows of a partition are arranged: directories for heavy values, buckets, a sort order.
 
-Plain immutable records, checked when they are made. A table has one, for the partitions made from now on; each
-partition has its own, which stays when the table's is changed; a file says in which cell and bucket its rows are
-(`data_files.records.FileRecord`). Who lays rows out so, and what a query may skip, is decided elsewhere.
-
-Columns go by their physical names (`data_files.records.Column.physical`): a column that is renamed keeps that one, so that no
-partition's record has to be rewritten, were there a million.
-
-Example: `x` is 10 in half of the rows, and 20 in a third of them; the rest has 1,000 other values. Each of the two
-gets a directory, the rest shares one, in 8 buckets by `id`:
-
->>> arrangement = ArrangementSpec(
-...     skew=SkewMap(("x",), ((10,), (20,)), directories=True), buckets=BucketSpec(("id",), 8)
-... )
->>> arrangement.columns
-('x', 'id')
+`ArrangementSpec` is the whole record, and explains the idea. `SkewMap` and `BucketSpec` are its parts. All
+are immutable, and their constructors check them.
 """
 
 from __future__ import annotations
@@ -33,13 +20,13 @@ from parquetry.types import ColumnType, Value
 
 Version = Literal[1, 2, "spark"]
 REST = -1
-"""The cell of files with all rows that are in none: those of Hive's default directory."""
+"""The cell of files whose rows are all in none of a map's cells: the files of Hive's default directory."""
 
 _ALL_DIGITS = Context(prec=200)  # more than a decimal(38, s) has
 
 
 def _recorded(value: Any) -> Any:
-    """Return a value as it is recorded: equal ones alike, so that records can be compared."""
+    """Return a value as it is recorded. Equal values are recorded alike, so that records can be compared."""
     match value:
         case float() if math.isnan(value):
             return math.nan
@@ -59,7 +46,7 @@ CellKey: TypeAlias = tuple[tuple[type, Any], ...]
 
 
 def cell_key(cell: Sequence[Any]) -> CellKey:
-    """Return what tells a cell from others, given its values as they are recorded or internal: 1 is not True, 0.0 is -0.0."""
+    """Return a key that identifies a cell by its recorded or internal values: 1 is not True, 0.0 is -0.0."""
     return tuple((type(value), value) for value in map(_recorded, cell))
 
 
@@ -78,18 +65,18 @@ def _check_distinct(what: str, columns: Sequence[str]) -> None:
 
 
 MAX_CELLS = 1000
-"""More cells than this a map has neither by hand nor measured: each costs a comparison for every row that is written."""
+"""Most cells of a map, whether named or measured: each costs a comparison for every row that is written."""
 
 
 class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is heavy enough for a cell, where each partition's map is measured while it is loaded.
+    """The limits for heavy values, in tables that measure them in each partition while it is loaded.
 
     Attributes:
-        share: of a partition's rows that a tuple of values has at least; above 0, at most 1.
+        share: the least share of a partition's rows that a heavy tuple has; above 0, at most 1.
         most: greatest number of cells of a partition.
 
     Raises:
-        ArrangementError: the share or the number is not within its bounds.
+        ArrangementError: the share or the number is out of bounds.
 
     >>> AutoSkew(share=0.05, most=16)
     AutoSkew(share=0.05, most=16)
@@ -110,19 +97,20 @@ class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which values of some columns are so frequent that their rows are kept apart, or known for it at least.
+    """The heavy values of a partition: tuples of values with many rows each, perhaps with directories.
 
     Attributes:
         columns: physical names.
-        cells: of each heavy tuple its values, in the order of `columns`: internal values (`parquetry.types`), decimals
-            as text. None of them: the rows were looked through, and no tuple is heavy.
-        directories: whether each cell has a directory of its own, and the rest one together.
-        locations: of each cell the absolute place that was given to its directory, None for the usual; or empty.
-        auto: the cells of each partition made from now on are measured, and are none yet; None: they are those above.
+        cells: the heavy tuples, with values in the order of `columns`: internal values (`parquetry.types`),
+            decimals as text. Empty if the rows were counted, and no tuple is heavy.
+        directories: whether each cell has a directory of its own, and all other rows share one.
+        locations: for each cell the absolute location of its directory, or None for the usual one; or empty.
+        auto: the limits for measuring the cells of each new partition, or None if `cells` has them.
 
     Raises:
-        ArrangementError: a column or a cell is named twice, a cell has too many or too few values, one is no value,
-            the locations are not one for each cell and absolute, or there are cells although they are to be measured.
+        ArrangementError: a column or a cell is named twice, a cell has a wrong number of values, or a value
+            is no value of a column. Or a location is not absolute, or some cells lack one. Or there are cells
+            although they are to be measured.
     """
 
     columns: tuple[str, ...]
@@ -162,7 +150,7 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
         msgspec.structs.force_setattr(self, "cells", cells)
 
     def numbers(self) -> dict[CellKey, int]:
-        """Return the number of each cell by what tells it from others, `cell_key`.
+        """Return the number of each cell by its key, see `cell_key`.
 
         >>> SkewMap(("x",), ((10,), (20,))).numbers()[cell_key((20,))]
         1
@@ -170,7 +158,7 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
         return {cell_key(cell): number for number, cell in enumerate(self.cells)}
 
     def with_cells(self, cells: Sequence[Sequence[Any]]) -> SkewMap:
-        """Return the map with more cells, behind its own."""
+        """Return the map with more cells, after its own."""
         if not cells:
             return self
         places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
@@ -188,29 +176,31 @@ class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SortColumn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A column that rows are sorted by: its physical name, and whether downwards."""
+    """A column that rows are sorted by: its physical name, and whether its order is descending."""
 
     column: str
     descending: bool = False
 
 
 MAX_BUCKETS = 100_000
-"""More buckets than this a partition does not have, as in Spark's own tables."""
+"""Most buckets of a partition; Spark's own tables have the same limit."""
 
 
 class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Into how many buckets rows are spread by the hash of some columns.
+    """The buckets that rows are spread over by the hash of some columns.
 
     Attributes:
         columns: physical names.
         count: of the buckets.
-        version: of the hash: Hive's of its versions 1 and 2, Hive's since 3, or Spark's own.
-        sort: what each bucket is sorted by.
-        unsettled: whether equal values may lie in different buckets: others wrote the rows, who are not known to have settled
-            what the hash leaves open (`hashing.portability`). Then the files' buckets are no more than names.
+        version: of the hash: 1 for Hive 1 and 2, 2 for Hive 3 and later, or ``spark``.
+        sort: the columns that each bucket is sorted by.
+        unsettled: whether equal values may be in different buckets, because another writer may resolve
+            differently what the hash leaves open (`hashing.portability`). Then a file's bucket is only part
+            of its name.
 
     Raises:
-        ArrangementError: a column is named twice, the count is not from 1 to 100,000, or the version is not known.
+        ArrangementError: a column is named twice, the count is not from 1 to 100,000, or the version is
+            unknown.
     """
 
     columns: tuple[str, ...]
@@ -231,12 +221,65 @@ class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the rows of a partition are arranged; nothing of it for a plain one, which is `PLAIN`.
+    """How the rows of a partition are arranged in files.
+
+    ## What it is
+
+    An arrangement has up to three parts: heavy values (`skew`), buckets (`buckets`) and a sort order
+    (`sort`). A table has one, for new partitions. Each partition keeps the arrangement that its files were
+    written in. A file's record says which cell and bucket all its rows belong to, and whether they are sorted
+    (`data_files.records.FileRecord`).
+
+    ## Example
+
+    A partition has 6,000,000 rows. `x` is 10 in half of them and 20 in a third; the rest has 1,000 other
+    values. Each of the two heavy values gets a directory, and the rest shares one. Within each directory, the
+    hash of `id` spreads rows over 8 buckets, a file each:
+
+    >>> arrangement = ArrangementSpec(
+    ...     skew=SkewMap(("x",), ((10,), (20,)), directories=True), buckets=BucketSpec(("id",), 8)
+    ... )
+    >>> arrangement.columns
+    ('x', 'id')
+
+    | directory                              | cell | rows      | files | rows in a file |
+    |----------------------------------------|------|-----------|-------|----------------|
+    | `x=10`                                 | 0    | 3,000,000 | 8     | 375,000        |
+    | `x=20`                                 | 1    | 2,000,000 | 8     | 250,000        |
+    | `HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME` | -1   | 1,000,000 | 8     | 125,000        |
+
+    The hash of `id = 7` is 3 modulo 8. So a query reads of these 24 files:
+
+    | condition           | cells | buckets | files | rows read |
+    |---------------------|-------|---------|-------|-----------|
+    | `x = 10 AND id = 7` | 0     | 3       | 1     | 375,000   |
+    | `x = 10`            | 0     | all     | 8     | 3,000,000 |
+    | `x = 33`            | -1    | all     | 8     | 1,000,000 |
+    | `id = 7`            | all   | 3       | 3     | 750,000   |
+
+    A join or an aggregate by `id` needs no shuffle: equal values of `id` are in equal buckets.
+
+    ## What it is not
+
+    It is no plan: `prune.rules` decides what a query skips, and `spark.write` how rows get to their files. It
+    is no promise about a file: a file that another program wrote may be in an unknown cell and bucket, and a
+    reader then relies on its statistics. It is no list of paths either: NULL and `''` are two cells that
+    share a directory, so a file's cell is in its record and not in its path. Hive's design excludes buckets
+    together with directories: a table needs `list-bucketing-rules` = `relaxed` for both.
+
+    ## Why not otherwise
+
+    One arrangement for the whole table would be wrong for older files as soon as ALTER TABLE changes it,
+    unless all partitions were rewritten. A copy in each file's record would repeat the map a thousand times.
+    Columns go by their physical names (`data_files.records.TableColumn.physical`): RENAME COLUMN does not
+    change these, so a million partitions' records stay valid.
+
+    References: Hive's design document *List Bucketing*, and *Bucketed Tables* in Hive's language manual.
 
     Attributes:
-        skew: the heavy values.
-        buckets: the buckets.
-        sort: what each file is sorted by, apart from buckets.
+        skew: the heavy values, or None.
+        buckets: the buckets, or None.
+        sort: the columns that each file is sorted by, apart from buckets.
 
     Raises:
         ArrangementError: a column is named twice in `sort`.
@@ -251,7 +294,7 @@ class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the physical names of all columns that it speaks of, each once."""
+        """Return the physical names of all its columns, each once."""
         names: list[str] = []
         if self.skew is not None:
             names += self.skew.columns
@@ -262,10 +305,10 @@ class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(dict.fromkeys(names))
 
     def require(self, file: FileRecord) -> None:
-        """Make sure that a file lies in a cell and a bucket that there are.
+        """Make sure that a file's cell and bucket exist in this arrangement.
 
         Raises:
-            ArrangementError: it does not.
+            ArrangementError: the file's record does not fit.
         """
         cells = -1 if self.skew is None else len(self.skew.cells)
         if file.cell is not None and not REST <= file.cell < cells:
@@ -287,4 +330,4 @@ class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 PLAIN = ArrangementSpec()
-"""Rows lie as they come."""
+"""The arrangement without any part: rows are in files as they were written."""

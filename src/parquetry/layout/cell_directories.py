@@ -1,13 +1,14 @@
-"""Directories of a list-bucketed partition: one for each heavy tuple of values, and one for all the rest.
+"""Directories of a list-bucketed partition: one for each heavy tuple of values, and one for all other rows.
 
-They have the names that Hive gives them: a level for each skewed column. Of a partition `ds=1`, skewed by `(x, y)`:
+They have Hive's names: a level for each skewed column. A partition `ds=1`, skewed by `(x, y)`, has for
+instance:
 
-    ds=1/x=10/y=a                               the rows with x = 10 and y = 'a'
-    ds=1/x=20/y=__HIVE_DEFAULT_PARTITION__      those with x = 20 and y NULL, or empty
-    ds=1/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME      all others
+    ds=1/x=10/y=a                               rows with x = 10 and y = 'a'
+    ds=1/x=20/y=__HIVE_DEFAULT_PARTITION__      rows with x = 20, where y is NULL or empty
+    ds=1/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME/HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME      all other rows
 
-A directory is a place and no more: which cell a file is of, its record says (`data_files.records.DataFile.cell`), and no reader goes
-by a path. So two cells may share a directory, as those of NULL and of the empty text do.
+Readers never take a file's cell from its path: the file's record has it (`data_files.records.DataFile.cell`).
+So two cells may share a directory, as NULL and the empty text do.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from parquetry.locations.partition_path import partition_path
 from parquetry.types import ColumnType
 
 DEFAULT_DIRECTORY = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
-"""Hive's name for the directory of all rows that are in no cell; with several skewed columns, once for each."""
+"""Hive's name for the directory of all rows in no cell; repeated for each further skewed column."""
 
 
 def cell_directory(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str:
@@ -29,7 +30,7 @@ def cell_directory(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str
     Args:
         skew: the partition's map.
         types: of its columns.
-        cell: the place of the cell in the map, or `REST`.
+        cell: the position of the cell in the map, or `REST`.
 
     >>> from parquetry.types import parse_type
     >>> skew = SkewMap(("x", "Y"), ((10, "a/b"),), directories=True)
@@ -42,14 +43,14 @@ def cell_directory(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str
 
 
 def cell_location(skew: SkewMap, types: Sequence[ColumnType], cell: int) -> str:
-    """Return where files of a cell are written: below its partition, or an absolute place that was given to it.
+    """Return where files of a cell are written: below the partition, or in the cell's own location.
 
-    A cell whose directory's name would be too long for file systems shares the directory of the rest.
+    A cell whose directory would have too long a name for file systems shares the directory of the rest.
 
     Args:
         skew: the partition's map.
         types: of its columns.
-        cell: the place of the cell in the map, or `REST`.
+        cell: the position of the cell in the map, or `REST`.
 
     >>> from parquetry.types import parse_type
     >>> skew = SkewMap(("x",), (("a",), ("b" * 300,), ("c",)), True, (None, None, "/far/c"))

@@ -1,8 +1,9 @@
-"""What is true of the buckets of all partitions that a scan reads, be they of different numbers of buckets.
+"""Find the buckets that all partitions of a scan have in common, even if their numbers of buckets differ.
 
-A row whose hash is h lies in bucket h mod n of n, and so, for each divisor g of n, its bucket modulo g is h mod g: in a
-partition of 4 buckets and one of 6, equal values meet in one of 2. Which buckets a query may skip is decided elsewhere
-(`prune`), and how joins use them by Spark.
+With n buckets, a row with hash h is in bucket h mod n. If g divides n, then this number modulo g is h mod g.
+So with 4 buckets in one partition and 6 in another, equal values are in equal ones of 2 buckets.
+
+`prune` decides which buckets a query skips. Spark decides how joins use them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from parquetry.layout.arrangement import BucketSpec, SortColumn
 
 
 def common(specs: Sequence[BucketSpec]) -> BucketSpec | None:
-    """Return the buckets that rows of all some partitions lie in; None: there are none.
+    """Return the buckets that all partitions have in common, or None if there are none.
 
-    Their number is the greatest common divisor of the partitions' own, and they are sorted by what all of these begin with.
+    Their number is the greatest common divisor of the partitions' numbers. Their sort order is the longest
+    common prefix of the partitions' sort orders.
 
     Args:
-        specs: of the partitions, each different one once.
+        specs: of the partitions, without repetition.
 
     >>> four, six = BucketSpec(("id",), 4), BucketSpec(("id",), 6)
     >>> common([four, six]).count
@@ -39,7 +41,7 @@ def common(specs: Sequence[BucketSpec]) -> BucketSpec | None:
 
 
 def _common_order(orders: Sequence[tuple[SortColumn, ...]]) -> tuple[SortColumn, ...]:
-    """Return what all sort orders begin with."""
+    """Return the longest common prefix of sort orders."""
     shared: list[SortColumn] = []
     for columns in zip(*orders, strict=False):
         if any(column != columns[0] for column in columns):

@@ -1,18 +1,21 @@
-"""How the map of a partition grows: heavy values are added to it, and its files keep what is known of their cells.
+"""Grow the map of a partition: add heavy values to it, and keep what is known about the cells of its files.
 
-New cells stand behind the old ones, so that a file's cell keeps its number. Rows with a new heavy value that were
-written before stay in the default directory: its files are an earlier rest (`FileRecord.rest_of`) from then on, unless
-their statistics exclude the value. Example: rows with 20 and 7 are added to a partition with a directory for 10:
+New cells come after the old ones, so that a file's cell keeps its number. Older rows with a new heavy value
+stay in the default directory. From then on its files are an earlier rest (`FileRecord.rest_of`), unless their
+statistics exclude the value.
 
-    file        x            before: map (10)    after: map (10) (20)
-    x=10/a      10           cell 0              cell 0
-    …DEFAULT/b  11 to 30     the rest            the rest of the first cell: may have rows with 20
-    …DEFAULT/c  11 to 15     the rest            the rest
-    x=20/d      20           (written now)       cell 1
-    …DEFAULT/e  7            (written now)       the rest
+Example: rows with 20 and 7 are added to a partition that has a directory for 10.
 
-Two writers may add different values to one map. Then the second one's come behind the first one's, and its files of the
-rest may have rows with the first one's.
+| file         | x        | before: map (10) | after: map (10) (20)                              |
+|--------------|----------|------------------|---------------------------------------------------|
+| `x=10/a`     | 10       | cell 0           | cell 0                                            |
+| `…DEFAULT/b` | 11 to 30 | the rest         | the rest of the first cell: may have rows with 20 |
+| `…DEFAULT/c` | 11 to 15 | the rest         | the rest                                          |
+| `x=20/d`     | 20       | (written now)    | cell 1                                            |
+| `…DEFAULT/e` | 7        | (written now)    | the rest                                          |
+
+Two writers may add different values to one map. Then the second writer's cells come after the first one's,
+and its files of the rest may have rows with the first one's values.
 """
 
 from __future__ import annotations
@@ -34,8 +37,8 @@ class Grown:
 
     Attributes:
         skew: the map.
-        before: the older files, or None if all are as they were.
-        files: that are added.
+        before: the older files with their changed records, or None if no record changes.
+        files: the added files, with their records.
     """
 
     skew: SkewMap
@@ -44,9 +47,9 @@ class Grown:
 
 
 def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
-    """Return whether files that were written for one arrangement can be added to a partition of another one, whose map grows.
+    """Return whether growing the map of one arrangement lets it adopt files of another one.
 
-    Both have directories for values of the same columns, and are otherwise alike.
+    Both need directories for values of the same columns, and equal buckets and sort orders.
     """
     one, two = own.skew, other.skew
     return (
@@ -70,19 +73,19 @@ def grown(
     stated: StatedTuples,
     most: int,
 ) -> Grown:
-    """Return what becomes of a partition that takes in files written for another map.
+    """Return a partition after it adopts files that were written for another map.
 
     Args:
         own: the partition's map.
-        before: returns the partition's files; it is called if cells are added.
+        before: returns the partition's files; called only if cells are added.
         written: the map that the files were written for.
         files: to add.
         types: of the columns.
-        stated: what statistics say of the columns.
-        most: greatest number of cells; what is too many is of the rest, in a directory of its own.
+        stated: the statistics of the columns.
+        most: greatest number of cells. Further cells count as the rest, in directories of their own.
     """
     there_are, theirs = own.numbers(), written.numbers()
-    used = {file.cell for file in files}  # others may have taken out a cell that none of these is of
+    used = {file.cell for file in files}  # a cell without files here may have been removed by others
     cells = [cell for i, cell in enumerate(written.cells) if i in used and cell_key(cell) not in there_are]
     cells = cells[: max(0, most - len(own.cells))]
     skew = own.with_cells(cells)
@@ -117,5 +120,5 @@ def grown(
 
 
 def earlier_rest(file: FileRecord, cells: int) -> FileRecord:
-    """Return a file whose rows are of none of a map's first cells, and may be of others."""
+    """Return a file that has no rows of a map's first cells, and may have rows of the others."""
     return msgspec.structs.replace(file, cell=None, rest_of=cells or None)

@@ -1,7 +1,7 @@
-"""Which values of a partition's rows are so frequent that each gets a directory of its own.
+"""Choose the values of a partition's rows that are frequent enough for a directory of their own.
 
-Pure: how often each value occurs is counted elsewhere, and so is what is written. Both need not have seen the light
-values at all.
+Pure functions: others count the values, and write the rows. Neither of them needs the exact counts of light
+values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Counted:
     Attributes:
         partition: values of the partition columns.
         rows: of the partition.
-        counts: by the values, those that are frequent enough.
+        counts: by value, for values that are frequent enough.
     """
 
     partition: tuple[Value, ...]
@@ -35,7 +35,7 @@ class Counted:
 
 
 def least_count(rows: int, share: float) -> int:
-    """Return how often a value has to occur among some rows to have a share of them, which is meant as it is written.
+    """Return how often a value has to occur to have a share of the rows, whose decimal digits are exact.
 
     >>> least_count(1000, 0.05), least_count(100, 0.07), least_count(10, 0.25), least_count(3, 1.0)
     (50, 7, 3, 3)
@@ -50,18 +50,21 @@ def choose(
     columns: Sequence[str],
     types: Sequence[ColumnType],
 ) -> tuple[Heavy, ...]:
-    """Return the heavy ones of some tuples of values, the most frequent first; of equally frequent ones the least.
+    """Return the heavy tuples among some, the most frequent first.
 
-    A tuple is left out if one of its values makes no name of a directory, because it would be too long.
+    Among equally frequent tuples the least comes first.
+
+    A tuple is not heavy if the name of its directory would be too long.
 
     Args:
-        counts: how often tuples occur, by their internal values; of those that are too light any may be missing.
-        rows: of the partition, those included whose values are missing.
-        auto: what is heavy enough, and how many there may be.
-        columns: of which the values are.
+        counts: how often tuples occur, by their internal values. Tuples below the share may be missing.
+        rows: of the partition, including rows whose values are missing in `counts`.
+        auto: the limits for heavy values.
+        columns: whose values these are.
         types: of the columns.
 
-    Half of 1,000 rows have the value 10, and 49 the value 30; a twentieth is asked for, so 30 is too light:
+    Half of 1,000 rows have the value 10, and 49 the value 30. The share is a twentieth, 50 rows, so 30 is too
+    light:
 
     >>> from parquetry.types import parse_type
     >>> counts = {(10,): 500, (20,): 50, (30,): 49, (None,): 300}
@@ -81,7 +84,7 @@ def choose(
 
 
 def measured_map(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
-    """Return the map of a partition in which some tuples were found heavy, where its table has them measured.
+    """Return the map of a new partition from its measured tuples, in a table that measures heavy values.
 
     >>> measured_map(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16)), [(10,)]).cells
     ((10,),)
@@ -90,12 +93,12 @@ def measured_map(skew: SkewMap, cells: Sequence[Heavy]) -> SkewMap:
 
 
 def extended_map(skew: SkewMap, counted: Counted, auto: AutoSkew, types: Sequence[ColumnType]) -> SkewMap:
-    """Return the map of a partition with the tuples that are heavy by now, as far as it has room for them.
+    """Return the map of a partition with the tuples that are heavy by now, as long as it has room.
 
     Args:
         skew: the partition's map.
         counted: how often tuples occur at least, and the partition's rows.
-        auto: what is heavy enough, and how many there may be.
+        auto: the limits for heavy values.
         types: of the columns.
 
     >>> from parquetry.types import parse_type

@@ -1,4 +1,4 @@
-"""Tells the partitions whose maps follow their rows, in tables whose heavy values are measured."""
+"""Find the partitions whose maps follow their rows, in tables that measure heavy values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def skewed_columns(columns: Iterable[TableColumn], skew: SkewMap) -> list[TableC
 
 
 def is_measured_by(arrangement: ArrangementSpec, table: SkewMap, columns: Sequence[TableColumn]) -> bool:
-    """Return whether a partition's map takes in and lets go of values as its rows have them.
+    """Return whether a partition's map gains and loses values as its rows change.
 
-    It does if it has directories for values of the same columns, of the types that they have today. If a column was given
-    another type, nobody knows for certain what older values mean.
+    The map does so if it has directories for values of the same columns, in their current types. After a
+    change of type, the meaning of older values is uncertain.
 
     Args:
         arrangement: of the partition.
@@ -44,14 +44,14 @@ def is_measured_by(arrangement: ArrangementSpec, table: SkewMap, columns: Sequen
 
 
 def _is_recorded(type: ColumnType, value: Any) -> bool:
-    """Return whether a value of a cell is one of a type for certain; see `SkewMap.cells`."""
+    """Return whether a value of a cell certainly belongs to a type; see `SkewMap.cells`."""
     match value:
         case None:
             return True
         case bool():
             return type.name == "boolean"
         case int() if type.name == "timestamp_ntz":
-            return abs(value) > MAX_DAY  # else it may be a number of days
+            return abs(value) > MAX_DAY  # a smaller number may count days
         case int():
             return type.name in STORED_BITS
         case float():

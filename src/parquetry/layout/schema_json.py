@@ -1,6 +1,6 @@
-"""Spark's JSON of a schema and the columns of a table, each made of the other.
+"""Convert between Spark's JSON of a schema and the columns of a table.
 
-Pure functions; how a column changes is the business of `parquetry.definition.schema_changes`.
+Pure functions; `parquetry.definition.schema_changes` changes columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Field = dict[str, Any]
 """A field of Spark's JSON of a struct: name, type, nullable, metadata."""
 
 _COLLATIONS = "__COLLATIONS"
-"""Key under which Spark's JSON keeps the collations of a field; the type itself reads `string`."""
+"""Key of the collations in Spark's JSON of a field. The type itself is `string`."""
 _COLLATED = "column {} has a collation, and values are found by their bytes: leave COLLATE out."
 _NOT_IN_ORC = ("void", "variant", "geometry", "geography")
 
@@ -37,14 +37,14 @@ def columns_from_fields(fields: Iterable[Field]) -> tuple[TableColumn, ...]:
 
 
 def logical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
-    """Return the schema that queries see: our own marks are taken out."""
+    """Return the schema that queries see, without our own marks."""
     return struct_type(
         _walk(fields_from_columns(columns), lambda f: {**f, "metadata": _unmarked(f["metadata"])})
     )
 
 
 def physical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
-    """Return the same schema under the names that the files use."""
+    """Return the same schema under the names in the files."""
     return struct_type(
         _walk(
             fields_from_columns(columns),
@@ -58,10 +58,10 @@ def physical_schema(columns: Iterable[TableColumn]) -> dict[str, Any]:
 
 
 def declared(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ...]:
-    """Return the columns of a table to be created: marks that came along from another table's schema are dropped.
+    """Return the columns of a new table, without marks from another table's schema.
 
     Raises:
-        ColumnExistsError: two columns, or two fields of a struct, differ in nothing but letter case.
+        ColumnExistsError: two columns, or two fields of a struct, differ only in letter case.
         UnsupportedError: files of the format cannot hold a column's type.
     """
     unmarked = _walk(
@@ -72,11 +72,12 @@ def declared(fields: Iterable[Field], file_format: str) -> tuple[TableColumn, ..
 
 
 def check_fields(fields: Sequence[Field], file_format: str, path: tuple[str, ...] = ()) -> None:
-    """Make sure that fields can be told apart and stored.
+    """Make sure that fields have distinct names, and types that files can store.
 
     Raises:
-        ColumnExistsError: two of them differ in nothing but letter case (whatever the session's setting).
-        UnsupportedError: files of the format cannot hold a type, or not compare it as they do.
+        ColumnExistsError: two names differ only in letter case, under any setting of the session.
+        UnsupportedError: files of the format cannot store a type, or its values need another comparison than
+            by bytes.
     """
     seen: dict[str, str] = {}
     for field in fields:
@@ -113,7 +114,7 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
 
 
 def struct_type(fields: list[Field]) -> dict[str, Any]:
-    """Return the struct of some fields; they are not copied."""
+    """Return the struct of some fields, without copying them."""
     return {"type": "struct", "fields": fields}
 
 
@@ -122,7 +123,7 @@ def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_collation(type_: Any) -> Any:
-    """Return a type without `COLLATE UTF8_BINARY`, which SHOW CREATE TABLE writes and which means none.
+    """Return a type without `COLLATE UTF8_BINARY`. SHOW CREATE TABLE writes it, and it means no collation.
 
     >>> without_collation({"type": "array", "elementType": "string collate UTF8_BINARY", "containsNull": True})
     {'type': 'array', 'elementType': 'string', 'containsNull': True}

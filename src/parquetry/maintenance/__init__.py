@@ -1,7 +1,7 @@
-"""What keeps a table's past in order: going back to it, clearing it away, checking it, carrying it elsewhere.
+"""Maintenance of tables: roll back, vacuum, check, compact, relocate, dump, publish to Hive.
 
-Works on the metastore and on files, without Spark. `CALL lake.system.…` and the command line are mirrors. Long work has rooms of its
-own: `compaction`, `check`, `deletion`, `dump`.
+It works on the metastore and on files, without Spark. `CALL lake.system.…` and the command line call it. The
+larger tasks have packages of their own: `compaction`, `check`, `deletion`, `dump`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""The versions of a table that can be read, as the commits that made them tell."""
+"""List the readable versions of a table by their commits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from parquetry.metastore.versions import TableSnapshot
 
 
 def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[CommitRecord]:
-    """Yield the commits up to a version, newest first, as far as their versions can be read.
+    """Yield the commits of readable versions up to a version, newest first.
 
     Args:
         snapshot: the version.
-        first: the oldest version that is wanted.
-        last: the newest; None is the snapshot's.
+        first: the oldest version to yield.
+        last: the newest version to yield, or None for the snapshot's.
     """
     head = read_head(snapshot.store, snapshot.id)
     oldest = 0 if head is None else head.oldest
     for commit in snapshot.history(first, last):
-        # A vacuum that was cut short may have left commits whose partitions are gone.
+        # An interrupted vacuum may have left commits whose partitions are deleted.
         if commit.version < oldest:
             break
         yield commit

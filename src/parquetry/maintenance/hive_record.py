@@ -1,15 +1,20 @@
-"""A table and its partitions as Hive's metastore keeps them: columns, storage, heavy values, buckets.
+"""A table and its partitions as records of Hive's metastore: columns, storage, heavy values, buckets.
 
-Plain records, which the bridge turns into those of Hive's interface. Columns go by the names that they have in the files,
-since Hive's readers of Parquet and ORC look for those.
+These are plain records; the bridge turns them into objects of Hive's interface. Columns have their names in
+the files, since Hive's readers for Parquet and ORC look for these.
 
-Hive's pruner believes what it is told, so that heavy values are told only where it reads the right rows by them
-(`hive_skew`): each cell's files lie in one directory of its own, and all other files in the default directory, which Hive
-does not look up but computes; and heavy values and those of a query are the same texts if they are equal. A partition of which this
-is not true is told as a plain one; Hive reads all of it.
+Hive's pruner trusts its metastore. So heavy values are published with directories only if Hive reads the
+right rows by them (`hive_skew`):
 
-Likewise it is told of buckets only where it hashes as they were, and finds each file's in its name. The version of the hash and
-the columns it has once for the table, so that partitions of others are told as not bucketed; numbers of buckets may differ.
+- Each cell's files are in one directory of their own, and all other files are in the default directory. Hive
+  does not look up the default directory, but computes its path.
+- Equal values are equal texts: Hive compares the text of a heavy value with the text in a query.
+
+Other partitions are published as plain ones, and Hive reads all of their files.
+
+Likewise, buckets are published only if Hive computes the same hash, and finds each file's bucket in the
+file's name. Hive records the version of the hash and the bucket columns once for a table. So a partition with
+other ones is published without buckets; only the number of buckets may differ.
 """
 
 from __future__ import annotations
@@ -41,14 +46,14 @@ _CLASSES = {
     ),
 }
 _ANY_OTHER = "HIVE_DEFAULT_LIST_BUCKETING_KEY"
-"""What stands for all values that are not heavy while Hive prunes."""
+"""The text that stands for all light values while Hive prunes."""
 _BUCKET = re.compile(r"0*(\d+)_\d+.*", re.ASCII | re.DOTALL)
-"""Where Hive finds the bucket in a file's name (`Utilities.getBucketIdFromFile`)."""
+"""The bucket in a file's name, as Hive finds it (`Utilities.getBucketIdFromFile`)."""
 _UNKNOWN_TO_HIVE = ("timestamp_ntz", "interval", "variant", "void", "time(", "geometry", "geography")
 
 
 class HiveColumn(msgspec.Struct, frozen=True):
-    """A column: its name in the files, its type in Hive's words, and its comment."""
+    """A column: its name in the files, its type in Hive's syntax, and its comment."""
 
     name: str
     type: str
@@ -59,10 +64,10 @@ class HiveSkew(msgspec.Struct, frozen=True):
     """Heavy values.
 
     Attributes:
-        columns: their names.
-        values: of each cell its values as text.
-        locations: the directory of each cell that has files, after its values.
-        directories: whether cells have directories, which Hive may go by.
+        columns: the names of the skewed columns.
+        values: the values of each cell, as text.
+        locations: pairs of a cell's values and its directory, for cells with files.
+        directories: whether Hive may prune by the cells' directories.
     """
 
     columns: tuple[str, ...]
@@ -72,7 +77,7 @@ class HiveSkew(msgspec.Struct, frozen=True):
 
 
 class HiveBuckets(msgspec.Struct, frozen=True):
-    """Buckets: the columns hashed, how many there are, and the columns sorted by, each with whether downwards."""
+    """Buckets: the hashed columns, the count, and the sort columns, each with whether it is descending."""
 
     columns: tuple[str, ...]
     count: int
@@ -80,7 +85,7 @@ class HiveBuckets(msgspec.Struct, frozen=True):
 
 
 class HiveStorage(msgspec.Struct, frozen=True):
-    """Where files lie, who reads them, and how rows are arranged in them."""
+    """The storage of a table or partition: its location, Hive's reader and writer, and its arrangement."""
 
     location: str
     input_format: str
@@ -103,7 +108,7 @@ class HiveTable(msgspec.Struct, frozen=True):
 
 
 class HivePartition(msgspec.Struct, frozen=True):
-    """A partition: its values as text, and what is known of it."""
+    """A partition: its values as text, its parameters and its storage."""
 
     values: tuple[str, ...]
     parameters: dict[str, str]
@@ -111,7 +116,7 @@ class HivePartition(msgspec.Struct, frozen=True):
 
 
 def hive_columns(label: str, columns: Iterable[TableColumn]) -> tuple[HiveColumn, ...]:
-    """Return columns in Hive's words.
+    """Return columns in Hive's form.
 
     Raises:
         UnsupportedError: Hive has no such type.
@@ -133,7 +138,7 @@ def _type(label: str, column: TableColumn) -> str:
 
 
 def hive_values(types: Sequence[ColumnType], values: Sequence[Value]) -> tuple[str, ...]:
-    """Return values as Hive's metastore writes them: as text, NULL and the empty text as their directories say.
+    """Return values as Hive's metastore writes them: as text; NULL and '' as the name of their directory.
 
     >>> from parquetry.types import parse_type
     >>> hive_values([parse_type("date"), parse_type("string")], [0, None])
@@ -153,14 +158,15 @@ def hive_storage(
     files: Sequence[FileRecord] | None,
     tables: BucketSpec | None = None,
 ) -> HiveStorage:
-    """Return how a partition, or a table, is stored.
+    """Return the storage of a partition or a table.
 
     Args:
         file_format: ``parquet`` or ``orc``.
-        location: where it lies.
+        location: its location.
         columns: the types of the table's columns, by their physical names.
-        arrangement: of the partition; of the table for what it says of partitions made from now on.
-        files: of the partition; None for a table that has partitions, of which Hive reads no file.
+        arrangement: the partition's arrangement, or the table's, which holds for new partitions.
+        files: the partition's files, or None for a partitioned table: Hive reads no files of the table
+            itself.
         tables: the buckets of the table.
     """
     skew, buckets = arrangement.skew, arrangement.buckets
@@ -175,7 +181,7 @@ def hive_storage(
 def hive_skew(
     skew: SkewMap, columns: dict[str, ColumnType], location: str, files: Sequence[FileRecord] | None
 ) -> HiveSkew:
-    """Return heavy values with the directories that Hive may go by, or without, if it would miss rows by them.
+    """Return heavy values, with their directories unless Hive would miss rows by them.
 
     >>> from parquetry.types import parse_type
     >>> skew = SkewMap(("x",), ((6,), (20,)), directories=True)
@@ -200,9 +206,10 @@ def hive_skew(
 
 
 def _compared(type: ColumnType, value: Value) -> bool:
-    """Return whether Hive's pruner finds a heavy value by what a query says.
+    """Return whether Hive's pruner finds a heavy value that a query compares with.
 
-    It compares texts: a query's 10 is not the 10.00 of a decimal column, nor a query's '' the name of the default partition.
+    It compares texts: a query's 10 is not the 10.00 of a decimal column, nor a query's '' the name of the
+    default partition.
     """
     if type.name in ("string", "varchar"):
         return value not in (None, "", DEFAULT_PARTITION, _ANY_OTHER)
@@ -210,7 +217,7 @@ def _compared(type: ColumnType, value: Value) -> bool:
 
 
 def _directory_locations(skew: SkewMap, location: str, files: Iterable[FileRecord]) -> dict[int, str] | None:
-    """Return the directory of each cell that has files; None if Hive would not find all rows by them."""
+    """Return the directory of each cell with files, or None if Hive would miss rows by the directories."""
     rest = join_location(location, "/".join([DEFAULT_DIRECTORY] * len(skew.columns)))
     found: dict[int | None, set[str]] = defaultdict(set)
     for file in files:
@@ -228,9 +235,9 @@ def hive_buckets(
     files: Sequence[FileRecord] | None,
     tables: BucketSpec | None,
 ) -> HiveBuckets | None:
-    """Return buckets as Hive may go by them; None: it would miss rows.
+    """Return buckets for Hive, or None if Hive would miss rows by them.
 
-    A sort order is told if every file has it. The arguments are those of `hive_storage`.
+    They have a sort order if every file has it. See `hive_storage` for the arguments.
 
     >>> from parquetry.types import parse_type
     >>> spec = BucketSpec(("id",), 4)
@@ -256,7 +263,7 @@ def _named(path: str) -> int | None:
 
 
 def statistics(files: Sequence[FileRecord]) -> dict[str, Any]:
-    """Return what Hive keeps of a partition's size, as parameters.
+    """Return Hive's parameters for the size of a partition.
 
     >>> statistics([FileRecord("a", 10, 3), FileRecord("b", 5, 2)])
     {'numFiles': '2', 'totalSize': '15', 'numRows': '5'}

@@ -1,9 +1,12 @@
-"""Make and drop secondary indexes while the table is in use.
+"""Create and drop secondary indexes while the table is in use.
 
-A new index is announced first, in a commit: from then on every commit writes entries for the partitions that
-it makes. Then those that were there by the announcement get theirs, and another commit says that the index is
-ready; only now it is read. Cut short in between, the index stays announced: commits go on keeping it, nobody
-reads it, and whoever asks for the same index begins anew.
+1. A commit announces the new index. From then on every commit writes entries for the partitions that it
+   changes.
+2. Entries are written for the partitions that existed at the announcement.
+3. Another commit marks the index as ready. Only now queries use it.
+
+If this is interrupted, the index stays announced: commits maintain it, but no query reads it. Creating the
+same index again begins anew.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from parquetry.metastore.versions import TableSnapshot, entry_rows, find_index, 
 from parquetry.progress import Progress, silent
 
 MAX_COMMIT_ATTEMPTS = 20
-"""How often a commit is tried while others keep changing the table's metadata."""
+"""Attempts to commit while others keep changing the table's metadata."""
 _ROWS_PER_BATCH = 5000
 
 Indexes = tuple[PartitionIndex, ...]
@@ -32,23 +35,23 @@ def create_index(
     name: str | None = None,
     progress: Progress = silent,
 ) -> TableSnapshot:
-    """Make an index over partition columns.
+    """Create an index over partition columns.
 
     Args:
-        table: any version of it.
-        columns: partition columns; the first is the one that filters bind first.
-        name: None: the names of the columns, joined by ``_``.
-        progress: called with how many partitions have their entry, of how many.
+        table: any version of the table.
+        columns: the partition columns; queries should have conditions on the first ones.
+        name: the index's name, or None for the names of the columns, joined by ``_``.
+        progress: called with the number of partitions that have their entry, and of all.
 
     Returns:
-        the version from which on the index is used.
+        The first version that uses the index.
 
     Raises:
         ColumnNotFoundError: a column is not a partition column.
-        IndexExistsError: there is such an index.
-        UnsupportedError: the index would be of no use.
+        IndexExistsError: such an index exists.
+        UnsupportedError: the index would not help any query.
         CommitConflictError: others keep changing the table's metadata.
-        IndexNotFoundError: someone else dropped the index while it was being built, or began it anew.
+        IndexNotFoundError: others dropped the index while it was being built, or began it anew.
         TableNotFoundError: the table was dropped.
     """
 
@@ -63,18 +66,18 @@ def create_index(
 def rebuild_index(
     table: TableSnapshot, index: str | Sequence[str], progress: Progress = silent
 ) -> TableSnapshot:
-    """Build an index anew; meanwhile the old one is used.
+    """Build an index anew; meanwhile queries use the old one.
 
     Args:
-        table: any version of it.
-        index: its name, or its columns.
-        progress: called with how many partitions have their entry, of how many.
+        table: any version of the table.
+        index: the index's name, or its columns.
+        progress: called with the number of partitions that have their entry, and of all.
 
     Returns:
-        the version from which on the new index is used.
+        The first version that uses the new index.
 
     Raises:
-        IndexNotFoundError: there is none, or someone else dropped it or began it anew meanwhile.
+        IndexNotFoundError: no such index exists, or others dropped it or began it anew meanwhile.
         CommitConflictError: others keep changing the table's metadata.
         TableNotFoundError: the table was dropped.
     """
@@ -90,14 +93,14 @@ def rebuild_index(
 
 
 def drop_index(table: TableSnapshot, index: str | Sequence[str]) -> TableSnapshot:
-    """Drop an index. Its entries go with the next vacuum, since earlier versions may still be read by it.
+    """Drop an index. The next vacuum deletes its entries, since queries of earlier versions may still use it.
 
     Args:
-        table: any version of it.
-        index: its name, or its columns.
+        table: any version of the table.
+        index: the index's name, or its columns.
 
     Raises:
-        IndexNotFoundError: there is none.
+        IndexNotFoundError: no such index exists.
         CommitConflictError: others keep changing the table's metadata.
         TableNotFoundError: the table was dropped.
     """
@@ -160,7 +163,7 @@ def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> No
 def _commit(
     table: TableSnapshot, operation: str, change: Callable[[TableMetadata], Indexes]
 ) -> TableSnapshot:
-    """Change the indexes in a table's metadata, as often as it takes."""
+    """Change the indexes in a table's metadata; repeat after conflicts."""
     for _ in range(MAX_COMMIT_ATTEMPTS - 1):
         with contextlib.suppress(CommitConflictError):
             return _try_commit(table, operation, change)

@@ -1,4 +1,4 @@
-"""The conditions by which whole partitions are chosen: to be compacted, looked at, taken in."""
+"""Conditions that select whole partitions, to be compacted, verified or synchronised."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from parquetry.predicate.reading import parse_filter
 
 
 def partition_condition(snapshot: TableSnapshot, where: str, zone: str = "UTC") -> Filter:
-    """Return a condition on partition columns from its text.
+    """Parse a condition on partition columns.
 
     Args:
-        snapshot: of the table.
-        where: the text.
-        zone: the time zone in which timestamps without one were written.
+        snapshot: the table's version.
+        where: the condition's text.
+        zone: the time zone of timestamps that name none.
 
     Raises:
-        FilterError: it cannot be read, or names another column.
+        FilterError: the text cannot be parsed, or names another column.
     """
     types = snapshot.metadata.types_of_partitions
     if not types:

@@ -1,8 +1,11 @@
-"""Tell a Hive metastore of a table and its partitions, so that Hive and others read its files in place.
+"""Publish a table and its partitions in a Hive metastore, so that Hive and others read its files in place.
 
-Hive reads whatever lies in a partition's directory, and knows nothing of versions. So what lies there has to be what the
-table lists: a table that has old files still, or files elsewhere, is refused with what to do first. What is published is
-one version. Whoever writes later publishes again; until then Hive sees new files half written, and none of new partitions.
+Hive reads all files in a partition's directory, and knows no versions. So the directory must have exactly the
+files that the table lists. A table with old files there, or with files elsewhere, is refused, and the error
+says what to do first.
+
+One version is published. After a later write, publish again: until then Hive sees new files before they are
+complete, and no new partitions.
 """
 
 from __future__ import annotations
@@ -28,19 +31,20 @@ from parquetry.progress import Progress, silent, track
 from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
-"""Hive's parameter that says which of our tables a table of Hive's was published from: its id."""
+"""The parameter of a Hive table with the id of our table that it was published from."""
 _MAX_SHOWN_PARTITIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was told to Hive's metastore.
+    """One kind of change in Hive's metastore.
 
     Attributes:
-        action: ``table created`` or ``updated``; partitions ``added``, ``updated``, ``dropped``, or ``plain``: of which
-            heavy values are told without directories, since Hive would miss rows by them; or ``not bucketed``: of which no
-            buckets are told, for the same reason.
-        count: how many.
+        action: ``table created``, ``table updated``, ``partitions added``, ``partitions updated`` or
+            ``partitions dropped``; ``plain``: partitions whose heavy values are published without
+            directories, since Hive would miss rows by these; ``not bucketed``: partitions published without
+            buckets, for the same reason.
+        count: the number of tables or partitions.
         detail: the table, or some of the partitions.
     """
 
@@ -50,26 +54,26 @@ class Published:
 
 
 class HiveMetastore(Protocol):
-    """A Hive metastore; `parquetry.spark.hive` reaches the one of a session."""
+    """A Hive metastore; `parquetry.spark.hive` connects to a session's."""
 
     def put_table(self, table: HiveTable) -> bool:
-        """Make or change a table.
+        """Create or change a table.
 
         Returns:
-            whether it was made.
+            Whether the table was created.
 
         Raises:
-            TableExistsError: there is one of this name that was not published from the same table.
+            TableExistsError: a table with this name exists that was not published from the same table.
         """
         ...
 
     def put_partitions(
         self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
     ) -> tuple[int, int, int]:
-        """Make a table's partitions those given.
+        """Add, change and drop a table's partitions, so that it has exactly `partitions`.
 
         Returns:
-            how many were added, changed and dropped.
+            The numbers of added, changed and dropped partitions.
         """
         ...
 
@@ -81,17 +85,18 @@ def publish(
     name: str | None = None,
     progress: Progress = silent,
 ) -> list[Published]:
-    """Tell a Hive metastore of a table as it is now.
+    """Publish a version of a table in a Hive metastore.
 
     Args:
-        snapshot: the table.
+        snapshot: the table's version.
         hive: the metastore.
-        database: in Hive, which is made if it is not there; None: as here.
-        name: in Hive; None: as here.
-        progress: called with how many partitions have been looked at, and told, of how many.
+        database: the database in Hive, which is created if necessary, or None for the table's own database
+            name.
+        name: the table's name in Hive, or None for the same name.
+        progress: called with the numbers of partitions checked and published, and of all.
 
     Returns:
-        What was told.
+        The changes.
 
     Raises:
         UnsupportedError: Hive would read other rows than the table has, or has no type for a column.
@@ -115,7 +120,7 @@ def publish(
 def _hive_partition(
     snapshot: TableSnapshot, types: dict[str, ColumnType], partition: PartitionSnapshot
 ) -> HivePartition:
-    """Return a partition as Hive is told of it."""
+    """Return a partition's record for Hive."""
     metadata, files, arrangement = snapshot.metadata, partition.files, partition.arrangement
     _require_readable(snapshot, partition, files)
     tables = metadata.arrangement.buckets if metadata.partition_by else arrangement.buckets
@@ -126,7 +131,7 @@ def _hive_partition(
 def _less_told(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], told: Sequence[HivePartition]
 ) -> list[Published]:
-    """Return the partitions of whose directories for heavy values, or buckets, Hive is not told."""
+    """Return the partitions that are published without directories for heavy values, or without buckets."""
     plain, unbucketed = [], []
     for partition, storage in zip(partitions, (each.storage for each in told), strict=True):
         arrangement = partition.arrangement
@@ -147,7 +152,7 @@ def _hive_table(
     partitions: Sequence[PartitionSnapshot],
     told: Sequence[HivePartition],
 ) -> HiveTable:
-    """Return a table as Hive is told of it; without partitions, Hive reads its files by what the table says."""
+    """Return a table's record for Hive. Without partitions, Hive reads files by the table's own storage."""
     metadata = snapshot.metadata
     buckets = metadata.arrangement.buckets
     whole = told[0] if told and not metadata.partition_by else None
@@ -174,10 +179,10 @@ def _hive_table(
 def _require_readable(
     snapshot: TableSnapshot, partition: PartitionSnapshot, files: Iterable[FileRecord]
 ) -> None:
-    """Make sure that what lies in a partition's directory is what the table lists of it.
+    """Make sure that a partition's directory has exactly the files that the table lists.
 
     Raises:
-        UnsupportedError: it is not.
+        UnsupportedError: it has other files.
     """
     system = FileAccess()
     folder = storage_path(partition.location)
@@ -193,13 +198,13 @@ def _require_readable(
         )
     if away:
         raise UnsupportedError(
-            f"{name}{len(away)} files lie outside {system.name(folder)}, such as {_some(away)}, and Hive would not find them. "
+            f"{name}{len(away)} files are outside {system.name(folder)}, such as {_some(away)}, and Hive would not find them. "
             "Write the partition anew with INSERT OVERWRITE, and vacuum."
         )
 
 
 def _data_files(system: FileAccess, partition: PartitionSnapshot) -> Iterator[StoragePath]:
-    """Yield the files below a partition's directory that Hive reads; hidden ones and empty ones it does not."""
+    """Yield the files below a partition's directory that Hive reads: neither hidden nor empty ones."""
     base = storage_path(partition.location).path.rstrip("/")
     for place, info in system.below(storage_path(partition.location)):
         below = place.path.removeprefix(f"{base}/")

@@ -1,14 +1,17 @@
-"""Have the metastore look elsewhere for what lay in one place: locations are rewritten, and no file is touched.
+"""Rewrite locations in the metastore after files were moved; no file is touched.
 
-What lies below the warehouse moves with it (`metastore.warehouse_store`). This is for the rest: tables and partitions with locations
-outside of it, and those of metastores that older libraries wrote, below the place where the warehouse was then.
+Locations below the warehouse are relative to it, and move with it (`metastore.warehouse_store`). `relocate`
+is for the
+others: tables and partitions outside of the warehouse, and absolute locations that older libraries wrote,
+below the warehouse's former location.
 
-1. Each table whose own location changes gets a new version that says so, so that writers who began before fail by a conflict,
-   and sessions that are open look anew.
-2. The rows of all versions are rewritten where they are, each by compare-and-set, as often as it takes until none is left.
+1. Each table whose own location changes gets a new version with it. So writers that began before fail with a
+   conflict, and open sessions read the table anew.
+2. The rows of all versions are rewritten in place, each by compare-and-set. This is repeated until no row has
+   the old location.
 
-A crash leaves rows of both kinds, each right or still to be done: the same call does the rest. So that nothing is moved twice, neither place may
-be below the other.
+A crash leaves some rows rewritten and others not; the same call does the rest. Neither location may be below
+the other, or such a call would move some locations twice.
 """
 
 from __future__ import annotations
@@ -40,30 +43,32 @@ from parquetry.progress import Progress, silent
 _MAX_PASSES = 10
 _MAX_COMMIT_ATTEMPTS = 10
 _ROWS_PER_PROGRESS = 1000
-"""Rows after which the progress is told."""
+"""Rows between two calls of `progress`."""
 _KINDS = {DATABASES: "database", METADATA: "table", PARTITIONS: "partition", CHUNKS: "file list"}
-"""Rows that hold locations, by the first bytes of their keys."""
+"""The kinds of rows that hold locations, by the first bytes of their keys."""
 _RelocatedByKind = dict[tuple[str, str], Relocated]
 
 
 def relocate(
     metastore: Metastore, old: str, new: str, *, dry_run: bool = False, progress: Progress = silent
 ) -> list[Relocated]:
-    """Rewrite the locations at a place and below it, as if all that lay there had been moved to another.
+    """Rewrite all locations at or below a folder, as if the folder had been moved.
 
     Args:
-        metastore: of which all databases, tables and versions are looked through.
-        old: path or URI of a folder. Whole names of folders count: `/data` is not the beginning of `/database`.
-        new: likewise; the same as `old` has what older libraries wrote below the warehouse become relative to it.
-        dry_run: report only.
-        progress: called with how many rows have been looked at.
+        metastore: the metastore; all its databases, tables and versions are searched.
+        old: the path or URI of the folder. Only whole names of folders match: `/data` does not match
+            `/database`.
+        new: the folder's new path or URI. If it equals `old`, absolute locations below the warehouse, which
+            older libraries wrote, become relative to it.
+        dry_run: only report.
+        progress: called with the number of rows that were read.
 
     Returns:
-        what was changed, or would be: one for each kind of location of each database and table. Nothing if all
-        that lies there is said as it should be already.
+        The changes that were made, or would be: one for each kind of location of each database and table.
+        Empty if all locations are right already.
 
     Raises:
-        WarehouseError: nothing lies there, or one of the places is below the other.
+        WarehouseError: no location is at `old` or below it, or one of the folders is below the other.
         CommitConflictError: others keep changing a table, or writing such locations; run it again.
     """
     return _Relocation(metastore, old, new, progress).run(dry_run)
@@ -78,8 +83,8 @@ class _Relocation:
         from_, to = storage_path(self._old), storage_path(self._new)
         if is_below(from_, to) or is_below(to, from_):
             raise WarehouseError(
-                f"{old} and {new} lie within one another, so that a call cut short could not be repeated: relocate {old} to a "
-                f"place of another name first, and from there to {new}. No file has to be there meanwhile."
+                f"{old} and {new} overlap, so an interrupted call could not be resumed. Relocate {old} to an "
+                f"unrelated path first, and then from there to {new}; no file needs to exist there."
             )
         self._from = from_
         self._matched = 0
@@ -88,8 +93,8 @@ class _Relocation:
         found = self._look(write=False)
         if not self._matched:
             raise WarehouseError(
-                f"Nothing in the metastore of {self._metastore.warehouse} lies at {self._old} or below it: no location was "
-                "changed. Say the place as `parquetry describe` has it, or the folder above."
+                f"The metastore of {self._metastore.warehouse} has no location at {self._old} or below it: no location was "
+                "changed. Give the folder as `parquetry describe` shows it, or a folder above."
             )
         if dry_run or not found:
             return list(found.values())
@@ -104,7 +109,7 @@ class _Relocation:
         )
 
     def _announce(self) -> None:
-        """Give the tables whose own locations change a version that says so."""
+        """Commit a new version of each table whose own location changes."""
         for database in self._metastore.databases():
             for name in self._metastore.tables(database):
                 with contextlib.suppress(TableNotFoundError):  # dropped meanwhile
@@ -127,13 +132,13 @@ class _Relocation:
                 return
 
     def _look(self, write: bool) -> _RelocatedByKind:
-        """Go through all rows once.
+        """Read all rows once.
 
         Args:
-            write: whether to change those that name the old place.
+            write: whether to rewrite the rows with the old location.
 
         Returns:
-            what names it.
+            The locations that were found.
         """
         store = self._metastore.store
         found: _RelocatedByKind = {}
@@ -146,7 +151,7 @@ class _Relocation:
             try:
                 changed = rewrite_locations(key, value, functools.partial(self._kept_moved, moved))
             except MetastoreDamagedError:
-                continue  # fsck tells of it
+                continue  # fsck reports it
             if changed == value:
                 continue
             about = _KINDS[key[:1]], self._name(key, names)
@@ -177,7 +182,7 @@ class _Relocation:
         return names[table]
 
     def _kept_moved(self, moved: list[tuple[str, str]], kept: str) -> str:
-        """Return a location as it is to be kept, and add it to `moved` if it is another then."""
+        """Return a location in its new stored form, and add it to `moved` if it changes."""
         before = self._below.absolute(kept)
         if not self._is_at_old_location(before):
             return kept
@@ -193,7 +198,7 @@ class _Relocation:
         return place == self._from or is_below(place, self._from)
 
     def _moved(self, location: str) -> str:
-        """Return where a location is now."""
+        """Return the new location of a location."""
         if not self._is_at_old_location(location):
             return location
         rest = storage_path(location).path[len(self._from.path.rstrip("/")) :].rstrip("/")

@@ -1,4 +1,4 @@
-"""What looking after a table finds and does, as records: one kind for each procedure that hands out some."""
+"""Results of maintenance, as records: one class for each procedure that returns any."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that `check.fsck` finds not to be as it should be.
+    """An error that `check.fsck` has found.
 
     Attributes:
-        kind: ``missing file``, ``file size``, ``broken file``, ``unfit column``, ``partition sums``, ``table totals``, ``unreadable row``,
-            ``missing file list``, ``unneeded file list``, ``file list sums``, ``missing commit``, ``missing metadata``,
-            ``unreadable version``, ``journal``, ``dead commit``, ``missing index entry``, ``unneeded index entry``,
-            ``unfinished index``, ``newest rows``, ``lost table`` or ``lost view``, which are others than the one that is checked.
-        partition: such as ``d=1/s=a``; None where it is about the table.
-        path: of a file.
-        detail: what is wrong, and what to do where it cannot be repaired.
-        repaired: whether it was put right.
+        kind: for data files, ``missing file``, ``file size``, ``broken file`` or ``unfit column``. For sums,
+            ``partition sums``, ``table totals`` or ``file list sums``. For rows of the metastore,
+            ``unreadable row``, ``missing file list``, ``unneeded file list``, ``missing commit``, ``missing
+            metadata``, ``unreadable version``, ``unreadable record``, ``journal``, ``dead commit`` or
+            ``newest rows``. For indexes, ``missing index entry``, ``unneeded index entry`` or ``unfinished
+            index``. For other tables than the checked one, ``lost table`` or ``lost view``.
+        partition: such as ``d=1/s=a``, or None if the finding is about the table.
+        path: the path of a file, or None.
+        detail: what is wrong, and what to do if it cannot be repaired.
+        repaired: whether it was repaired.
     """
 
     kind: str
@@ -33,16 +35,18 @@ Problem = Literal["wrong bucket", "out of order", "unreadable", "no bucket", "no
 
 @dataclass(frozen=True, slots=True)
 class Misplacement:
-    """What `verify` finds: a file whose rows do not lie as its table says, or of which that is not known.
+    """A file that `verify` has found: its rows are not arranged as its table says, or it cannot be known.
 
     Attributes:
-        problem: ``wrong bucket``: rows belong in another one; ``out of order``; ``unreadable``: the file is missing or damaged;
-            ``no bucket``: files of which no bucket is known, which are read by every query; ``not judged``: equal values may
-            lie in different buckets, or the file does not say what its values are, so that nothing is claimed of them.
-        partition: such as ``d=1/s=a``; None where the table has none.
-        path: of the file, below its partition; None where it is about several.
-        bucket: of the file.
-        rows: in the wrong bucket, or of the files of no bucket; None: not counted.
+        problem: ``wrong bucket``: some rows belong to another bucket. ``out of order``: the rows are not
+            sorted. ``unreadable``: the file is missing or damaged. ``no bucket``: the bucket of some files is
+            not known, and every query reads them. ``not judged``: equal values may be in different buckets,
+            or the file does not define its values, so the rows are not checked.
+        partition: such as ``d=1/s=a``, or None if the table has no partitions.
+        path: the file's path below its partition, or None if the finding is about several files.
+        bucket: the file's bucket.
+        rows: the number of rows in the wrong bucket, or in files without a bucket, or None if they were not
+            counted.
         detail: an example, or a reason.
     """
 
@@ -55,22 +59,23 @@ class Misplacement:
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether a query may give a wrong answer, or none."""
+        """Return whether a query may give a wrong answer, or fail."""
         return self.problem in ("wrong bucket", "out of order", "unreadable")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What `adoption.sync` finds: how a table and the files below its location differ in one place.
+    """A difference between a table and the files below its location, which `adoption.sync` has found.
 
     Attributes:
-        action: ``added``, ``changed``, ``gone``; ``ignored``: nothing is done about it; ``broken``: a file that is not whole, and is not
-            taken in; ``unfit``: one that is, although a column of it cannot be read as the table has it.
-        partition: such as ``d=1/s=a``; None where it is about the table, or about a path.
-        files: how many the partition has afterwards, or are passed over; None: not counted.
-        rows: of these files; None: not known.
-        bytes: of these files; None: not counted.
-        detail: what to know of it besides.
+        action: ``added``, ``changed``, ``gone``, or ``ignored``: the sync does not act on it. ``broken``: an
+            incomplete file, which is not taken in. ``unfit``: a file that is taken in, although a column of
+            it cannot be read with the table's type.
+        partition: such as ``d=1/s=a``, or None if the difference is about the table, or about a path.
+        files: the number of files of the partition afterwards, or of ignored files, or None if not counted.
+        rows: the rows of these files, or None if not known.
+        bytes: the bytes of these files, or None if not counted.
+        detail: more about the difference.
     """
 
     action: str
@@ -83,12 +88,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What `compaction.compact_metadata` wrote anew.
+    """The manifests that `compaction.compact_metadata` has rewritten.
 
     Attributes:
-        partitions: whose lists were; those of others are short, or as they should be.
-        chunks_before: parts of the lists of these partitions.
-        chunks_after: parts that they have now.
+        partitions: the number of partitions whose manifests were rewritten. All other manifests are short, or
+            good.
+        chunks_before: the number of chunks of these manifests before.
+        chunks_after: their number of chunks now.
     """
 
     partitions: int
@@ -101,12 +107,12 @@ class Relocated:
     """Locations of one kind that `relocate` changed, or would change.
 
     Attributes:
-        kind: where they stand: in the record of a ``database``, of a ``table`` in any of its versions, of a ``partition``, with
-            the files that lie elsewhere than this, or in a ``file list``.
-        name: of the database, or of the table as ``database.table``.
-        count: how many.
-        before: the first of them, as it was.
-        after: the same, as it is now.
+        kind: the kind of record with the locations: a ``database``, a ``table`` in any of its versions, a
+            ``partition`` with its files elsewhere, or a ``file list``.
+        name: the database, or the table as ``database.table``.
+        count: the number of locations.
+        before: the first of them, before.
+        after: the first of them, afterwards.
     """
 
     kind: str
@@ -118,15 +124,15 @@ class Relocated:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What `deletion.vacuum` deleted, or would delete.
+    """A file, or rows of one kind, that `deletion.vacuum` deleted, or would delete.
 
     Attributes:
-        kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside one of those),
-            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``,
-            ``journals``, ``left-over tables`` or ``left-over names``.
-        path: of a file; None for rows of the metastore.
-        count: how many.
-        bytes: of a file, or of the values of rows where they are known.
+        kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside such a file),
+            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``,
+            ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
+        path: the path of a file, or None for rows of the metastore.
+        count: the number of files or rows.
+        bytes: the bytes of a file, or of the values of rows, or None if not known.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Make a table what it was in an earlier version, in a commit like any other."""
+"""Roll a table back to an earlier version, in a commit like any other."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot, keyed
 
 
 def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
-    """Make a table's partitions and metadata what they were in a version; later versions stay in the history.
+    """Restore a table's partitions and metadata of an earlier version; later versions stay in the history.
 
-    So are the records of files that were taken out: those that the version had not yet met are new again.
+    The records of removed files are restored, too: a file that the earlier version did not know is new again.
 
     Args:
-        current: the table as it is.
-        target: the same table in the version to go back to.
+        current: the newest version.
+        target: the version to restore.
 
     Returns:
-        the version made; `current` if nothing differs.
+        The new version, or `current` if nothing differs.
 
     Raises:
-        TableNotFoundError: the version was vacuumed away.
-        FileMissingError: a file of that version is gone (a PURGE deleted it, or somebody by hand).
-        CommitConflictError: others changed meanwhile what differs, or vacuumed the version.
+        TableNotFoundError: the version was vacuumed.
+        FileMissingError: a file of that version does not exist (a PURGE deleted it, or someone by hand).
+        CommitConflictError: others changed the differing partitions meanwhile, or vacuumed the version.
     """
     transaction = Transaction(current, "rollback")
     transaction.leave_records()
@@ -50,10 +50,10 @@ def rollback(current: TableSnapshot, target: TableSnapshot) -> TableSnapshot:
 
 
 def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIndex, ...]:
-    """Return the indexes to have: those of now, for one that was dropped has entries no longer.
+    """Return the indexes of the new version: the present ones, since a dropped index has no entries any more.
 
-    Before a REPLACE TABLE the table may have had other partition columns, and so other indexes. All its partitions are written anew,
-    with entries in them.
+    Before a REPLACE TABLE the table may have had other partition columns, and so other indexes. Then these
+    are renewed: the rollback writes all partitions anew, with entries in them.
     """
     if keyed_by(target.metadata) == keyed_by(current.metadata):
         return current.metadata.indexes
@@ -61,7 +61,7 @@ def _indexes(current: TableSnapshot, target: TableSnapshot) -> tuple[PartitionIn
 
 
 def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
-    """Return what the target records otherwise of files that were taken out."""
+    """Return the target's differing records of removed files, with None for files that it does not record."""
     now = {file.path: file.record for file in files_removed(current)}
     then = {file.path: file.record for file in files_removed(target)}
     return {path: then.get(path) for path in now.keys() | then.keys() if now.get(path) != then.get(path)}
@@ -71,6 +71,6 @@ def _require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> 
     missing = FileAccess().missing(join_location(p.location, file.path) for p in restored for file in p.files)
     if missing:
         raise FileMissingError(
-            f"Version {target.version} of table {target.label} cannot be had back: {len(missing)} of its "
+            f"Version {target.version} of table {target.label} cannot be restored: {len(missing)} of its "
             f"files are gone, among them {missing[0]}; put them back, or take a later version."
         )

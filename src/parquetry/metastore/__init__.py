@@ -1,8 +1,17 @@
-"""What tables there are, which partitions and files they have, and how that changes, in an ordered store.
+"""The catalog in an ordered store: tables, their partitions and files, and the commits that change them.
 
-`metastore` is the entrance: databases and tables by name. Below it, `namespace` keeps the names, `commits` makes versions, `cleanup`
-removes what no version needs, `access` and `versions` read one, `manifest` codes lists of files, and `storage` knows every row.
-Which files a query needs is decided above, in `parquetry.prune`.
+| module      | task                                                                     |
+|-------------|--------------------------------------------------------------------------|
+| `metastore` | the entrance: databases and tables by name                               |
+| `namespace` | names of databases and tables                                            |
+| `commits`   | transactions; a commit makes a new version of a table                    |
+| `cleanup`   | removing rows that no version needs                                      |
+| `access`    | choosing between a table's keys and its indexes for reading a version    |
+| `versions`  | reading a version                                                        |
+| `manifest`  | coding lists of files                                                    |
+| `storage`   | the keys and values of all rows                                          |
+
+`parquetry.prune`, above this package, decides which files a query needs.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,14 +1,15 @@
-"""Which rows of the store hold locations, and where in them: each is changed by a function, and nothing else is.
+"""Rewriting the locations in a row of the store. Everything else in the row stays the same.
 
-| row        | locations in it                                                                         |
-|------------|-----------------------------------------------------------------------------------------|
-| database   | the property `location`                                                                 |
-| metadata   | of the table, and those given to directories of heavy values                            |
-| partition  | of the partition, those given to directories, and paths of files that lie elsewhere     |
-| chunk      | paths of files that lie elsewhere than their partitions                                 |
+| row       | locations in it                                                                         |
+|-----------|-----------------------------------------------------------------------------------------|
+| database  | the property `location`                                                                 |
+| metadata  | the table, and its directories for heavy values                                         |
+| partition | the partition, its directories for heavy values, and files with absolute paths          |
+| chunk     | files with absolute paths                                                               |
 
-Paths of files below their partitions are relative to these already. Records of files taken out are keyed by paths below the
-table. Values of columns, which may look like locations, are never looked at.
+A file outside its partition has an absolute path; other paths are relative to the partition and stay. Records
+of removed files have paths relative to the table. Values of columns may look like locations, and are never
+changed.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from parquetry.metastore.manifest import is_in_columns, with_paths
 from parquetry.metastore.storage import CHUNKS, DATABASES, METADATA, PARTITIONS, decoder, encode, is_tombstone
 
 Change = Callable[[str], str]
-"""From one location to another."""
+"""Returns the new location for an old one."""
 
 _LOCATION, _ARRANGEMENT, _INLINE = 0, 4, 6
-"""Where these are in the record of a partition."""
+"""Positions of these fields in the record of a partition."""
 
 
 def rewrite_locations(key: bytes, value: bytes, change: Change) -> bytes:
-    """Return the value of a row with its locations changed; the same bytes where none is.
+    """Return the value of a row with its locations changed, or the same bytes if none changes.
 
     Raises:
         MetastoreDamagedError: the row cannot be read.
@@ -107,6 +108,6 @@ def _text(value: msgspec.Raw, change: Change) -> msgspec.Raw | None:
 
 
 def _paths(paths: Sequence[str], change: Change) -> list[str] | None:
-    """Return paths of which the absolute ones are changed; None: none is."""
+    """Return paths with the absolute ones changed, or None if none changes."""
     changed = [change(path) if is_absolute(path) else path for path in paths]
     return None if changed == list(paths) else changed

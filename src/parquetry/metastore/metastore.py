@@ -1,8 +1,8 @@
-"""The metastore: databases, tables by name, and how tables come and go.
+"""The metastore: databases, tables by name, and making, renaming and dropping tables.
 
-A table is a head under a random id; its name is a row of its own that points to it (`namespace.names`). Each operation
-has one compare-and-set at which it takes place, and can stop anywhere: what is half done is invisible or is
-finished by the next who comes across it.
+A table is a head under a random id. Its name is another row, which points to the head (`namespace.names`).
+Each operation takes place at one compare-and-set, and may stop at any step. What it leaves half done is
+invisible, or the next process that finds it finishes it.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class Metastore:
     """The databases and tables of a warehouse.
 
     Args:
-        store: where the metastore's rows are.
-        warehouse: path or URI under which tables lie by default.
-        create: write the format row if the store is empty.
+        store: store of the metastore's rows.
+        warehouse: path or URI of the default folder of tables.
+        create: whether to make an empty store into a metastore.
 
     Attributes:
-        store: as given, in which locations below the warehouse are relative to it.
+        store: the same store, seen with absolute locations and without checksums; see `warehouse_store`.
         warehouse: absolute path, or URI, without a trailing slash.
 
     Raises:
-        MetastoreVersionError: a later version wrote the metastore, or it is none.
-        WarehouseError: the store is empty and `create` is not given.
+        MetastoreVersionError: a later version wrote the metastore, or the store holds something else.
+        WarehouseError: the store is empty and `create` is False.
     """
 
     def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
@@ -86,17 +86,17 @@ class Metastore:
         return self._databases.names()
 
     def database(self, name: str) -> Database:
-        """Return a database; NamespaceNotFoundError if there is none of this name."""
+        """Return a database. Raise NamespaceNotFoundError if it does not exist."""
         return self._databases.get(name)
 
     def create_database(self, name: str, properties: Mapping[str, str] | None = None) -> Database:
-        """Make a database; NamespaceExistsError if it is there."""
+        """Make a database. Raise NamespaceExistsError if it exists."""
         if not self._databases.exists(name):
             self._names.withdraw_new(normalise_name("database", name))
         return self._databases.create(name, properties or {})
 
     def alter_database(self, name: str, properties: Mapping[str, str]) -> Database:
-        """Put properties in place of a database's; NamespaceNotFoundError if there is none of this name."""
+        """Replace the properties of a database. Raise NamespaceNotFoundError if it does not exist."""
         return self._databases.alter(name, properties)
 
     def drop_database(
@@ -105,13 +105,14 @@ class Metastore:
         """Remove a database.
 
         Args:
-            name: of the database.
-            cascade: drop its tables and views, too.
-            drop: drops a table or a view, given its database and its name; None: `drop_table`, which leaves files alone.
+            name: name of the database.
+            cascade: whether to drop its tables and views, too.
+            drop: drops a table or a view, given its database and its name. None is `drop_table`, which leaves
+                files alone.
 
         Raises:
-            NamespaceNotFoundError: there is none of this name.
-            NamespaceNotEmptyError: it has tables or views and `cascade` is not given, or others keep making some.
+            NamespaceNotFoundError: the database does not exist.
+            NamespaceNotEmptyError: it has tables or views and `cascade` is False, or others keep making some.
             UnsupportedError: it is the default database.
         """
         name = self.database(name).name
@@ -125,7 +126,7 @@ class Metastore:
                 self._databases.unmark(name, mark)
                 break
             for table in tables:
-                with contextlib.suppress(TableNotFoundError):  # someone else has dropped it, or renamed it
+                with contextlib.suppress(TableNotFoundError):  # another process has dropped or renamed it
                     if drop is not None:
                         drop(name, table)
                     else:
@@ -138,7 +139,7 @@ class Metastore:
         )
 
     def database_location(self, name: str) -> str:
-        """Return where a database's tables lie by default: its ``location``, or Hive's default."""
+        """Return the default folder of a database's tables: its ``location``, or Hive's default."""
         database = self.database(name)
         default = (
             self.warehouse if database.name == DEFAULT_DATABASE else f"{self.warehouse}/{database.name}.db"
@@ -146,17 +147,23 @@ class Metastore:
         return database.properties.get("location", default).rstrip("/")
 
     def table_location(self, database: str, name: str) -> str:
-        """Return where a table lies by default."""
+        """Return the default location of a table."""
         return f"{self.database_location(database)}/{normalise_name('table', name)}"
 
     # -- tables
 
     def tables(self, database: str) -> list[str]:
-        """Return the names of a database's tables, sorted; NamespaceNotFoundError if it is not there."""
+        """Return the sorted names of a database's tables.
+
+        Raise NamespaceNotFoundError if it does not exist.
+        """
         return self._names.list(self.database(database).name, "table")
 
     def views(self, database: str) -> list[str]:
-        """Return the names of a database's views, sorted; NamespaceNotFoundError if it is not there."""
+        """Return the sorted names of a database's views.
+
+        Raise NamespaceNotFoundError if it does not exist.
+        """
         return self._names.list(self.database(database).name, "view")
 
     def table(
@@ -168,37 +175,37 @@ class Metastore:
         as_of: int | None = None,
         kind: Kind | None = "table",
     ) -> TableSnapshot:
-        """Return a table, or a view, as it is, or as it was.
+        """Return a version of a table or a view, by default the newest.
 
         Args:
-            database: case-insensitive.
-            name: case-insensitive.
-            version: which one; None: the newest.
-            as_of: a time in milliseconds since the epoch instead: the newest version made until then.
-            kind: what it has to be; None: either.
+            database: name of the database, in any case.
+            name: name of the table or view, in any case.
+            version: number of the version, or None.
+            as_of: milliseconds since the epoch, or None. It selects the newest version made until then.
+            kind: kind that it must have, or None for either.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table or view.
-            VersionNotFoundError: there is no such version of it, or no longer.
+            NamespaceNotFoundError: the database does not exist.
+            TableNotFoundError: the table or view does not exist.
+            VersionNotFoundError: it never had this version, or has it no longer.
         """
         named = self._find(database, name, kind)
         while True:
             try:
                 return self._load(named, version, as_of)
             except TableNotFoundError:
-                # Another table may have taken its place, and its rows be gone, since the head was read.
+                # Since the head was read, another table may have taken its place and its rows may be deleted.
                 again = self._find(database, name, kind)
                 if again.id == named.id:
                     raise
                 named = again
 
     def ids(self) -> set[bytes]:
-        """Return the ids of all tables and views; one that is there all the time is among them, whatever it is called meanwhile."""
+        """Return the ids of all tables and views. A table that is renamed meanwhile is not missed."""
         return self._names.ids()[0]
 
     def table_of(self, id: bytes) -> TableSnapshot | None:
-        """Return a table, or a view, as it is now; None if it is gone."""
+        """Return the newest version of a table or a view, or None if it was dropped."""
         while (named := self._names.find_by_id(id)) is not None:
             with contextlib.suppress(TableNotFoundError):  # dropped since
                 return load(self.store, named.id, named.head)
@@ -236,8 +243,8 @@ class Metastore:
             )
         if kind not in (None, named.head.kind):
             raise OtherKindError(
-                f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or say what is to become of the "
-                f"{named.head.kind} by a statement for {named.head.kind}s."
+                f"{database}.{name} is a {named.head.kind}, not a {kind}: name a {kind}, or use a statement for "
+                f"{named.head.kind}s."
             )
         return named
 
@@ -245,33 +252,33 @@ class Metastore:
         """Make an empty table, or a view.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
-            TableExistsError: the name is taken, by either.
+            NamespaceNotFoundError: the database does not exist.
+            TableExistsError: a table or a view has the name.
         """
         staged = self.stage_table(database, name, metadata)
         try:
             return staged.publish()
         except ParquetryError as error:
-            if not isinstance(error, StoreError):  # after a failure the table may be there
+            if not isinstance(error, StoreError):  # after a failure of the store the table may exist
                 staged.discard()
             raise
 
     def stage_table(self, database: str, name: str, metadata: TableMetadata) -> StagedTable:
-        """Make an empty table that nobody sees before it is published; commits can be made on it.
+        """Make an empty table that is invisible until it is published. It can already be committed to.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
+            NamespaceNotFoundError: the database does not exist.
         """
         database = self.database(database).name
         name = normalise_name("table", name)
         return StagedTable(self.store, self._names, metadata, database, name)
 
     def replace_table(self, database: str, name: str, metadata: TableMetadata) -> Replacement:
-        """Begin to put another definition and other content in place of a table's, which is seen once it is published.
+        """Begin a new definition and new content for a table, which become visible when they are published.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table.
+            NamespaceNotFoundError: the database does not exist.
+            TableNotFoundError: the table does not exist.
         """
         return Replacement(self.table(database, name), metadata)
 
@@ -283,22 +290,22 @@ class Metastore:
         kind: Kind | None = "table",
         before: Callable[[TableSnapshot], bool] | None = None,
     ) -> TableSnapshot:
-        """Remove a table, or a view. Files are left alone.
+        """Remove a table or a view. Files are left alone.
 
         Args:
-            database: case-insensitive.
-            name: case-insensitive.
-            kind: what it has to be; None: either.
-            before: called with what is about to be removed, whose rows can still be read; it returns whether this very
-                version has to go. It is called again if that has changed since, or another table has got the name: the table that it
-                was called with last is the one that went.
+            database: name of the database, in any case.
+            name: name of the table or view, in any case.
+            kind: kind that it must have, or None for either.
+            before: called with the table while its rows can still be read. It returns whether exactly this
+                version must be dropped. If so and the table changes, or if another table gets the name, it is
+                called again. The table of its last call is the dropped one.
 
         Returns:
             the last version, for its metadata and totals; its partitions can no longer be listed.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table; someone else may have dropped it just now.
+            NamespaceNotFoundError: the database does not exist.
+            TableNotFoundError: the table does not exist; another process may have just dropped it.
         """
         named = self._find(database, name, kind)
         while True:
@@ -320,8 +327,8 @@ class Metastore:
         return last
 
     def _mark_dropped(self, named: NamedTable, version: int | None) -> Head | None:
-        """Have a table's head say that it was dropped; None if it is not as it was found, and nothing was done."""
-        mine = new_token()  # of two who drop it, one has
+        """Mark a table's head as dropped and return it, or return None if the table has changed."""
+        mine = new_token()  # shows which of two processes dropped it
 
         def change(head: Head) -> Head:
             if head.state != "live" or head.token != named.token:
@@ -339,13 +346,13 @@ class Metastore:
     def rename_table(
         self, database: str, name: str, new_database: str, new_name: str, *, kind: Kind = "table"
     ) -> TableSnapshot:
-        """Give a table, or a view, another name. A table's location stays.
+        """Give a table or a view another name. A table's location stays.
 
         Raises:
-            NamespaceNotFoundError: there is no such database.
-            TableNotFoundError: there is no such table or view.
-            TableExistsError: the new name is taken, by either.
-            CommitConflictError: someone else was renaming or dropping it, too.
+            NamespaceNotFoundError: the database does not exist.
+            TableNotFoundError: the table or view does not exist.
+            TableExistsError: a table or a view has the new name.
+            CommitConflictError: another process renamed or dropped it at the same time.
         """
         new_database, new_name = self.database(new_database).name, normalise_name("table", new_name)
         named = self._find(database, name, kind)
@@ -370,13 +377,14 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
 
     Args:
         warehouse: path or URI.
-        store: see `parquetry.store.open_store`; None: a SQLite file inside the warehouse.
-        create: make the metastore if it is not there; otherwise nothing is written by opening.
+        store: URL of the store, see `parquetry.store.open_store`; None for a SQLite file inside the
+            warehouse.
+        create: whether to make the metastore if it does not exist. If not, opening writes nothing.
 
     Raises:
-        WarehouseError: there is no metastore and `create` is not given, or it cannot be made or opened.
-        ConfigurationError: the store is not understood, or has to be named because the warehouse is remote.
-        MetastoreVersionError: a later version wrote the metastore, or it is none.
+        WarehouseError: the metastore does not exist and `create` is False, or it cannot be made or opened.
+        ConfigurationError: the store is not understood, or must be named because the warehouse is remote.
+        MetastoreVersionError: a later version wrote the metastore, or the store holds something else.
     """
     warehouse = warehouse_location(warehouse)
     opened = open_store(store, warehouse, create=create)

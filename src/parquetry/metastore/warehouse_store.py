@@ -1,12 +1,15 @@
-"""The store of a warehouse, as the rest of the library sees it: locations below the warehouse are absolute, and rows have no checksums.
+"""The store of a warehouse as the rest of the library sees it: with absolute locations and without checksums.
 
-Checksums (`storage.checksums`) are of what the store keeps: they are looked at, and taken off, as rows are read, and made as they are written, where the
-store's format has them. In the store they are relative to it (`locations.warehouse_relative`): a warehouse that was moved or copied, with its metastore, reads,
-writes and deletes what lies in the new place. They are turned into one another here and nowhere else, as rows are read
-and written, so that nobody has to remember.
+**Locations.** In the store, locations below the warehouse are relative to it
+(`locations.warehouse_relative`). So a warehouse that was moved or copied with its metastore reads, writes and
+deletes files in its new place. Only this module converts them, as rows are read and written.
 
-Rows that older libraries wrote hold absolute locations; they are read as they are. The first row with a relative one
-raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse it with a sentence.
+**Checksums.** If the store's format has checksums (`storage.checksums`), they are checked and removed as rows
+are read, and added as rows are written.
+
+Rows of older libraries have absolute locations and are read unchanged. The first row with a relative location
+raises the store's format (`storage.format.RELATIVE`), so that older libraries refuse the store with a
+message.
 """
 
 from __future__ import annotations
@@ -36,25 +39,25 @@ from parquetry.metastore.storage import (
 from parquetry.store import Condition, Fields, Groups, Range, Store
 
 _TAGS_WITH_LOCATIONS = (DATABASES, METADATA, PARTITIONS, CHUNKS)
-"""The first bytes of the keys of rows that hold locations."""
+"""The tags of rows that have locations."""
 _MAX_ROWS_PER_BATCH = 1024
-"""Rows that are looked at together; a store reads more than that at once."""
+"""Rows that are checked together. A store reads more than that at once."""
 _ROWS_READ_SINGLY = 64
-"""Rows, after which they are looked at together."""
+"""First rows of a scan that are checked one by one, as the caller may want no more of them."""
 Row = tuple[bytes, bytes]
 
 
 class WarehouseStore:
-    """A store of which the rows hold locations.
+    """A store that converts locations and checksums.
 
     Args:
         rows: the store itself.
         warehouse: absolute path, or URI.
-        version: of the store's format.
+        version: version of the store's format.
 
     Attributes:
-        rows: as given: what is read and written there has relative locations.
-        below: turns locations into those that are kept, and back.
+        rows: the store itself, whose rows have relative locations and checksums.
+        below: converts absolute locations to relative ones, and back.
     """
 
     def __init__(self, rows: Store, warehouse: str, version: int) -> None:
@@ -63,16 +66,16 @@ class WarehouseStore:
         self._hints = self.below.hints
         self._raised = False
         self._checked = version >= CHECKED
-        """Whether the store's rows may have checksums, as far as is known: whoever writes looks at the format row first."""
+        """Whether the store's rows may have checksums, by the format row. A writer reads that row first."""
         self._last = threading.local()
 
     @property
     def leaves_out(self) -> bool:
-        """Whether the store tests conditions, and leaves out rows that do not satisfy them."""
+        """Whether the store tests conditions and leaves out rows that do not satisfy them."""
         return self.rows.leaves_out
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         kept = self.rows.get(key)
         if kept is None:
             return None
@@ -109,17 +112,17 @@ class WarehouseStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges, which are given in key order."""
+        """Yield the rows of disjoint ranges, in key order."""
         return self._reading(
             self.rows.scan_ranges(ranges, limit=limit, each=each, where=where, groups=groups)
         )
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
-        """Write rows; each is atomic and durable, all together are not."""
+        """Write rows. Each row is atomic and durable; all together are not."""
         return self.rows.put_many([(key, self._written(key, value)) for key, value in rows], fields)
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
-        """Remove rows, those that are not there included."""
+        """Remove rows. Absent rows are no error."""
         self.rows.delete_many(keys)
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
@@ -131,9 +134,9 @@ class WarehouseStore:
         return swapped
 
     def _forms(self, key: bytes, expected: bytes | None) -> Sequence[bytes | None]:
-        """Return how a value may be kept: without a checksum, or with absolute locations, if an older library has written it.
+        """Return the stored forms of a value: older libraries wrote absolute locations, or no checksum.
 
-        A value is only ever there once, in one of them; mostly it was read just now.
+        The store has only one of them. Mostly the value has just been read, and its form is known.
         """
         if expected is None:
             return [None]
@@ -145,17 +148,17 @@ class WarehouseStore:
         return list(dict.fromkeys([*forms, expected]))
 
     def close(self) -> None:
-        """Give back connections; the store cannot be used afterwards."""
+        """Close the connections. The store cannot be used afterwards."""
         self.rows.close()
 
     def kept_rows(self, start: bytes, stop: bytes | None) -> Iterator[Row]:
-        """Yield the rows of a range with the locations as they are kept."""
+        """Yield the rows of a range with their stored locations, without checksums."""
         for key, value in self.rows.scan(start, stop):
             yield key, without_checksum(key, value)
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
-        # Some rows together, as a million partitions are looked through, of which few have a location; but whoever
-        # wants a few rows has no more of them read.
+        # Many rows are checked together: a scan may pass a million partitions, and few have a location. The
+        # first ones are checked one by one, as the caller may want only a few.
         remaining, size, seen = iter(rows), 1, 0
         while some := list(islice(remaining, size)):
             yield from self._read_some(some)
@@ -167,13 +170,13 @@ class WarehouseStore:
             )
 
     def _read_some(self, rows: list[Row]) -> list[Row]:
-        """Return rows as they are read; those of partitions and of indexes are looked at together."""
+        """Return rows in the form for readers. Rows of partitions and of indexes are checked together."""
         if not rows:
             return rows
         tag = rows[0][0][:1]
         if (
             tag in TAGS_WITH_CHECKSUMS and tag == rows[-1][0][:1]
-        ):  # and so do all between, for they are in order
+        ):  # all rows between have the same tag, because rows are in order
             joined = are_right(rows) if self._checked else b"\0".join([value for _, value in rows])
             if joined is not None and (tag not in _TAGS_WITH_LOCATIONS or RELATIVE_MARK not in joined):
                 return rows
@@ -187,15 +190,15 @@ class WarehouseStore:
             return value
         try:
             return rewrite_locations(key, value, self.below.absolute)
-        except MetastoreDamagedError:  # whoever decodes the row tells of it, and of what
+        except MetastoreDamagedError:  # the code that decodes the row reports it, and knows what it is
             return value
 
     def kept(self, key: bytes, value: bytes) -> bytes:
-        """Return the value of a row as it is kept, with relative locations, though an older library may have written absolute ones.
+        """Return the value of a row with relative locations, without a checksum.
 
         Args:
-            key: of the row, or its first byte.
-            value: as it is read.
+            key: key of the row, or its first byte.
+            value: the value with absolute locations.
         """
         if key[:1] not in _TAGS_WITH_LOCATIONS or not any(hint in value for hint in self._hints):
             return value

@@ -1,4 +1,4 @@
-"""What the planner asks back of the engine that asked it: what only the engine knows, or can do."""
+"""The calls that the planner makes to the engine that asked: facts and actions that only the engine has."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress
+from parquetry.prune.report import Report
 
 
 class Failure(NamedTuple):
-    """An error of the engine's own, to be raised there again as if nobody had stood between.
+    """An error of the engine's own. The engine raises it again on its side, unchanged.
 
     Attributes:
         code: as an answer carries it.
@@ -27,6 +28,24 @@ class Failure(NamedTuple):
 
     code: str
     message: str
+
+
+class FinishedQuery(NamedTuple):
+    """A query that has run.
+
+    Attributes:
+        id: of the query in its session.
+        ended_at: microseconds since the epoch.
+        milliseconds: that it took.
+        statement: its text, or the plan's first line if a program built it.
+        report: what its scans have read, and what became of its joins.
+    """
+
+    id: int
+    ended_at: int
+    milliseconds: int
+    statement: str
+    report: Report
 
 
 class Engine(FooterReader, Protocol):
@@ -65,17 +84,17 @@ class Engine(FooterReader, Protocol):
         progress: Progress,
         /,
     ) -> TableSnapshot:
-        """Write files of a table anew, and commit.
+        """Rewrite files of a table, and commit.
 
         Args:
             table: the table's name in the session.
             snapshot: of the table, which the rewrites are of.
             rewrites: which files, by partition.
             operation: for the history.
-            progress: called with what is done.
+            progress: called with the work that is done.
 
         Returns:
-            The version made.
+            The new version.
 
         Raises:
             CommitConflictError: others changed one of the partitions meanwhile.
@@ -92,15 +111,15 @@ class Engine(FooterReader, Protocol):
         files: Sequence[str] | None = None,
         /,
     ) -> list[Counted]:
-        """Count how often values occur in each partition; nothing but the columns asked for is read.
+        """Count how often values occur in each partition. Reads nothing but these columns.
 
         Args:
             table: the table's name in the session.
             snapshot: of the table.
-            where: a condition on partition columns; None: all.
+            where: a condition on partition columns, or None for all partitions.
             columns: whose values are counted together.
-            share: least share of a partition's rows of the values to tell of.
-            files: absolute paths; only the rows of these are counted. None: all.
+            share: the least share of a partition's rows that a reported value has.
+            files: absolute paths, to count the rows of these files only, or None for all.
         """
         ...
 
@@ -112,13 +131,26 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def report(self, query: str, *, of_run: bool) -> Report:
+        """Return the report of a query of the session.
+
+        Args:
+            query: a statement, which is planned and not run.
+            of_run: whether to report the newest run of a query that gives the same rows, if the session has run one.
+        """
+        ...
+
+    def finished_queries(self, count: int, /) -> list[FinishedQuery]:
+        """Return the last queries of the session that read tables of ours, the newest first."""
+        ...
+
     def failure(self, error: Exception, /) -> Failure | None:
-        """Return how an answer tells of an error; None if it is not one of the engine's own."""
+        """Return the engine's own error in the form that an answer carries, or None for any other error."""
         ...
 
 
 class NoEngine(ArrowFooters):
-    """Stands where no engine runs: for programs that ask the planner themselves, and for tests."""
+    """Stands in where no engine runs: for programs that use the planner directly, and for tests."""
 
     @property
     def file_systems(self) -> FileSystems:
@@ -184,6 +216,20 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError("A Hive metastore is reached through Spark: CALL system.publish in a session.")
+
+    def report(self, query: str, *, of_run: bool) -> Report:  # noqa: ARG002
+        """Refuse: an engine plans queries.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            f"The query {query!r} is explained by Spark: CALL system.explain in a session."
+        )
+
+    def finished_queries(self, _count: int, /) -> list[FinishedQuery]:
+        """Return nothing: no engine has run a query."""
+        return []
 
     def failure(self, _error: Exception, /) -> Failure | None:
         """Return None: there is no engine whose error it could be."""

@@ -1,4 +1,4 @@
-"""Estimates of what a version of a table holds, kept for the queries that follow: statistics of thousands of files are read for each."""
+"""Cached estimates about versions of tables: each one costs the statistics of thousands of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_CACHED_ESTIMATES = 1024
 
 
 class Estimates:
-    """The estimates used last, by what they are of; may be used by several threads.
+    """The estimates used last, by their subject. Several threads may use it.
 
     >>> estimates = Estimates()
     >>> estimates.get_or_make(("rows", "t", 7), lambda: 30), estimates.get_or_make(("rows", "t", 7), lambda: 31)
@@ -24,10 +24,10 @@ class Estimates:
         self._lock = threading.Lock()
 
     def get_or_make(self, what: Hashable, estimate: Callable[[], _T]) -> _T:
-        """Return an estimate, made unless it is known.
+        """Return an estimate from the cache, or make it.
 
         Args:
-            what: it is of, with the version of the table.
+            what: the subject of the estimate, with the version of the table.
             estimate: makes it.
         """
         with self._lock:

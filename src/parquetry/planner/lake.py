@@ -1,4 +1,4 @@
-"""A catalog of a session, opened: its metastore, and the versions of tables that queries are using."""
+"""An opened catalog of a session: its metastore, and the versions of tables that queries are using."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Lake:
 
     Attributes:
         name: of the catalog in the session.
-        metastore: what it keeps.
+        metastore: of the catalog.
         engine: runs the queries.
-        recent: partitions that questions were answered by.
-        touched: partitions that were written to, by the versions that streams have asked for.
-        estimates: made of versions of tables, by what they are of.
+        recent: partitions that answered earlier questions.
+        touched: partitions that writers changed, by the versions that streams read.
+        estimates: about versions of tables, by subject.
         staged: tables that Spark is filling before they get their names, by id.
     """
 
@@ -74,7 +74,9 @@ class Lake:
 
     @classmethod
     def open(cls, name: str, options: dict[str, str], engine: Engine) -> Lake:
-        """Open a catalog as the session's settings describe it; an absent warehouse is made, with a word if it may be a slip.
+        """Open a catalog as the session's settings describe it.
+
+        Makes an absent warehouse, and warns if the path may be a slip.
 
         Raises:
             ConfigurationError: an option is missing or unknown.
@@ -114,7 +116,7 @@ class Lake:
         return joined_name((self.name, snapshot.database, snapshot.name))
 
     def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Keep a version at hand for the questions that will follow about it."""
+        """Cache a version for later questions about it."""
         with self._lock:
             self._snapshots[snapshot.id.hex(), snapshot.version] = snapshot
             while len(self._snapshots) > _MAX_CACHED_SNAPSHOTS:
@@ -139,7 +141,9 @@ class Lake:
         return held
 
     def pinned(self, ref: TableRef) -> TableSnapshot:
-        """Return the same, and keep it at hand for longer: a stream asks for the columns of a version that may have been vacuumed.
+        """Return the version that a question names, and keep it for longer than `snapshot` does.
+
+        A stream reads the columns of a version that may have been vacuumed since.
 
         Raises:
             TableNotFoundError: it was dropped since.
@@ -150,7 +154,7 @@ class Lake:
             self._pinned.pop(key, None)
             while len(self._pinned) >= _MAX_CACHED_SNAPSHOTS:
                 del self._pinned[next(iter(self._pinned))]
-            self._pinned[key] = pinned  # behind those that nobody has asked for since
+            self._pinned[key] = pinned  # at the end: the least recently used is dropped first
         return pinned
 
     def current(self, ref: TableRef) -> TableSnapshot:
@@ -204,14 +208,14 @@ class Lake:
         return joined_name(parts)
 
     def described(self, snapshot: TableSnapshot) -> LoadedTable:
-        """Return a table as the bridge reads it, and keep it at hand."""
+        """Return a table as the bridge reads it, and cache it."""
         self.cache(snapshot)
         return self.described_as(
             TableRef(snapshot.id.hex(), snapshot.version, snapshot.database, snapshot.name), snapshot
         )
 
     def described_as(self, ref: TableRef, snapshot: TableSnapshot) -> LoadedTable:
-        """Return a table as the bridge reads it, by which questions name it with a reference."""
+        """Return a table as the bridge reads it, with the reference that later questions name it by."""
         metadata = snapshot.metadata
         reserved = {"provider": metadata.format, "location": metadata.location, "owner": metadata.owner or ""}
         if metadata.comment is not None:
@@ -257,13 +261,13 @@ def _parts(name: str) -> list[str]:
 
 
 def _indexes(metadata: TableMetadata) -> dict[str, str]:
-    """Return the indexes as the property by which they can be made with the table."""
+    """Return the indexes as the table property that creates them."""
     lists = [index_columns(metadata, index) for index in metadata.indexes if index.ready]
     return {PARTITION_INDEXES: column_lists_text(lists)} if lists else {}
 
 
 def _clauses(metadata: TableMetadata) -> dict[str, str]:
-    """Return the properties that a clause says, which SHOW CREATE TABLE shows in their place."""
+    """Return the properties that SHOW CREATE TABLE shows as clauses instead."""
     shown = {**bucket_properties(metadata), **skew_properties(metadata)}
     if paths := clustering(metadata):
         shown[SORT_BY] = f"({paths_text(paths)})"
@@ -288,12 +292,12 @@ def _details(metadata: TableMetadata) -> list[list[str]]:
 def described_arrangement(
     metadata: TableMetadata, arrangement: ArrangementSpec, location: str | None = None
 ) -> list[tuple[str, str]]:
-    """Return what DESCRIBE EXTENDED tells of how rows are arranged.
+    """Return the lines of DESCRIBE EXTENDED about how rows are arranged.
 
     Args:
         metadata: of the table.
         arrangement: of the table or of a partition.
-        location: where the partition lies, from the table's folder on; None for a table.
+        location: the partition's path from its table's folder on, such as `/t/ds=1`, or None for a table.
     """
     buckets, skew, columns = arrangement.buckets, arrangement.skew, metadata.data_columns
     return [
@@ -303,7 +307,7 @@ def described_arrangement(
 
 
 def _metastore_file(metastore: Metastore) -> tuple[int, int] | None:
-    """Return what tells the file of an embedded metastore from any that takes its path later."""
+    """Return the device and inode of an embedded metastore's file; a later file at its path has others."""
     rows = metastore.store.rows
     if not isinstance(rows, SQLiteStore):
         return None

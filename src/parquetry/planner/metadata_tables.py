@@ -1,8 +1,9 @@
-"""`lake.db.t.partitions`, `.files` and `.history`: what the metastore knows of a table, as a table to read.
+"""`lake.db.t.partitions`, `.files` and `.history`: a table's metadata, to be read as a table.
 
-Columns are those of the partition first, by name and type, then what is known; a name that is a partition
-column's already gets an underscore before it. `VERSION AS OF` holds here, too. A million rows are read page by page. Conditions
-on partition columns, and on the version of `.history`, are read by keys (`_MetadataScan`); Spark evaluates all of them on the rows.
+The partition columns come first, by name and type, and the facts follow. A fact whose name is also the name
+of a partition column gets an underscore before it. `VERSION AS OF` works here, too. A million rows are read
+page by page. Conditions on partition columns, and on the version of `.history`, become key ranges
+(`_MetadataScan`). Spark evaluates all of them again on the rows.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ _FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modi
 _ICEBERG_NAMES = dict.fromkeys(("snapshots", "refs", "metadata_log_entries"), "history") | dict.fromkeys(
     ("data_files", "all_data_files", "entries", "manifests"), "files"
 )
-"""Names of Iceberg's, and what tells the same."""
+"""Names of Iceberg's metadata tables, and the table here that has the same facts."""
 
 ROWS_PER_PAGE = 5_000
-"""Rows of an answer, which are about a megabyte of JSON; fewer say that there are no more."""
+"""Rows in one answer, about a megabyte of JSON. A shorter answer is the last page."""
 _VERSION, _LONG = "version", parse_type("long")
 _FIRST_PAGE = questions.PageCursor("", 0)
 _Placed: TypeAlias = tuple[bytes, int, Row]
-"""A row, and the cursor behind it: the key of its partition, and how many rows have been given of that."""
+"""A row, and the cursor after it: the key of its partition, and how many of its rows have been read."""
 
 
 def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
-    """Return a metadata table's name and columns, and which version of the table it is about.
+    """Return a metadata table's name and columns, and the version of the table that it describes.
 
     Raises:
-        TableNotFoundError: there is no such table, or nothing of this name about it.
-        UnsupportedError: the name is one that Iceberg has for what another tells here.
+        TableNotFoundError: there is no such table, or it has no metadata table of this name.
+        UnsupportedError: the name is Iceberg's, and another metadata table has the same facts here.
     """
     name = q.name.lower()
     if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys():
@@ -98,7 +99,7 @@ def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
 
 
 def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
-    """Return some rows of a metadata table, and where the next ones begin.
+    """Return some rows of a metadata table, and where the next page begins.
 
     Raises:
         TableNotFoundError: the table was dropped, or its version vacuumed away; rows may have been missing.
@@ -117,10 +118,10 @@ def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
 
 
 class _MetadataScan:
-    """What is to be read of a table for a metadata table.
+    """One read of a metadata table.
 
     Attributes:
-        pushed: the conditions that spare reading the rest.
+        pushed: the conditions that became key ranges.
     """
 
     def __init__(self, snapshot: TableSnapshot, kind: str, trees: Sequence[dict[str, Any]]) -> None:
@@ -134,7 +135,7 @@ class _MetadataScan:
         self.pushed = [str(filter) for filter, part in said if part is not None]
 
     def partitions(self, after: questions.PageCursor) -> Iterator[PartitionSnapshot]:
-        """Yield the partitions that conditions leave, from that of a cursor on."""
+        """Yield the partitions that the conditions select, from the cursor's partition on."""
         start = bytes.fromhex(after.partition)
         plan = partition_plan(self.snapshot, self._filters) or EVERYTHING
         if plan.index is None:
@@ -146,7 +147,7 @@ class _MetadataScan:
         return (each for each in self.snapshot.partitions(plan) if each.key >= start)
 
     def versions(self) -> tuple[int, int]:
-        """Return the oldest and the newest version that conditions leave."""
+        """Return the oldest and the newest version that the conditions select."""
         if not self._filters:
             return 0, self.snapshot.version
         every = range(self.snapshot.version + 1)
@@ -156,7 +157,7 @@ class _MetadataScan:
 
 
 def _from(plan: ScanPlan, start: bytes) -> ScanPlan:
-    """Return what a plan reads of the partition of some key and all behind it."""
+    """Return the part of a plan that reads the partition with some key and all behind it."""
     left = [scan for scan in plan.scans if scan.stop is None or scan.stop > start]
     return replace(
         plan, scans=tuple(replace(scan, start=start) if scan.start < start else scan for scan in left)

@@ -1,7 +1,8 @@
-"""What the bridge asks, answered.
+"""Answer the questions of the bridge.
 
-Decodes a question, finds the function that answers it, and turns errors into answers. What the answers are is
-written in `tables`, `scans`, `streams`, `writes` and `procedures`; INSERT is the engine's, in `parquetry.spark.write.insert`.
+Decodes a question, finds the function that answers it, and turns errors into answers. The answers themselves
+are made in `tables`, `scans`, `streams`, `writes` and `procedures`. `parquetry.spark.write.insert` answers
+INSERT: it needs the engine.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
 
 
 def _subject(question: questions.Question | None, code: str) -> list[str]:
-    """Return the name that Spark's own errors (no such table, …) are about; nothing where ours say more."""
+    """Return the name in Spark's own error (no such table, …), or an empty list if our message says more."""
     match question:
         case questions.RenameTable(namespace=[database], to=to) if code in (
             "TABLE_EXISTS",
@@ -75,10 +76,10 @@ def _subject(question: questions.Question | None, code: str) -> list[str]:
 
 
 class Planner:
-    """Answers for all catalogs of all sessions of one engine; may be called by several threads.
+    """Answers for all catalogs of all sessions of one engine. Several threads may call it.
 
     Args:
-        engine: asked back for what only it knows.
+        engine: for facts and actions that only the engine has.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -91,7 +92,7 @@ class Planner:
         return self.answered(question, lambda lake, asked: _ANSWERS[type(asked)](lake, asked))
 
     def answered(self, text: str, answer: Callable[[Lake, Any], answers.Answer]) -> str:
-        """Answer a question by a function of the catalog that it is about, if any; errors are answers, too."""
+        """Answer a question by a function of its catalog, if it has one. Errors become answers, too."""
         question: questions.Question | None = None
         try:
             question = codec.decode(text)
@@ -102,8 +103,8 @@ class Planner:
                     told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
                 return codec.encode(told)
         except ParquetryError as error:
-            failure = answers.Error(error.code, error.message, _subject(question, error.code))
-        except Exception as error:  # noqa: BLE001 — whatever it is, the engine must be told, and the log keeps the rest
+            failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
+        except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details
             own = self._engine.failure(error)
             if own is None:
                 _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])

@@ -1,4 +1,4 @@
-"""Spark's predicates on a table's columns as our own, and the whole partitions they select."""
+"""Convert Spark's predicates on a table's columns into our own, and find whole partitions by them."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import ColumnType, Value
 
 EVALUATED = "PARTITION_PREDICATE"
-"""The function of trees that stand for conditions which Spark evaluates over the values of partitions."""
+"""The function of trees that stand for conditions which Spark evaluates on the values of partitions."""
 
 
 DIRECTORY_EVALUATED = "DIRECTORY_PREDICATE"
-"""The function of trees that stand for conditions which Spark evaluated over the values of directories for heavy values."""
+"""The function of trees that stand for conditions which Spark evaluated on directories' heavy values."""
 
 
 def conjuncts(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], *, written: bool = False
 ) -> list[Filter]:
-    """Return the predicates that Spark offered, one for one.
+    """Return the predicates that Spark pushed, one for one.
 
     Args:
         snapshot: of the table.
         trees: the predicates.
-        written: whether they are about rows that are to be written, of which each char is padded.
+        written: whether they are about rows of a write, which have padded chars.
     """
     types = types_of(snapshot)
     if written:
@@ -63,10 +63,10 @@ def types_of(snapshot: TableSnapshot) -> SparkColumns:
 def conditions(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "query"
 ) -> list[Condition]:
-    """Return the predicates of a scan, one for one; those that Spark evaluated over partitions are among them."""
+    """Return the predicates of a scan, one for one, also those evaluated by Spark on partition values."""
     types: Mapping[str, ColumnType] = types_of(snapshot)
     if origin != "query":
-        types = dict(types)  # a join compares chars that are padded, of whatever length
+        types = dict(types)  # a join compares padded chars, of any length
     return [_condition(tree, types, origin) for tree in trees]
 
 
@@ -80,14 +80,14 @@ def _condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Or
 
 
 def _evaluated(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
-    """Return a condition that holds for the values with which Spark evaluated it to TRUE."""
+    """Return a condition that holds for exactly the values that made Spark's result TRUE."""
     names = tree["columns"]
     holds = EVERY_ROW if tree["rows"] is None else _any_row(names, types, tree["rows"])
     return Condition(Filter.all_of((implied_by(tree, types), holds)), frozenset(names), tree["sql"], origin)
 
 
 def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], origin: Origin) -> Condition:
-    """Return a condition that is not TRUE for some rows of values; of others it says what it says by itself."""
+    """Return a condition that is not TRUE for some rows of values. Otherwise it keeps its meaning."""
     names = tuple(tree["columns"])
     itself = None if tree["tree"] is None else filter_from_json(tree["tree"], types)
     text = tree["sql"] if itself is None else str(itself)
@@ -99,7 +99,10 @@ def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], 
 def _no_row(
     types: Mapping[str, ColumnType], columns: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> Predicate:
-    """Return the condition that columns have none of several rows of values, NULL being a value like any other; never NULL."""
+    """Return the condition that columns have none of several rows of values.
+
+    It is never NULL: NULL counts as a value here.
+    """
     column_types = [types[name] for name in columns]
     values = [tuple(map(from_wire, column_types, row)) for row in rows]
     whole = TupleIn(tuple(columns), tuple(row for row in values if None not in row), tuple(column_types))
@@ -117,7 +120,7 @@ def _no_row(
 
 
 def implied_by(tree: dict[str, Any], types: Mapping[str, ColumnType]) -> Filter:
-    """Return what is known without evaluation of a condition that Spark is to evaluate over partitions.
+    """Return the filter that a condition for Spark to evaluate on partitions implies in any case.
 
     Args:
         tree: the condition as the bridge describes it.
@@ -129,7 +132,7 @@ def implied_by(tree: dict[str, Any], types: Mapping[str, ColumnType]) -> Filter:
 def _any_row(
     names: Sequence[str], types: Mapping[str, ColumnType], rows: Sequence[Sequence[str | None]]
 ) -> Filter:
-    """Return the condition that columns have one of several rows of values, NULL being a value like any other."""
+    """Return the condition that columns have one of several rows of values. NULL counts as a value here."""
     column_types = [types[name] for name in names]
     return any_row(names, column_types, [tuple(map(from_wire, column_types, row)) for row in rows])
 
@@ -137,7 +140,7 @@ def _any_row(
 def any_row(
     names: Sequence[str], column_types: Sequence[ColumnType], values: Sequence[tuple[Value, ...]]
 ) -> Filter:
-    """Return the same of values that are not texts.
+    """Return the same condition from values that are decoded already.
 
     Args:
         names: of the columns.
@@ -155,14 +158,14 @@ def any_row(
         for row in values
         if None in row
     ]
-    # the values are those of partitions as they are kept: a char is not to be padded
+    # these are stored values of partitions, where a char is not padded
     return Filter(normalise(Or((*parts, full))))
 
 
 def without_implied(predicates: Sequence[Predicate]) -> list[int]:
-    """Return the positions of the predicates that say something of their own.
+    """Return the positions of the predicates that no other one implies.
 
-    Spark adds `c IS NOT NULL` beside `c = 1`; it prunes nothing that the other does not.
+    Spark adds `c IS NOT NULL` beside `c = 1`. The first prunes nothing that the second does not prune.
     """
     kept = []
     for position, predicate in enumerate(predicates):
@@ -176,12 +179,12 @@ def without_implied(predicates: Sequence[Predicate]) -> list[int]:
 
 
 def whole(snapshot: TableSnapshot, predicates: Sequence[Filter], statement: str) -> list[PartitionSnapshot]:
-    """Return the partitions that the predicates select, which must be whole ones.
+    """Return the partitions that the predicates select. The predicates must select whole partitions.
 
     Args:
         snapshot: of the table.
         predicates: joined by AND.
-        statement: what is to be done, for the message.
+        statement: the name of the statement, for the message.
 
     Raises:
         UnsupportedError: some rows of a partition would have to be kept.
@@ -210,7 +213,7 @@ def replace_where(transaction: Transaction, predicates: Sequence[Filter], statem
         and plan.exact
         and all(columns_of(predicate.node) <= names for predicate in predicates)
     ):
-        transaction.replace_where(plan)  # what others add to the scope meanwhile is a conflict, too
+        transaction.replace_where(plan)  # then a partition that others add to the scope conflicts, too
         return
     for partition in selected:
         transaction.drop(partition.values)

@@ -1,4 +1,4 @@
-"""Settings of a session and options of a read, checked where they are given or first used, before a table is looked into."""
+"""Check a session's settings and a read's options before any table is loaded."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from parquetry.planner.protocol import answers, questions
 
 
 def check(q: questions.CheckSettings) -> answers.Done:
-    """Make sure that each setting is known and, where one is given, that its value can be used.
+    """Make sure that each setting is known and that its value, if it has one, can be used.
 
     Raises:
         ConfigurationError: a setting of the session is unknown, or its value cannot be used.
-        PropertyError: an option cannot be given for a read, or says something elsewhere that no read does here.
+        PropertyError: an option does not apply to reads, or has a meaning in other formats that no read has
+            here.
     """
-    settings = settle(q.options, q.settings)  # which looks at their names
+    settings = settle(q.options, q.settings)  # checks their names
     if q.use != "set":
         refuse_foreign(q.options, q.use)
         return answers.Done()
     for name in q.settings:
-        _ = settings[name.removeprefix(SESSION_PREFIX)]  # an error if it cannot be used
+        _ = settings[name.removeprefix(SESSION_PREFIX)]  # raises if the value cannot be used
     return answers.Done()
 
 

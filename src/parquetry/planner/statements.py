@@ -1,7 +1,8 @@
-"""Statements that Spark's parser does not know, said in others that it knows.
+"""Rewrite statements that Spark's parser does not know into statements that it knows.
 
-The bridge's parser shows a statement to the planner if one of `STATEMENT_WORDS` occurs in it, in any case: as a keyword, or within
-a name, a text or a comment, which only the answer tells apart. What becomes of which statement, `parquetry.ddl` says.
+The bridge's parser sends a statement to the planner if it contains one of `STATEMENT_WORDS`, in any letter
+case. The word may be a keyword, or part of a name, a text or a comment; only the planner distinguishes these.
+`parquetry.ddl` has the rewritings.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from parquetry.ddl import Session, rewrite
 from parquetry.planner.protocol import answers, questions
 
 STATEMENT_WORDS: tuple[str, ...] = rewrite.WORDS
-"""The words that the bridge is told to look for when it is given the planner."""
+"""The words that make the bridge send a statement; it gets them when it connects to the planner."""
 
 
 def rewritten(q: questions.RewriteStatement) -> answers.Rewritten:
-    """Return the text that is to be parsed in place of a statement's."""
+    """Return the text to parse instead of a statement's own, if there is one."""
     session = Session(
         frozenset(q.catalogs), frozenset(q.other_catalogs), q.current_catalog, tuple(q.current_namespace)
     )

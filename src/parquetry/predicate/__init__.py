@@ -1,7 +1,7 @@
-"""What a query asks for: conditions read, fitted to a table, rewritten and judged.
+"""Conditions of a query: read them, fit them to a table, rewrite them, and judge containers of rows by them.
 
-`nodes` are the conditions, `filter` one that is ready for use. `reading` makes them of text and of Spark's trees, `pruning` judges
-them for many containers at once.
+`nodes` defines conditions, and `filter` a condition that is ready for use. `reading` makes conditions from
+text and from Spark's trees. `pruning` judges many containers at once.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,9 +1,10 @@
 """Fit a condition to a table: its names to the columns, its literals to the columns' types.
 
-A literal that its column cannot hold is not an error: `p < 2.5` of an int column is `p <= 2`, `p = 2.5` is
-true for nothing, `p < 1e20` for every value but NULL. So a bound condition compares values of one type only,
-and still says what SQL says. Numbers are compared as numbers, with two of Spark's habits: a literal meets a
-double as the nearest double, and a double meets a decimal as the number it is printed as.
+A literal that its column cannot hold is not an error. For an int column, `p < 2.5` becomes `p <= 2`,
+`p = 2.5` is TRUE for no value, and `p < 1e20` is TRUE for every value but NULL. So a bound condition compares
+values of one type only, and still means what SQL means. Numbers are compared as numbers, with two of Spark's
+rules. A literal that is compared with a double becomes the nearest double. A double that is compared with a
+decimal becomes the number that Spark prints for it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from parquetry.predicate.nodes import (
 from parquetry.types import INTEGER_BITS, STORED_BITS, ColumnType, Value, to_float32, value_from_text
 
 NUMBER_TYPE = ColumnType("decimal", precision=38)
-"""The type of a number that was written without quotes; its value is a Decimal of any size."""
+"""The type of a number written without quotes; its value is a Decimal of any size."""
 
 _WIDE_ARITHMETIC = Context(prec=400, rounding=ROUND_FLOOR)
 
@@ -48,22 +49,22 @@ def bind(node: Predicate, columns: Mapping[str, ColumnType], zone: str = "UTC") 
     """Fit a condition to columns.
 
     Args:
-        node: a condition of which literals may be of other types than their columns.
-        columns: the columns' types by name; names in the condition may be written in any case.
-        zone: where a date and a timestamp are compared, and where quoted timestamps were written.
+        node: a condition; its literals may have other types than their columns.
+        columns: the columns' types by name; the condition may write names in any case.
+        zone: the time zone for quoted timestamps, and for comparing a date with a timestamp.
 
     Raises:
         ColumnNotFoundError: there is no such column.
         ValueTypeError: a literal cannot be compared with its column at all.
-        UnsupportedError: AND and OR lie within each other too deep.
+        UnsupportedError: AND and OR are nested too deep.
 
     >>> str(bind(Compare('<', 'P', Decimal('2.5'), NUMBER_TYPE), {'p': ColumnType('int')}))
     'p <= 2'
     """
     if depth(node) > MAX_CONDITION_DEPTH:
         raise UnsupportedError(
-            f"A condition in which AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep cannot be planned: "
-            "ask for its parts one by one."
+            f"A condition with AND and OR nested more than {MAX_CONDITION_DEPTH} deep cannot be planned: "
+            "query its parts one by one."
         )
     return _bound(node, columns, zone)
 
@@ -103,7 +104,7 @@ def _bound(node: Predicate, columns: Mapping[str, ColumnType], zone: str) -> Pre
 
 
 def resolve(name: str, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnType]:
-    """Find a column by its name in any case; give the name as the table has it, and the type.
+    """Find a column by its name in any case; return the name as the table writes it, and the type.
 
     Raises:
         ColumnNotFoundError: there is no such column.
@@ -152,7 +153,7 @@ def membership(
     has_null: bool = False,
     zone: str = "UTC",
 ) -> Predicate:
-    """Say that a column equals one of several literals.
+    """Return the condition that a column equals one of several literals.
 
     Raises:
         ValueTypeError: one of them cannot be compared with the column.
@@ -167,7 +168,7 @@ def membership(
 def any_equality(
     name: str, type: ColumnType, equalities: Sequence[Predicate], has_null: bool = False
 ) -> Predicate:
-    """Make one IN of what `comparison` gave for the equality of a column with each of several literals."""
+    """Make one IN from the equalities of a column with several literals, as `comparison` returned them."""
     held = tuple(part.value for part in equalities if isinstance(part, Compare))
     if equalities and not held:
         return NULL if has_null else never(name)
@@ -180,7 +181,7 @@ def tuple_membership(
     types: Sequence[ColumnType],
     zone: str = "UTC",
 ) -> Predicate:
-    """Say that several columns, taken together, equal one of several rows of literals.
+    """Return the condition that several columns together equal one of several rows of literals.
 
     Raises:
         ValueTypeError: a literal cannot be compared with its column.
@@ -198,14 +199,14 @@ def tuple_membership(
 
 
 def any_tuple(columns: Sequence[tuple[str, ColumnType]], rows: Sequence[Sequence[Predicate]]) -> Predicate:
-    """Make one tuple IN of what `comparison` gave for the equality of each column with each row's literal."""
+    """Make one tuple IN from each column's equality with each row's literal, as `comparison` returned it."""
     held = []
     others: list[Predicate] = []
     for parts in rows:
         if all(part == NULL or isinstance(part, Compare) for part in parts):
             held.append(tuple(part.value if isinstance(part, Compare) else None for part in parts))
         else:
-            # No row equals it, yet under a NOT it tells NULL from FALSE.
+            # No row equals it, but under a NOT it still matters whether it is NULL or FALSE.
             others.append(_flat(And(tuple(parts))))
     names, types = zip(*columns, strict=True)
     return any_of([TupleIn(names, tuple(held), types), *others] if held or not others else others)
@@ -216,7 +217,7 @@ def _flat(node: And | Or) -> And | Or:
 
 
 def never(name: str) -> Predicate:
-    """Give the condition that is FALSE for every value of a column, and NULL for NULL."""
+    """Return the condition that is FALSE for every value of a column, and NULL for NULL."""
     return And((IsNull(name), NULL))
 
 
@@ -228,9 +229,9 @@ def _require_keyed(name: str, type: ColumnType) -> None:
 def _floor_literal(
     name: str, type: ColumnType, value: Value, literal: ColumnType, zone: str
 ) -> tuple[Value, bool]:
-    """Give the greatest value of a type that is not greater than a literal, and whether it is the literal.
+    """Return the greatest value of a type that is not above a literal, and whether it equals the literal.
 
-    None is no value: the literal is less than all of them.
+    The value is None if the literal is less than all values of the type.
     """
     if type.textual or type.name == "binary" or type.name == "boolean":
         if isinstance(value, str) and literal.textual:
@@ -334,7 +335,7 @@ def _floor_time(type: ColumnType, value: int, literal: ColumnType, zone: str) ->
 
 
 def _char_comparison(op: str, name: str, type: ColumnType, value: Value, literal: ColumnType) -> Predicate:
-    """Compare a char, which is padded, with a text, which SQL pads to the longer of the two."""
+    """Compare a char, which is padded, with a text; SQL pads the shorter of the two to the longer."""
     if not isinstance(value, str) or not literal.textual:
         raise ValueTypeError(f"Column {name} of type {type} cannot be compared with {value!r}: quote it.")
     text = value.rstrip(" ").ljust(type.length)
@@ -343,7 +344,8 @@ def _char_comparison(op: str, name: str, type: ColumnType, value: Value, literal
         return Compare(op, name, text, type)
     if op in ("=", "!=", "<=>"):
         return FALSE if op == "<=>" else never(name) if op == "=" else Not(never(name))
-    # The column's text, padded, is less or greater than the literal where they differ past its length.
+    # Where the two differ only past the column's length, the padded column is less or greater than the
+    # literal.
     less = text[type.length :] > " " * (len(text) - type.length)
     if op in ("<", "<="):
         return Compare("<=" if less else "<", name, cut, type)

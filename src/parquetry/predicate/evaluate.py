@@ -1,4 +1,4 @@
-"""The truth of a condition for one row: slow, plain, and what every faster rule is tested against."""
+"""Evaluate a condition for one row: slow and plain; tests compare every faster rule with it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def evaluate(node: Predicate, row: Mapping[str, Value]) -> bool | None:
-    """Decide a condition for a row that holds a value, perhaps None, for each column it is about.
+    """Evaluate a condition for a row that has a value, or None for NULL, for each column of the condition.
 
     Raises:
         UnsupportedError: a part is `Opaque`.
@@ -74,7 +74,7 @@ def evaluate(node: Predicate, row: Mapping[str, Value]) -> bool | None:
 
 
 def compare(op: str, left: Value, right: Value) -> bool | None:
-    """Compare two values of one type as SQL does, NaN greatest and equal to itself."""
+    """Compare two values of one type as SQL does; NaN is greater than all numbers and equal to itself."""
     if left is None or right is None:
         return (left is None and right is None) if op == "<=>" else None
     return _COMPARISONS["=" if op == "<=>" else op](order_key(left), order_key(right))

@@ -1,6 +1,6 @@
-"""LIKE patterns: taken apart, put together, matched.
+"""Take LIKE patterns apart, put them together, and match them.
 
-SQL's pattern, not Java's regular expression, for which Hive's metastore took it.
+The patterns are SQL's. Hive's metastore took them for Java's regular expressions; this module does not.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from parquetry.predicate.nodes import Like
 
 
 class Rest(Enum):
-    """What follows the literal text at the head of a pattern."""
+    """The part of a pattern after its literal beginning."""
 
     NOTHING = "nothing"
-    """The pattern is that text."""
+    """The pattern is a literal text."""
     ANYTHING = "anything"
     """Only `%`: the pattern is a prefix."""
     MORE = "more"
@@ -26,7 +26,7 @@ class Rest(Enum):
 
 @lru_cache(maxsize=1024)
 def head(pattern: str, escape: str) -> tuple[str, Rest]:
-    r"""Split a pattern into the text it begins with and what follows.
+    r"""Split a pattern into its literal beginning and the kind of its rest.
 
     >>> head('abc%', '\\'), head('a_c', '\\'), head('50\\%', '\\')
     (('abc', <Rest.ANYTHING: 'anything'>), ('a', <Rest.MORE: 'more'>), ('50%', <Rest.NOTHING: 'nothing'>))
@@ -64,14 +64,15 @@ def matcher(pattern: str, escape: str) -> Callable[[str], bool]:
         return lambda value: text in value
     first, *others = _segments(parts)
     middle, last = others[:-1], others[-1:]
-    # What a segment's first place leaves is the most that there can be for those behind it: none is tried twice.
+    # The first place where a segment matches leaves the most text for the segments behind it: no second try
+    # is needed.
     expression = "".join((first, *(f"(?>.*?{one})" for one in middle if one), *(f".*{one}" for one in last)))
     compiled = re.compile(expression, re.DOTALL)
     return lambda value: compiled.fullmatch(value) is not None
 
 
 def _segments(parts: list[tuple[str, bool]]) -> list[str]:
-    """Write what stands between the `%` as expressions."""
+    """Write the segments between the `%` as regular expressions."""
     segments = [""]
     for character, wild in parts:
         if wild and character == "%":
@@ -82,7 +83,7 @@ def _segments(parts: list[tuple[str, bool]]) -> list[str]:
 
 
 def misplaced_escape(pattern: str, escape: str) -> int | None:
-    """Find an escape that stands before something else than `%`, `_` or itself, which SQL forbids."""
+    """Find an escape that stands before something other than `%`, `_` or itself; SQL forbids that."""
     position = 0
     while escape and (position := pattern.find(escape, position)) >= 0:
         if pattern[position + 1 : position + 2] not in ("%", "_", escape):
@@ -97,27 +98,27 @@ def quote(text: str, escape: str = "\\") -> str:
 
 
 def starts_with(column: str, text: str) -> Like:
-    """Say that a column's text starts with a text."""
+    """Return the condition that a column's text starts with a text."""
     return Like(column, quote(text) + "%")
 
 
 def ends_with(column: str, text: str) -> Like:
-    """Say that a column's text ends with a text."""
+    """Return the condition that a column's text ends with a text."""
     return Like(column, "%" + quote(text))
 
 
 def contains(column: str, text: str) -> Like:
-    """Say that a column's text contains a text."""
+    """Return the condition that a column's text contains a text."""
     return Like(column, f"%{quote(text)}%")
 
 
 def parts_of(pattern: str, escape: str) -> list[tuple[str, bool]]:
-    """Give the characters of a pattern, each with whether it is a wildcard."""
+    """Return the characters of a pattern, each with whether it is a wildcard."""
     parts = []
     characters = iter(pattern)
     for character in characters:
         if character == escape:
-            # A lone escape at the end stands for itself; `misplaced_escape` is there for callers that can refuse it.
+            # A lone escape at the end stands for itself; callers that can refuse it call `misplaced_escape`.
             parts.append((next(characters, escape), False))
         else:
             parts.append((character, character in "%_"))

@@ -1,9 +1,10 @@
-"""What a query asks for: immutable nodes of a condition, with SQL's three truth values.
+"""Immutable nodes of a condition, with SQL's three truth values.
 
-A node is a value: hashable, comparable, and readable, as `str(node)` is SQL that `parse_filter` reads back.
-Nothing is computed here: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `pruning.match` judge.
+A node is a value: hashable, comparable and readable. `str(node)` is SQL that `parse_filter` reads back. This
+module computes nothing: `bind` fits literals to columns, `normalise` rewrites, `evaluate` and `pruning.match`
+judge.
 
-Every condition is TRUE, FALSE or NULL for a row; a row is wanted only where it is TRUE.
+Every condition is TRUE, FALSE or NULL for a row; only TRUE selects the row.
 
 | a     | b     | a AND b | a OR b | NOT a |
 |-------|-------|---------|--------|-------|
@@ -24,13 +25,13 @@ from parquetry.identifiers import RESERVED, quoted
 from parquetry.types import BOOLEAN, STRING, ColumnType, Value, order_key, sql_literal
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "<=>")
-"""The comparisons; `<=>` is `=` that takes NULL for a value like any other."""
+"""The comparisons; `<=>` is `=`, but NULL is a value like any other."""
 
 FLIPPED_OPERATORS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
-"""The operator that says the same with its sides exchanged."""
+"""The operator that means the same when its sides are exchanged."""
 
 MAX_CONDITION_DEPTH = 100
-"""How deep conditions may lie within each other: what reads them goes down by recursion."""
+"""Nested levels of AND and OR: functions recurse once or more per level, and Python allows 1,000 calls."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -42,7 +43,7 @@ class Compare:
     Attributes:
         op: one of `OPERATORS`.
         column: the column, on the left.
-        value: the literal, as `types` holds it; None is NULL.
+        value: the literal, in the form of `types`; None is NULL.
         type: the literal's type; the column's own once bound.
     """
 
@@ -56,7 +57,7 @@ class Compare:
 
 
 def _in_order(values: tuple[Value, ...]) -> bool:
-    """Return whether values are known to be in order, each once, without a look at each by itself: there may be many."""
+    """Return whether values are known to be sorted and unique, without a Python loop over many values."""
     comparable: Sequence[Any] = values
     return {value.__class__ for value in values} in ({int}, {str}, {bytes}) and all(
         map(operator.lt, comparable, comparable[1:])
@@ -69,7 +70,7 @@ class In:
 
     Attributes:
         column: the column.
-        values: the literals but NULL; put in order and made unique on construction.
+        values: the literals without NULL; construction sorts them and removes duplicates.
         type: their type; the column's own once bound.
         has_null: whether NULL was among them, so that no match means NULL and not FALSE.
     """
@@ -96,7 +97,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class TupleIn:
-    """Several columns equal, taken together, to one of several rows of literals, any of which may be NULL."""
+    """Several columns that together equal one of several rows of literals; a literal may be NULL."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -132,10 +133,10 @@ class IsNull:
 class Like:
     """A column's text matched whole against a pattern, `%` for any characters and `_` for one.
 
-    What starts with, ends with or contains a text is this with the text escaped (`like.starts_with` …).
+    Tests for a text's beginning, end or content are LIKE with that text escaped (`like.starts_with` …).
 
     Attributes:
-        column: the column; one that is not text is matched by the text a path would hold.
+        column: the column; if it is not text, its values are written as in a path and then matched.
         pattern: the pattern.
         escape: the character that makes the next one stand for itself; empty for none.
         type: the column's type.
@@ -179,7 +180,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The contrary of the child; NULL where it is NULL."""
+    """The negation of the child; NULL where the child is NULL."""
 
     child: Predicate
 
@@ -213,9 +214,9 @@ class Opaque:
     Attributes:
         text: how to show it.
         columns: the columns it is about.
-        reason: why it is not understood, as the pruning report says it: `function on the column`.
-        implied: a condition, bound, that is TRUE wherever this one is, if one is known: `year(d) = 2026` says that `d`
-            lies between two days (see `reading.monotone`).
+        reason: why it is not understood, as the pruning report shows it: `function on the column`.
+        implied: a bound condition that is TRUE wherever this one is, or None if none is known. For example,
+            `year(d) = 2026` implies that `d` is between two days (see `reading.monotone`).
     """
 
     text: str
@@ -265,7 +266,7 @@ def opaque_parts(node: Predicate) -> tuple[Opaque, ...]:
 
 
 def operands(node: And | Or) -> Iterator[Predicate]:
-    """Give what is joined by AND, or by OR, however many pairs of them lie within each other.
+    """Yield the operands of a chain of ANDs, or of ORs; pairs may be nested to any depth.
 
     >>> a, b, c = map(IsNull, 'abc')
     >>> [str(each) for each in operands(Or((Or((a, b)), c)))]
@@ -281,7 +282,7 @@ def operands(node: And | Or) -> Iterator[Predicate]:
 
 
 def without_nots(node: Predicate) -> tuple[Predicate, bool]:
-    """Take off all NOTs, and say whether there was an odd number of them."""
+    """Remove all outer NOTs, and return whether their number was odd."""
     odd = False
     while isinstance(node, Not):
         node, odd = node.child, not odd
@@ -289,7 +290,7 @@ def without_nots(node: Predicate) -> tuple[Predicate, bool]:
 
 
 def depth(node: Predicate) -> int:
-    """Count how often AND lies within OR, and OR within AND; NOT does not count.
+    """Count the levels of AND within OR and OR within AND; NOT does not count.
 
     >>> depth(And((IsNull('a'), Not(Or((IsNull('b'), IsNull('c')))))))
     2
@@ -303,24 +304,24 @@ def depth(node: Predicate) -> int:
 
 
 def all_of(nodes: Iterable[Predicate]) -> Predicate:
-    """Join conditions with AND; none is TRUE, one is itself."""
+    """Join conditions with AND; no conditions give TRUE, a single one stays as it is."""
     children = tuple(nodes)
     return children[0] if len(children) == 1 else And(children) if children else TRUE
 
 
 def any_of(nodes: Iterable[Predicate]) -> Predicate:
-    """Join conditions with OR; none is FALSE, one is itself."""
+    """Join conditions with OR; no conditions give FALSE, a single one stays as it is."""
     children = tuple(nodes)
     return children[0] if len(children) == 1 else Or(children) if children else FALSE
 
 
 def equal(column: str, value: Value, type: ColumnType) -> Compare:
-    """Say that a column equals a literal."""
+    """Return the condition that a column equals a literal."""
     return Compare("=", column, value, type)
 
 
 def truth_of(name: str) -> Compare:
-    """Say of a boolean column that it is true."""
+    """Return the condition that a boolean column is true."""
     return Compare("=", name, True, BOOLEAN)
 
 

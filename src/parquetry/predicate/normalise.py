@@ -1,9 +1,9 @@
-"""Rewrite a condition into a form that plans are made from, without changing what it says for any row.
+"""Rewrite a condition into the form that planning expects, without changing its truth for any row.
 
 NOT is pushed down to the leaves, AND and OR are flattened, constants are folded, equalities of one column
-under an OR become one IN. Three truth values are kept throughout: `NOT (x IN (1, NULL))` is never TRUE, so it
-becomes `x != 1 AND NULL`. Left under a NOT are only leaves whose contrary has no operator of its own: IS
-NULL, IN, tuple IN, LIKE and what is not understood.
+under an OR become one IN. All three truth values are kept: `NOT (x IN (1, NULL))` is never TRUE, so it
+becomes `x != 1 AND NULL`. A NOT remains only before leaves whose negation has no operator of its own: IS
+NULL, IN, tuple IN, LIKE and conditions that are not understood.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEGATED_OPERATORS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=
 
 
 def normalise(node: Predicate) -> Predicate:
-    """Rewrite a bound condition; for every row it stays as true, as false and as unknown as it was.
+    """Rewrite a bound condition; for every row it stays TRUE, FALSE or NULL as before.
 
     >>> a = Compare('<', 'a', 5, ColumnType('int'))
     >>> str(normalise(Not(And((a, Not(IsNull('b')))))))
@@ -99,7 +99,7 @@ def _negative(node: Predicate) -> Predicate:
 
 
 def membership(node: In) -> Predicate:
-    """Give an IN in normal form."""
+    """Return an IN in normal form."""
     if not node.values:
         return NULL if node.has_null else FALSE
     if len(node.values) == 1 and not node.has_null:
@@ -108,7 +108,7 @@ def membership(node: In) -> Predicate:
 
 
 def tuple_membership(node: TupleIn) -> Predicate:
-    """Give a tuple IN in normal form: that of one column is an IN."""
+    """Return a tuple IN in normal form; a tuple IN of one column becomes an IN."""
     if not node.rows:
         return FALSE
     if len(node.columns) == 1:
@@ -132,7 +132,7 @@ def conjoin(children: Iterable[Predicate]) -> Predicate:
 
 
 def disjoin(children: Iterable[Predicate]) -> Predicate:
-    """Join normalised conditions with OR, flattened and folded, the equalities of one column as one IN."""
+    """Join normalised conditions with OR, flattened and folded; equalities of one column become one IN."""
     flat: dict[Predicate, None] = {}
     for child in children:
         for part in child.children if isinstance(child, Or) else (child,):
@@ -147,7 +147,7 @@ def disjoin(children: Iterable[Predicate]) -> Predicate:
 
 
 def equalities_as_in(parts: Iterable[Predicate]) -> list[Predicate]:
-    """Put one IN for all equalities of a column among normalised conditions that are joined by OR."""
+    """Replace all equalities of a column by one IN, among normalised conditions that OR joins."""
     groups: dict[tuple[str, ColumnType], list[Compare | In]] = {}
     result: list[Predicate | tuple[str, ColumnType]] = []
     for part in parts:

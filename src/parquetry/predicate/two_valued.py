@@ -1,6 +1,6 @@
-"""Say in two truth values that a condition is TRUE: `(a = 1) IS TRUE` is FALSE, and not NULL, where `a` is NULL.
+"""Rewrite `condition IS TRUE`: `(a = 1) IS TRUE` is FALSE, not NULL, where `a` is NULL.
 
-So `(a = 1) IS NOT TRUE` is TRUE where `a` is NULL: it is `NOT (a <=> 1)`.
+So `(a = 1) IS NOT TRUE` is TRUE where `a` is NULL: it becomes `NOT (a <=> 1)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_true(node: Predicate) -> Predicate:
     """Return the condition that is TRUE where another is TRUE, and FALSE everywhere else.
 
     Args:
-        node: bound, and no deeper than `MAX_CONDITION_DEPTH`.
+        node: a bound condition, no deeper than `MAX_CONDITION_DEPTH`.
 
     >>> from parquetry.types import ColumnType
     >>> a = Compare("<", "a", 5, ColumnType("int"))
@@ -73,7 +73,7 @@ def _true(node: Predicate) -> Predicate:
 
 
 def _differs(within: TupleIn, row: tuple[Value, ...]) -> Predicate:
-    """Say that at least one column has another value than the row."""
+    """Return the condition that at least one column has another value than the row."""
     return any_of(
         _true(Compare("!=", column, value, type))
         for column, value, type in zip(within.columns, row, within.types, strict=True)

@@ -1,7 +1,7 @@
-"""Which partitions and files can hold an answer, what the metastore answers alone, and the report of it.
+"""Select the partitions and files that can hold an answer, answer from the metastore alone, and report both.
 
-`select` runs the rules in the order of `steps.STEPS`. `rules` has one of them each, `runtime` decides about values of joins, and
-`report` says what was left out, and why.
+`select` runs the rules in the order of `steps.STEPS`. `rules` has a module for each rule. `runtime` decides
+about runtime filters of joins. `report` says what was left out, and why.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

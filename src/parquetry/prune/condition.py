@@ -1,4 +1,4 @@
-"""A condition as pruning takes it: what it asks, where it comes from, and how the report names it."""
+"""A condition of a scan: its filter, its origin, and its text in the report."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from parquetry.predicate import Filter, Predicate, columns_of, opaque_parts
 _MAX_TEXT_CHARACTERS = 300
 
 Origin = Literal["query", "join", "known", "table"]
-"""Where a condition comes from: the query's text, values that a join found at run time, those that were known in planning, or the
-table itself."""
+"""The origin of a condition: the query, runtime values, plan-time values of a join, or the table itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
     """One of the conditions of a scan, which are joined by AND.
 
-    Two conditions of the same text are two: each is counted on its own.
+    Two conditions with the same text are different: each is counted on its own.
 
     Attributes:
-        filter: what it asks.
-        about: the columns it is about. What Spark evaluated (`substr(ds, 1, 7) = '2026-10'`) is about a column even
-            where all that is left of it for the partitions in question is TRUE.
-        written: how it was written; None: as the predicate's own text has it.
+        filter: the condition as a filter.
+        about: the columns of the condition. If Spark evaluated it (`substr(ds, 1, 7) = '2026-10'`), the
+            filter may have become TRUE for the remaining partitions; its columns are still named here.
+        written: its original text, or None to use the filter's text.
         origin: where it comes from.
     """
 
@@ -36,30 +35,30 @@ class Condition:
 
     @classmethod
     def from_filter(cls, filter: Filter, origin: Origin = "query") -> Condition:
-        """Return the condition that says what a filter says."""
+        """Return the condition for a filter."""
         return cls(filter, frozenset(columns_of(filter.node)), origin=origin)
 
     @property
     def predicate(self) -> Predicate:
-        """Return what it asks."""
+        """Return the node of the filter."""
         return self.filter.node
 
     @cached_property
     def text(self) -> str:
-        """Return how the report names it: its SQL, cut where it is too long for a line."""
+        """Return its text in the report: SQL, truncated where it is too long for a line."""
         text = str(self.predicate) if self.written is None else self.written
         return text if len(text) <= _MAX_TEXT_CHARACTERS else f"{text[: _MAX_TEXT_CHARACTERS - 1]}…"
 
     @cached_property
     def not_understood(self) -> str | None:
-        """Return why some part of it is not understood; None if all of it is."""
+        """Return why some part of it is not understood, or None if all of it is understood."""
         opaque = opaque_parts(self.predicate)
         return opaque[0].reason if opaque else None
 
     def within(self, names: frozenset[str]) -> bool:
-        """Return whether it is about partition columns alone, given the names of those that the table has."""
+        """Return whether it is about partition columns alone; `names` are the table's partition columns."""
         return bool(names) and self.about <= names
 
     def decided_by(self, names: frozenset[str]) -> bool:
-        """Return whether the values of these partition columns decide it: no row need be looked at."""
+        """Return whether the values of these partition columns decide it, without a look at any row."""
         return self.within(names) and self.not_understood is None

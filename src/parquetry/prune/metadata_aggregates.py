@@ -1,7 +1,8 @@
-"""Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact; else not at all.
+"""Answer COUNT, MIN and MAX from the metastore alone, where its numbers are exact.
 
-Works on what `select` selected. No answer is given from bounds that may be wider than the values, nor for
-floating point, whose bounds tell nothing of NaN and of the sign of zero, nor for char, which Spark pads.
+This module works on the result of `select`. It gives no answer from bounds that may be wider than the values.
+Nor does it for floating point, whose bounds leave out NaN and the sign of zero, nor for char, which Spark
+pads.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _Answer = Callable[["_GroupedFiles"], Sequence[Value]]
 
 
 class _NotExactError(Exception):
-    """The metastore's numbers do not do."""
+    """The metastore's numbers are not exact enough."""
 
 
 def has_extremes(kind: ColumnType) -> bool:
-    """Return whether the metastore may tell the least and the greatest value of a type."""
+    """Return whether the metastore may know the exact least and greatest values of a type."""
     return kind.primitive and kind.name not in _TYPES_WITHOUT_EXTREMES
 
 
@@ -47,14 +48,14 @@ def answer_aggregate(
     """Compute aggregates over the selected rows without reading a file.
 
     Args:
-        metadata: the table's.
-        selection: what was selected of the table, with the statistics of the columns in question.
-        aggregates: what to compute.
+        metadata: the table's metadata.
+        selection: the selected partitions and files, with statistics of the aggregates' columns.
+        aggregates: the functions to compute.
         group_by: partition columns.
 
     Returns:
         A row for each group in key order (exactly one without `group_by`): the group's values, then the
-        aggregates, as internal values. None when the metastore cannot tell exactly.
+        aggregates, as internal values. None if the metastore does not know them exactly.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
@@ -85,7 +86,7 @@ def answer_aggregate(
 
 @dataclass(frozen=True, slots=True)
 class _GroupedFiles:
-    """The files that have rows: of each the number of its group, of how many, and its partition's values."""
+    """The files that have rows: their groups, the number of groups, and the partitions' values."""
 
     block: FileBlock
     groups: Sequence[int]
@@ -93,7 +94,7 @@ class _GroupedFiles:
     values: Mapping[int, tuple[Value, ...]]
 
     def partition_values(self, position: int) -> list[Value]:
-        """Return for each file the value that all its rows have of a partition column."""
+        """Return for each file its value of a partition column."""
         return [self.values[part][position] for part in self.block.parts.tolist()]
 
     def sums(self, numbers: Iterable[int]) -> list[int]:
@@ -104,7 +105,7 @@ class _GroupedFiles:
         return sums
 
     def extreme(self, values: Iterable[Value], choose: Callable[..., Value]) -> list[Value]:
-        """Return the least or the greatest value of each group; None where there is none but NULL."""
+        """Return the least or the greatest value of each group, or None if a group has only NULL."""
         found: list[Value] = [None] * self.count
         for group, value in zip(self.groups, values, strict=True):
             if value is not None:

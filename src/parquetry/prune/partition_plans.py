@@ -1,7 +1,7 @@
-"""What a condition says about partitions alone: the part of it that a scan plan can use, and the plan of it.
+"""Weaken a condition to partition columns, plan the scan of their keys, and find the partitions.
 
-How a plan is made is `parquetry.scan`'s; here a condition over partition and data columns is weakened to one
-over partition columns that every wanted row still satisfies.
+A condition over partition and data columns is weakened to one over partition columns that every wanted row
+still satisfies. `parquetry.scan` makes plans.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from parquetry.types import Value
 
 
 def on_partitions(filter: Filter, names: frozenset[str]) -> Filter | None:
-    """Return a filter over partition columns that is TRUE wherever `filter` is; None if it says nothing.
+    """Return a filter on partition columns that is TRUE wherever `filter` is, or None if it says nothing.
 
     Args:
-        filter: on any columns.
+        filter: a filter on any columns.
         names: the partition columns.
 
     >>> from parquetry.predicate import Compare
@@ -73,12 +73,12 @@ def _part(node: Predicate, names: frozenset[str]) -> Predicate | None:
 def partition_plan(
     snapshot: TableSnapshot, predicates: Iterable[Filter], *, indexed: bool = True
 ) -> ScanPlan | None:
-    """Return the plan of the partitions that can satisfy all conditions; None for every partition.
+    """Return the plan for the partitions that can satisfy all conditions, or None for every partition.
 
     Args:
         snapshot: the version of the table.
-        predicates: joined by AND.
-        indexed: whether an index may be used; a plan that does is good for this version only.
+        predicates: filters joined by AND.
+        indexed: whether the plan may use an index; such a plan is valid for this version only.
     """
     metadata = snapshot.metadata
     names = frozenset(metadata.partition_by)
@@ -92,23 +92,24 @@ def partition_plan(
 
 
 def partition_knowledge(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> Knowledge:
-    """Return what is known of partitions without their files: the values of the partition columns."""
+    """Return the statistics of partitions without their files: the values of the partition columns."""
     return KnownValues(metadata.partition_by, PartitionSnapshot.all_values(partitions))
 
 
 def find_partitions(
     snapshot: TableSnapshot, filters: Sequence[Filter], recent: PartitionCache | None = None
 ) -> tuple[Sequence[PartitionSnapshot], bool]:
-    """Return the partitions that can satisfy conditions by what these say of partition columns alone, in key order.
+    """Return the partitions that can satisfy conditions, in key order, judged by partition columns alone.
 
     Args:
         snapshot: the version of the table.
-        filters: joined by AND.
-        recent: what was found for questions before this one, which may spare to read the metastore.
+        filters: filters joined by AND.
+        recent: the query cache; a cached selection may save reading the metastore.
 
     Returns:
-        The partitions; and whether conditions that partition columns decide hold for all of these, so that the values
-        need no second look. For thousands of values they do not: ranges are read that hold them (`scan.coarse`).
+        The partitions, and whether they all satisfy the conditions that partition columns decide, so that
+        their values need no second test. They need one after a condition with thousands of values, which is
+        read by coarser ranges (`scan.coarse`).
     """
     names = frozenset(snapshot.metadata.partition_by)
     given = [part for each in filters if (part := on_partitions(each, names)) is not None]
@@ -131,12 +132,12 @@ def find_partitions(
 def candidates(
     snapshot: TableSnapshot, predicates: Sequence[Filter], recent: PartitionCache | None = None
 ) -> list[PartitionSnapshot]:
-    """Return the partitions of which the values may satisfy all conditions, in key order.
+    """Return the partitions whose values may satisfy all conditions, in key order.
 
     Args:
         snapshot: the version of the table.
-        predicates: joined by AND.
-        recent: what was found for questions before this one.
+        predicates: filters joined by AND.
+        recent: the query cache.
     """
     partitions, _ = find_partitions(snapshot, predicates, recent)
     answers = match(Filter.all_of(predicates), partition_knowledge(snapshot.metadata, partitions))

@@ -1,14 +1,17 @@
-"""Partitions that recent questions found, for the questions about the same table that follow.
+"""The query cache: partitions of recent selections, for further questions about the same table.
 
-One query asks several times of one version of a table: for its aggregates, for what it reads, and again when a join has found
-values. Each time it asks for the same and more:
+One query asks about a version of a table several times: for its aggregates, for its scan, and again when
+runtime values of a join arrive. Each question has the conditions of the last one, or more:
 
-    Aggregate   p IN (1, 2)                          the metastore is read    2 partitions
-    PlanScan    p IN (1, 2)                          nothing is read          2
-    PlanScan    p IN (1, 2) AND p IN (2, 7, 9)       nothing is read          1
+| question    | conditions                         | from      | partitions |
+|-------------|------------------------------------|-----------|------------|
+| `Aggregate` | `p IN (1, 2)`                      | metastore | 2          |
+| `PlanScan`  | `p IN (1, 2)`                      | cache     | 2          |
+| `PlanScan`  | `p IN (1, 2) AND p IN (2, 7, 9)`   | cache     | 1          |
 
-So what was found for some conditions is narrowed by the others. Which conditions served is told as if all had been asked at
-once. What is left of their files, where there are many, is kept beside them (`query_cache_files`).
+So the cached partitions for some conditions are narrowed by the other conditions. The report names the
+effective conditions as if all had been asked at once. If partitions have many files, their remaining files
+are cached as well (`query_cache_files`).
 """
 
 from __future__ import annotations
@@ -26,20 +29,20 @@ from parquetry.prune.query_cache_files import FileCache
 
 _MAX_CACHED_SELECTIONS = 16
 _MAX_CACHED_BYTES = 32 << 20
-"""Of the partitions' records, all together."""
+"""Bytes of all cached partitions' records together."""
 MAX_NARROWED_PARTITIONS = 1000
-"""Partitions whose values are tested in less time than their keys are sought."""
+"""Cached partitions that are narrowed by further conditions; for more, seeking their keys takes less time."""
 
 
 class CachedPartitions(NamedTuple):
-    """Partitions in key order, and whether they are `same` as those in question or have others among them."""
+    """Partitions in key order, and whether they are exactly the wanted ones (`same`) or include others."""
 
     partitions: Sequence[PartitionSnapshot]
     same: bool
 
 
 class _CacheEntry(NamedTuple):
-    """Partitions in key order, and how many bytes their records have."""
+    """Partitions in key order, and the size of their records in bytes."""
 
     partitions: tuple[PartitionSnapshot, ...]
     bytes: int
@@ -49,10 +52,10 @@ _Key = tuple[bytes, int, frozenset[Predicate]]
 
 
 class PartitionCache:
-    """Partitions by table, version and the conditions that they were found by; may be used by several threads.
+    """A cache of partitions by table, version and conditions; several threads may use it.
 
     Attributes:
-        files: what was left of the files of many.
+        files: the cache of remaining files.
     """
 
     def __init__(self) -> None:
@@ -62,11 +65,11 @@ class PartitionCache:
         self._lock = threading.Lock()
 
     def find(self, snapshot: TableSnapshot, filters: Iterable[Filter]) -> CachedPartitions | None:
-        """Return partitions among which are all that can satisfy conditions; None: not at hand.
+        """Return cached partitions that include all that can satisfy conditions, or None if none are cached.
 
         Args:
             snapshot: the version of the table.
-            filters: what the conditions say of partition columns, joined by AND.
+            filters: the conditions, weakened to partition columns and joined by AND.
 
         Raises:
             TableNotFoundError: the table was dropped, or this version vacuumed away.
@@ -93,7 +96,7 @@ class PartitionCache:
     def keep(
         self, snapshot: TableSnapshot, filters: Iterable[Filter], partitions: Sequence[PartitionSnapshot]
     ) -> None:
-        """Keep the partitions that were found by conditions, unless they are too many."""
+        """Cache the partitions for conditions, unless their records are too large."""
         size = sum([partition.record_bytes for partition in partitions])
         if size > _MAX_CACHED_BYTES:
             return
@@ -111,7 +114,7 @@ class PartitionCache:
 
 
 def rejects_null(predicates: Iterable[Predicate], column: str) -> bool:
-    """Return whether one of some conditions holds for no row that has NULL in a column."""
+    """Return whether at least one condition is TRUE for no row with NULL in a column."""
     null = KnownValues((column,), [(None,)])
     return any(match(Filter(each), null)[0] == Match.CANNOT for each in predicates)
 
@@ -129,7 +132,7 @@ def _parts(node: Predicate) -> Iterator[Predicate]:
 
 
 def _implied(cached: frozenset[Predicate], wanted: frozenset[Predicate]) -> bool:
-    """Return whether all that is asked satisfies what is known; Spark adds `c IS NOT NULL` to `c = 1` at times."""
+    """Return whether wanted conditions imply the cached; Spark may add `c IS NOT NULL` to `c = 1`."""
     for node in cached - wanted:
         match node:
             case Not(IsNull(column)) if rejects_null(wanted, column):

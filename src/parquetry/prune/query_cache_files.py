@@ -1,7 +1,7 @@
-"""What open conditions left of many files, for the next question of the same query.
+"""Cache of the files that remain after open conditions, for the next question of the same query.
 
-A query asks about the same files for its aggregate and for its scan, and a table that it reads twice is planned twice.
-Where there are few files, to judge them again takes no more time than to look here.
+A query asks about the same files for its aggregate and for its scan, and a table that it reads twice is
+planned twice. Few files are not cached: judging them again takes no longer than a lookup.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from parquetry.prune.condition import Condition
 from parquetry.prune.report import Step
 
 MIN_CACHED_FILES = 1000
-"""Files, from which on what was found is kept."""
+"""Files that a selection must have judged to be cached; fewer are judged again in the same time."""
 _MAX_CACHED_SELECTIONS = 8
 _MAX_CACHED_BYTES = 32 << 20
-"""Of the files that were left, all together, by estimate: of a path and its numbers, and of a column's statistics."""
+"""Estimated bytes of all cached files together."""
 _BYTES_PER_FILE, _BYTES_PER_COLUMN = 200, 60
+"""Estimated bytes of a file's path and numbers, and of one column's statistics in it."""
 
 _Key = tuple[bytes, int, tuple[tuple[Predicate, str, str, frozenset[str]], ...]]
 
 
 class PrunedFiles(NamedTuple):
-    """What was left of the files of some partitions.
+    """The remaining files of some partitions.
 
     Attributes:
-        partitions: in key order.
-        projected: the columns of which statistics are held; None: all.
-        blocks: the files.
-        certain: whether every row of them satisfies all of the conditions.
-        step: of the report.
+        partitions: the partitions in key order.
+        projected: the columns whose statistics the blocks have, or None for all.
+        blocks: the remaining files.
+        certain: whether every row of these files satisfies all of the conditions.
+        step: the step of the report.
     """
 
     partitions: Sequence[PartitionSnapshot]
@@ -46,13 +47,13 @@ class PrunedFiles(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Return how much memory this takes, by estimate."""
+        """Return the estimated memory in bytes."""
         columns = 0 if self.projected is None else len(self.projected)
         return sum(block.count for block in self.blocks) * (_BYTES_PER_FILE + _BYTES_PER_COLUMN * columns)
 
 
 class FileCache:
-    """What was left of files by table, version and open conditions; may be used by several threads."""
+    """A cache of remaining files by table, version and open conditions; several threads may use it."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[_Key, PrunedFiles] = OrderedDict()
@@ -65,13 +66,13 @@ class FileCache:
         partitions: Sequence[PartitionSnapshot],
         projected: frozenset[str] | None,
     ) -> PrunedFiles | None:
-        """Return what conditions left of the files of partitions; None: not at hand.
+        """Return the cached files of partitions that remain after conditions, or None if they are not cached.
 
         Args:
             snapshot: the version of the table.
-            conditions: the open ones, joined by AND.
-            partitions: of the version.
-            projected: the columns of which statistics are wanted; None: all.
+            conditions: the open conditions, joined by AND.
+            partitions: partitions of the version.
+            projected: the columns whose statistics are wanted, or None for all.
         """
         key = _key(snapshot, conditions)
         with self._lock:
@@ -86,7 +87,7 @@ class FileCache:
             return pruned
 
     def keep(self, snapshot: TableSnapshot, conditions: Sequence[Condition], pruned: PrunedFiles) -> None:
-        """Keep what was found, unless it is too much."""
+        """Cache the remaining files, unless they are too large."""
         if pruned.bytes > _MAX_CACHED_BYTES:
             return
         key = _key(snapshot, conditions)

@@ -1,13 +1,16 @@
-"""Which conditions Spark's readers may use to skip the row groups of Parquet, and ORC's stripes.
+"""Choose the conditions that Spark's readers may use to skip row groups of Parquet and stripes of ORC.
 
-The readers compare a condition with a row group's statistics and dictionaries, under the names that its file uses. Where
-they would lose rows by that, the condition is kept from them: Spark evaluates it on the rows in any case.
+The readers compare a condition with a row group's statistics and dictionaries, under the names that its file
+uses. A condition that would lose rows there is withheld from them. Spark evaluates each condition on the rows
+in any case.
 
-A condition comes as the tree that the bridge sends (see `predicate.reading.spark_json`). What stands below its ANDs, ORs and NOTs
-are its leaves, numbered from the left, and the answer names them by their numbers, so that no literal travels back:
+A condition comes as the tree that the bridge sends (see `predicate.reading.spark_json`). Its leaves are the
+conditions below its ANDs, ORs and NOTs, numbered from the left. The answer names leaves by their numbers, so
+that no literal is sent back. If `f` is a double:
 
     a > 1 AND (f = 0.0 OR b = 2) AND NOT c = 3        leaves: 0 a > 1, 1 f = 0.0, 2 b = 2, 3 c = 3
-    {"fn": "AND", "args": [{"leaf": 0}, {"fn": "NOT", "args": [{"leaf": 3}]}]}        if f is a double
+
+    {"fn": "AND", "args": [{"leaf": 0}, {"fn": "NOT", "args": [{"leaf": 3}]}]}        the answer
 """
 
 from __future__ import annotations
@@ -31,15 +34,15 @@ _FIRST_GREGORIAN = {
     "timestamp": -141_426 * MICROS_PER_DAY,
     "timestamp_ntz": -141_426 * MICROS_PER_DAY,
 }
-"""The first value of a type that is the same in both calendars wherever one is: the second day after the gap, 1582-10-16."""
+"""The first value on that both calendars agree, in all time zones: 1582-10-16, two days after the gap."""
 
 
 class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a condition implies and the readers may use: one of its leaves, or several joined.
+    """A condition that readers may use, implied by the query's: one of its leaves, or several joined.
 
     Attributes:
-        leaf: number of the leaf; None: `args` are joined.
-        fn: how they are joined; NOT has one.
+        leaf: the number of the leaf, or None if `args` are joined.
+        fn: how `args` are joined; NOT has one.
         args: the parts.
     """
 
@@ -51,13 +54,13 @@ class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
 def usable(
     tree: Mapping[str, Any], columns: Sequence[TableColumn], partition_by: Collection[str], file_format: str
 ) -> Usable | None:
-    """Return what of a condition the readers may use on row groups; None if nothing.
+    """Return the part of a condition that the readers may use on row groups, or None if they may use nothing.
 
     Args:
         tree: the parsed JSON of one predicate.
         columns: the table's columns.
         partition_by: names of the partition columns.
-        file_format: ``parquet`` or ``orc``.
+        file_format: `parquet` or `orc`.
 
     >>> columns = [TableColumn("a", "integer"), TableColumn("f", "double")]
     >>> a = {"fn": ">", "args": [{"col": ["a"]}, {"lit": "1", "type": "int"}]}
@@ -83,7 +86,7 @@ class _ReaderFilterChoice:
         self._numbers = itertools.count()
 
     def part(self, tree: Mapping[str, Any], *, whole: bool) -> Usable | None:
-        """Return what a condition implies; under a NOT, which turns implications round, the whole of it or nothing."""
+        """Return the usable part of a condition; under a NOT, which reverses implications, all or None."""
         match tree:
             case {"fn": "AND", "args": arguments}:
                 parts = [self.part(argument, whole=whole) for argument in arguments]
@@ -114,19 +117,26 @@ class _ReaderFilterChoice:
         if self._orc and _has_old_time(*literals):
             return False
         return not self._touches_float(leaf) or (
-            # Row group statistics and dictionaries tell -0.0 from 0.0 and pass over NaN; SQL holds the zeros equal
-            # and NaN the greatest. (Spark 4.3.0 loses rows on `f = 0.0`.)
+            # Row group statistics and dictionaries distinguish -0.0 from 0.0 and omit NaN; in SQL the zeros
+            # are equal and NaN is the greatest value. (Spark 4.3.0 loses rows on `f = 0.0`.)
             function in _FLOAT_FUNCTIONS
             and literals[1] <= _FLOAT_TYPES
             and all(map(_is_ordinary, literals[0]))
         )
 
     def _on_partitions(self, leaf: Mapping[str, Any]) -> bool:
-        """Files may hold a partition column, too, with any values; readers without it in their schema take it for NULLs."""
+        """Return whether a leaf is about a partition column.
+
+        Files may contain that column with other values, and readers without it in their schema take it for
+        NULLs.
+        """
         return any(path[0].lower() in self._partition_by for path in _paths(leaf))
 
     def _loses_nulls(self, tree: Mapping[str, Any]) -> bool:
-        """ORC's statistics of a field within a struct count no NULL where the struct itself is. (Spark 4.3.0 loses rows.)"""
+        """Return whether ORC's statistics omit NULLs that a condition is about.
+
+        For a field within a struct they do not count the rows whose struct is NULL. (Spark 4.3.0 loses rows.)
+        """
         return self._orc and any(len(path) > 1 for path in _paths(tree))
 
     def _touches_float(self, tree: Mapping[str, Any]) -> bool:
@@ -144,9 +154,9 @@ class _ReaderFilterChoice:
 
 
 def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] | None:
-    """Return the literals that a leaf compares a column with, and their types; None if it does anything else.
+    """Return the literals that a leaf compares a column with, and their types, or None for any other form.
 
-    (The other way round, `<` would mean `>`.)
+    The column must be on the left: on the right, `<` would mean `>`.
     """
     if "values" in leaf:
         return leaf["values"], {leaf["type"]}
@@ -157,7 +167,7 @@ def _literals(leaf: Mapping[str, Any]) -> tuple[Sequence[str | None], set[str]] 
 
 
 def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> bool:
-    """Return whether the readers know a form; Spark's reader of ORC fails on NULL."""
+    """Return whether the readers support a form; Spark's reader of ORC fails on NULL."""
     if None in texts:
         return False
     if function == "IN":
@@ -166,10 +176,10 @@ def _is_read(function: str, texts: Sequence[str | None], types: set[str]) -> boo
 
 
 def before_gregorian(type_name: str, value: int) -> bool:
-    """Return whether a date (days) or timestamp (microseconds) is of before the calendar changed.
+    """Return whether a date (days) or timestamp (microseconds) is from before the calendar changed.
 
-    Spark 4.3.0 loses such rows of ORC: its readers look for dates in Bloom filters by the other calendar, and of timestamps the
-    statistics of the first years leave out that they are BC in the old one.
+    Spark 4.3.0 loses such rows of ORC files. Its readers look up dates in Bloom filters by the other
+    calendar. Its statistics of timestamps ignore that the first years AD are BC in the old calendar.
     """
     return type_name in _FIRST_GREGORIAN and value < _FIRST_GREGORIAN[type_name]
 

@@ -1,7 +1,8 @@
-"""What every pruning step is: a rule that is given what is left of a scan and leaves less.
+"""The interface of a pruning step: a rule takes the candidates of a scan, and keeps fewer.
 
-A rule stands in a file of its own and has its place in `steps.STEPS`. That is all it takes: selection, the report and
-its drawings, EXPLAIN and the metrics in Spark's UI go by that tuple. A rule may keep too much, never too little.
+A rule has a file of its own and an entry in `steps.STEPS`. Nothing else is needed: selection, the report and
+its drawings, EXPLAIN and the metrics in Spark's UI follow that tuple. A rule may keep too much, never too
+little.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from parquetry.prune.report import Step
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is asked of a table.
+    """The request of one scan: a table, conditions, and columns.
 
     Attributes:
         snapshot: the version of the table.
-        conditions: joined by AND.
-        read: the columns to be read, partition columns too; None for all.
+        conditions: the conditions, joined by AND.
+        read: the columns to read, including partition columns, or None for all.
         partition_by: the partition columns.
-        projected: the data columns, as the files spell them, of which statistics are held of files that are left: those that
-            the rules to come ask for, and the caller; None: all.
-        recent: partitions that were found for questions before this one; None: all are read.
+        projected: the data columns, as files spell them, whose statistics are kept for remaining files, since
+            later rules or the caller need them; None for all.
+        recent: the query cache, or None to read all partitions from the metastore.
     """
 
     snapshot: TableSnapshot
@@ -44,14 +45,14 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What the rules so far have left of a table.
+    """The candidates of a scan: the partitions and files that earlier rules kept.
 
     Attributes:
-        partitions: in key order; one stays among them when none of its files is left.
-        blocks: of their files, those that are left; None: all of them are, and no rule has looked at them yet.
+        partitions: the partitions in key order; a partition stays here even if none of its files remains.
+        blocks: the remaining files, or None if no rule has looked at files yet, so that all remain.
         certain: whether every row of these files satisfies all conditions.
-        bytes: how many are to be read of these files.
-        decided: conditions that every row of these files is known to satisfy, so that nothing more need be asked.
+        bytes: the bytes to read from these files.
+        decided: conditions that every row of these files satisfies, so that later rules need not test them.
     """
 
     partitions: Sequence[PartitionSnapshot] = ()
@@ -70,14 +71,14 @@ class Remaining:
     def files(
         self, scan: Scan, names: Collection[str] | None = (), chooses: Chooses | None = None
     ) -> Iterable[FileBlock]:
-        """Return the files, block by block; where no rule has looked at them yet, they are read.
+        """Return the files, block by block; if no rule has looked at them yet, read them from the metastore.
 
-        A rule keeps of each block what it leaves, by `FileBlock.hold`, and lets go of the rest.
+        A rule keeps the files it wants of each block (`FileBlock.project`) and drops the rest.
 
         Args:
-            scan: what is asked.
-            names: as the files spell them, of the columns of which statistics are wanted at first; None: all.
-            chooses: which chunks of long lists need to be read, by what a record of each says; None: all.
+            scan: the request.
+            names: the columns, as files spell them, whose statistics are wanted at first, or None for all.
+            chooses: chooses the chunks of long manifests to read, by a summary of each; None for all chunks.
         """
         if self.blocks is not None:
             return self.blocks
@@ -85,13 +86,13 @@ class Remaining:
         return file_blocks(snapshot.store, snapshot.id, self.partitions, names, chooses)
 
     def projected(self, scan: Scan) -> Sequence[FileBlock]:
-        """Return the files with what is held of them, read if no rule has looked at them yet."""
+        """Return the files with the projected statistics; if no rule has looked at them yet, read them."""
         if self.blocks is not None:
             return self.blocks
         return [block.project(None, scan.projected) for block in self.files(scan, scan.projected)]
 
     def only(self, positions: Sequence[int]) -> Remaining:
-        """Return what is left when some partitions are, by their places, in order."""
+        """Return the candidates that remain if only some partitions do; `positions` ascend."""
         partitions = [self.partitions[position] for position in positions]
         if self.blocks is None:
             return replace(self, partitions=partitions)
@@ -107,10 +108,10 @@ class Rule(ABC):
     """A step of pruning.
 
     Attributes:
-        name: what the report calls its step.
-        unit: what it counts, as in `Step.unit`; empty: what its name says.
-        kept_text: what Spark's UI calls the number that it kept.
-        of_text: what Spark's UI calls the number that there were.
+        name: the name of its step in the report.
+        unit: the unit that it counts, as in `Step.unit`; empty if its name says it.
+        kept_text: the label in Spark's UI for the number of things kept.
+        of_text: the label in Spark's UI for the number of things before this step.
     """
 
     name: ClassVar[str]
@@ -118,22 +119,23 @@ class Rule(ABC):
     kept_text: ClassVar[str]
     of_text: ClassVar[str]
 
-    def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for those that need some
-        """Return the data columns of which it asks files that rules before it left for statistics."""
+    def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for rules that need some
+        """Return the data columns whose statistics this rule reads, from files that earlier rules kept."""
         return ()
 
     @abstractmethod
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
-        """Leave less of a scan.
+        """Remove partitions or files that cannot hold an answer.
 
         Args:
-            scan: what is asked.
-            remaining: what the rules before this one left; of the first rule, nothing yet.
+            scan: the request.
+            remaining: the candidates that earlier rules kept; empty for the first rule.
 
         Returns:
-            What is left now, and the step of the report; None: the table has nothing of the kind.
+            The remaining candidates; and the step of the report, or None if the table has nothing that this
+            rule counts.
         """
 
     def unread(self, step: Step) -> Step:
-        """Return what this rule's step says when the metastore's answer spared the scan: no file was opened."""
+        """Return this rule's step for a scan that did not take place, since the metastore answered alone."""
         return step

@@ -1,7 +1,7 @@
-"""Select the partitions and files of a table that can hold an answer, and report why those.
+"""Select the partitions and files of a table that can hold an answer, and report why.
 
-Reads the metastore, opens no file. The rules in `steps` choose; what they leave undecided is
-Spark's to evaluate.
+This reads the metastore and opens no data file. The rules in `steps` choose. Spark evaluates on the rows the
+conditions that they leave undecided.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parquetry.prune.rules import PartitionRule, decided_by_directories, spelled
 from parquetry.types import Value
 
 _FILES_PER_BATCH = 4096
-"""That are looked at together where files are given one after the other."""
+"""Files per batch, about, when `each_file` yields them one by one; this limits memory."""
 
 
 class SelectedFile(NamedTuple):
@@ -38,17 +38,16 @@ class SelectedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be read of a table.
+    """The partitions and files of a table to read.
 
     Attributes:
-        partitions: those that can hold an answer, in key order, with or without files to read.
-        block: the files that can hold an answer, partition by partition, in columns: with the statistics that were asked
-            for.
-        bytes: how many are to be read of these files.
+        partitions: the partitions that can hold an answer, in key order, with or without files to read.
+        block: the files that can hold an answer, partition by partition, with the requested statistics.
+        bytes: the bytes to read from these files.
         exact: positions of the conditions that every row of these files satisfies because its partition does;
             they need no evaluation, now or after further pruning.
         certain: whether every row of these files satisfies all conditions.
-        report: what was kept of what, and why.
+        report: the numbers kept by each step, and the reasons.
     """
 
     partitions: tuple[PartitionSnapshot, ...]
@@ -60,7 +59,7 @@ class Selection:
 
     @property
     def files(self) -> tuple[SelectedFile, ...]:
-        """Return an object for each of the files; their statistics are those that were asked for."""
+        """Return an object for each of the files, with the requested statistics."""
         return tuple(_selected(self.partitions, self.block))
 
 
@@ -73,16 +72,17 @@ def select_files(
     about: Collection[str] | None = None,
     recent: PartitionCache | None = None,
 ) -> Selection:
-    """Select what must be read to find the rows that satisfy all conditions.
+    """Select the partitions and files to read for the rows that satisfy all conditions.
 
     Args:
         snapshot: the version of the table.
         predicates: conditions joined by AND.
-        read: the columns to be read; None for all.
-        table: the table's name in the report; its database and name when not given.
-        about: the data columns of which statistics are wanted of the selected files; None: all. The fewer, the less time
-            and memory it takes.
-        recent: partitions found for questions before this one, which are narrowed if they can be; None: all are read.
+        read: the columns to read, or None for all.
+        table: the table's name in the report; by default its database and name.
+        about: the data columns whose statistics the selected files keep, or None for all. Fewer columns take
+            less time and memory.
+        recent: the query cache; a cached selection is narrowed if possible. None to read all from the
+            metastore.
 
     Raises:
         StoreError: the metastore cannot be read.
@@ -114,7 +114,7 @@ def select_files(
 def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFile]:
     """Yield the files that `select_files` selects, with all statistics, partition by partition.
 
-    In memory are those of one partition at a time, or of as many as have some thousand files together.
+    Memory holds the files of one partition at a time, or of several with about 4,000 files together.
 
     Raises:
         StoreError: the metastore cannot be read.
@@ -131,7 +131,7 @@ def each_file(snapshot: TableSnapshot, predicate: Filter) -> Iterator[SelectedFi
 
 
 def _partition_batches(partitions: Iterable[PartitionSnapshot]) -> Iterator[list[PartitionSnapshot]]:
-    """Yield partitions, as many together as have some thousand files."""
+    """Yield lists of partitions that together have at least `_FILES_PER_BATCH` files."""
     some: list[PartitionSnapshot] = []
     count = 0
     for partition in partitions:
@@ -155,9 +155,9 @@ def _selected(partitions: Sequence[PartitionSnapshot], block: FileBlock) -> Iter
 
 
 def exact_conditions(metadata: TableMetadata, predicates: Sequence[Filter | Condition]) -> tuple[int, ...]:
-    """Return the positions of the conditions that need no evaluation on the rows that `select_files` leaves.
+    """Return the positions of the conditions that need no evaluation on the rows that `select_files` keeps.
 
-    They are about partition columns only, and understood: the partitions decide them.
+    These conditions are understood and about partition columns only, so the partitions decide them.
     """
     return _exact(frozenset(metadata.partition_by), _conditions(predicates))
 
@@ -167,9 +167,9 @@ def decided_conditions(
     predicates: Sequence[Filter | Condition],
     recent: PartitionCache | None = None,
 ) -> frozenset[int]:
-    """Return the positions of the conditions on data columns that all rows of the directories left are known to satisfy.
+    """Return the positions of the data conditions that all rows of the remaining directories satisfy.
 
-    These need no evaluation on the rows that `select_files` leaves, asked for the same conditions and perhaps more.
+    They need no evaluation on the rows that `select_files` keeps for the same conditions, or for more.
 
     Args:
         snapshot: the version of the table.

@@ -1,4 +1,4 @@
-"""The steps of pruning in their order: selection, the report, its drawings and the metrics all go by this list."""
+"""The steps of pruning in their order; selection, reports, drawings and metrics follow this list."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from parquetry.prune.rule import Rule
 from parquetry.prune.rules import BucketRule, BytesRule, DirectoryRule, FileRule, PartitionRule
 
 STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileRule(), BytesRule())
-"""Each narrows what those before it left; the first reads the metastore."""
+"""Each rule narrows what earlier rules kept; the first reads the metastore."""
 
 
 def unread(report: ScanReport) -> ScanReport:
-    """Return the report of a scan that did not take place, as the metastore answered alone: its files stayed closed."""
+    """Return the report of a scan that did not take place, since the metastore answered alone."""
     rules = {rule.name: rule for rule in STEPS}
     return msgspec.structs.replace(
         report, steps=tuple(rules[step.name].unread(step) for step in report.steps)

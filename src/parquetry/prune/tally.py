@@ -1,4 +1,4 @@
-"""Who cut what: the conditions that a rule asks of each of many things, and the step of the report that names them."""
+"""Record which conditions pruned something, and make the step of the report that names them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from parquetry.prune.rule import Rule
 
 
 class Tally:
-    """The conditions that helped one rule to cut.
+    """The conditions that helped one rule to prune.
 
-    All conditions are asked about each thing, also where the first has cut it already: each that would have is named.
+    Each condition judges each thing, even if another condition has pruned it already. So the report names
+    every condition that would have pruned something by itself.
     """
 
     def __init__(self) -> None:
@@ -31,16 +32,16 @@ class Tally:
     def combine(
         self, conditions: Sequence[Condition], answers: Sequence[NDArray[np.uint8]]
     ) -> NDArray[np.uint8]:
-        """Return for each thing the answer of all conditions, joined by AND. Those that cut some thing are noted.
+        """Return each thing's answer to all conditions, joined by AND; note the conditions that pruned one.
 
         Args:
-            conditions: those that were asked, one at least.
-            answers: what each found, a `Match` for each thing.
+            conditions: the conditions, at least one.
+            answers: for each condition its answers, a `Match` for each thing.
         """
         for condition, answer in zip(conditions, answers, strict=True):
             if np.count_nonzero(answer) < len(answer):  # CANNOT is 0
                 self._served.add(condition)
-        # CANNOT if one cannot hold, MUST if all must: the least of them.
+        # CANNOT if one condition cannot hold, MUST if all must: the least answer.
         return answers[0] if len(answers) == 1 else np.minimum.reduce(answers)
 
     def step(
@@ -54,11 +55,11 @@ class Tally:
         """Return the step of the report.
 
         Args:
-            rule: whose step it is.
-            kept: how many things are left.
-            of: how many there were.
-            conditions: to be told of, in the order of the query.
-            reason: why a condition did not help; None: nothing need be said.
+            rule: the rule of the step.
+            kept: the number of things that remain.
+            of: the number of things before.
+            conditions: the conditions to report, in the order of the query.
+            reason: returns why a condition did not help, or None to leave it out of the report.
         """
         by, not_by = [], []
         for condition in conditions:

@@ -1,7 +1,7 @@
 """Find the partitions that a DELETE can drop whole, without rewriting a file.
 
-Either every row of a partition satisfies the condition, or none does; a partition of which only some rows may
-is a reason not to. Dropping them is the caller's.
+In each partition either every row or no row must satisfy the condition. If only some rows of a partition may
+satisfy it, the DELETE cannot drop partitions. The caller drops them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from parquetry.prune.partition_plans import partition_knowledge, partition_plan
 from parquetry.prune.rules import FileKnowledge, spelled
 
 _PARTITIONS_PER_BATCH = 100
-"""Partitions that are judged in one go: the first that is undecided ends the search."""
+"""Partitions that are judged at once; the search ends at the first undecided one, so batches are small."""
 
 
 def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> list[PartitionSnapshot] | str:
-    """Return the partitions all rows of which satisfy all conditions, if no other partition has such rows.
+    """Return the partitions whose rows all satisfy all conditions, if no other partition has such rows.
 
-    Partition values decide, and where they do not, the files' statistics. A partition without files is among
-    them only when its values satisfy the conditions.
+    Partition values decide; where they do not, the files' statistics do. A partition without files is
+    returned only if its values satisfy the conditions.
 
     Args:
         snapshot: the version of the table.
-        predicates: joined by AND; none means every row.
+        predicates: filters joined by AND; none means every row.
 
     Returns:
-        The partitions in key order; or, when rows of a partition would have to be looked at, the reason.
+        The partitions in key order; or, if rows of a partition would have to be read, the reason.
     """
     condition = Filter.all_of(predicates)
     plan = partition_plan(snapshot, predicates)
@@ -59,7 +59,7 @@ def whole_partitions(snapshot: TableSnapshot, predicates: Sequence[Filter]) -> l
 def _match_partitions(
     snapshot: TableSnapshot, condition: Filter, partitions: Sequence[PartitionSnapshot]
 ) -> NDArray[np.uint8]:
-    """Judge partitions by their values, and those that these leave open by their files."""
+    """Judge partitions by their values, and undecided partitions by their files."""
     metadata = snapshot.metadata
     answers = match(condition, partition_knowledge(metadata, partitions))
     open_ones = np.flatnonzero(answers == Match.MIGHT)
@@ -73,7 +73,8 @@ def _match_partitions(
         with_rows = block.files.rows != 0
         seen[block.parts[with_rows], by_files[with_rows]] = True
     alike = seen.sum(axis=1)
-    # Of files that differ some rows may be meant and others not; without rows there is none that is.
+    # If a partition's files differ, some rows may satisfy the condition and others not; without rows, none
+    # does.
     answers[open_ones] = np.where(
         alike > 1, Match.MIGHT, np.where(alike == 1, seen.argmax(axis=1), Match.CANNOT)
     )

@@ -1,14 +1,16 @@
-"""COUNT(*), and MIN and MAX of the first partition column, of a whole table: told by its totals and by the ends of its keys.
+"""Answer COUNT(*), and MIN and MAX of the first partition column, from a table's totals and end keys.
 
-`metadata_aggregates` answers any COUNT, MIN and MAX, by the files of all the partitions that a query leaves. Without conditions three questions
-need none of these. Example, of a million partitions by (day, hour):
+`metadata_aggregates` answers any COUNT, MIN and MAX, from the files of the selected partitions. Without
+conditions, three functions need no file. Example, for a million partitions by (day, hour):
 
-    count(*)    the totals of the version                                          no key
-    min(day)    the first key whose day is not NULL: 2024-01-01/00                 1 key
-    max(day)    the last key: 2026-03-02/23; the keys of 2026-03-02 up to          2 keys
-                the first partition with rows, which is 2026-03-02/00
+| function   | read from the metastore                                                          | keys |
+|------------|----------------------------------------------------------------------------------|------|
+| `count(*)` | the totals of the version                                                        | 0    |
+| `min(day)` | the first key whose day is not NULL: 2024-01-01/00                               | 1    |
+| `max(day)` | the last key, 2026-03-02/23; then the first partition of that day with rows      | 2    |
 
-Partitions without rows tell nothing of a value, and neither do rows of the metastore that are not of this version; both are passed over.
+Partitions without rows have no value, and rows of the metastore that belong to other versions do not count.
+Both are skipped.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from parquetry.scan import KeyScan, plan_scan
 from parquetry.types import Value
 
 MAX_SKIPPED_KEYS = 1000
-"""Keys that are passed over at an end of a table, before all partitions are looked at instead: some milliseconds' worth."""
+"""Keys to skip at an end of a table, some milliseconds' worth; past this, all partitions are listed."""
 
 
 class _TooFarError(Exception):
-    """An end of the keys tells nothing within `MAX_SKIPPED_KEYS`."""
+    """The value was not found within `MAX_SKIPPED_KEYS` of an end of the keys."""
 
 
 class _Budget(Examined):
@@ -46,7 +48,7 @@ class _Budget(Examined):
             yield row
 
     def check(self) -> None:
-        """Make sure that there were not too many keys.
+        """Check that there were not too many keys.
 
         Raises:
             _TooFarError: there were more than `MAX_SKIPPED_KEYS`.
@@ -62,11 +64,12 @@ def answer_whole_table(
 
     Args:
         snapshot: the version of the table.
-        aggregates: what to compute.
+        aggregates: the functions to compute.
         table: the table's name in the report.
 
     Returns:
-        The one row, and the report of the scan that is spared; None: partitions or files must be looked at.
+        The single row, and the report of the scan that need not take place; or None if partitions or files
+        must be read.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
@@ -97,7 +100,7 @@ def _is_recorded(snapshot: TableSnapshot, function: str, name: str | None) -> bo
 
 
 def _extreme(snapshot: TableSnapshot, function: str) -> Value:
-    """Return the least or the greatest value that a row has of the first partition column; None: all have NULL.
+    """Return the first partition column's least or greatest value in any row, or None if all are NULL.
 
     Raises:
         _TooFarError: it is not near the end of the keys.
@@ -109,7 +112,7 @@ def _extreme(snapshot: TableSnapshot, function: str) -> Value:
         found = _first_with_rows(snapshot, valued, examined)
     else:
         found = _last_with_rows(snapshot, valued, examined)
-    snapshot.check_kept()  # a vacuum meanwhile may have deleted the rows that tell
+    snapshot.check_kept()  # a concurrent vacuum may have deleted the rows of this version
     return None if found is None else found.values[0]
 
 
@@ -124,7 +127,7 @@ def _first_with_rows(
 def _last_with_rows(
     snapshot: TableSnapshot, condition: Predicate, examined: _Budget
 ) -> PartitionSnapshot | None:
-    """Return a partition of those that have the last value of which there are rows."""
+    """Return a partition that has rows and, of all such partitions, the last value in key order."""
     field = snapshot.key_schema.fields[0]
     whole = _one_range(snapshot, condition)
     below = whole.stop
@@ -136,7 +139,7 @@ def _last_with_rows(
             scan = _one_range(snapshot, of_value)
             if not scan.start <= key < (scan.stop or key + b"\0"):
                 raise _TooFarError
-        except Exception as error:  # the key is of when the table had other partition columns
+        except Exception as error:  # the key is from a time when the table had other partition columns
             raise _TooFarError from error
         found = _first_with_rows(snapshot, of_value, examined)
         if found is not None:

@@ -1,7 +1,7 @@
-"""From a condition on partition columns to ranges of keys, and to the keys in them.
+"""Plan ranges of keys in the metastore from a condition on partition columns, and test the keys in them.
 
-"Scan" is said of keys here: a `ScanPlan` is a list of `KeyScan`s, each a key or a half-open range of keys in the
-metastore. What Spark calls a scan, the reading of a table's files, is planned in `parquetry.prune`.
+Here a "scan" reads keys: a `ScanPlan` is a list of `KeyScan`s, each a single key or a half-open range of keys
+in the metastore. Spark's scans, which read a table's files, are planned in `parquetry.prune`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,8 @@
-"""What the bytes of a range's bound say of the values of a column.
+"""Translate the bytes of a range's bound into a condition on the column's values.
 
-A bound lies between two fields of its column: before or behind that of a value, of NULL, or of all texts that begin with
-some characters. `generate` writes bounds, and needs none of this; it is for people who want to read them.
+A bound is a position between two fields of its column: before or after the field of a value, the field of
+NULL, or the fields of all texts with some prefix. Only people need this module: `generate` writes bounds and
+never reads them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from parquetry.types import Value, text_from_value
 
 
 class Edge(Enum):
-    """A bound that is at no value."""
+    """A bound that is not at a value."""
 
     BEGIN = "before all fields of the column"
     NULLS = "between NULL and the values"
@@ -29,13 +30,13 @@ class Edge(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ValueBound:
-    """A bound that parts the values of a column, NULL aside, in lower and higher ones.
+    """A bound that divides the values of a column, without NULL, into lower and higher ones.
 
     Attributes:
-        field: the column's.
-        value: where they are parted.
-        low: whether the value is one of the lower.
-        prefix: whether all texts that begin with the value are on its side, not the value alone.
+        field: the column's field.
+        value: the value at the bound.
+        low: whether the value is one of the lower ones.
+        prefix: whether all texts with the value as prefix are on its side, not only the value.
     """
 
     field: KeyField
@@ -63,12 +64,12 @@ Bound: TypeAlias = ValueBound | Edge
 
 
 def between(field: KeyField, start: bytes, stop: bytes | None) -> list[Predicate]:
-    """Return what holds, all of it, of the values whose fields lie between two bounds of one column.
+    """Return the conditions, joined by AND, of the values whose fields are between two bounds of one column.
 
     Args:
-        field: the column's.
-        start: where the fields begin; empty for all.
-        stop: where they end; None for all.
+        field: the column's field.
+        start: the first bytes of the range; empty for no bound.
+        stop: the first bytes after the range, or None for no bound.
 
     >>> from parquetry.types import parse_type
     >>> day = KeyField("day", parse_type("int"))
@@ -88,7 +89,7 @@ def between(field: KeyField, start: bytes, stop: bytes | None) -> list[Predicate
 
 
 def whole_field(field: KeyField, data: bytes) -> int:
-    """Return how long the field is that bytes begin with; 0 if they begin with none."""
+    """Return the length of the field that some bytes begin with, or 0 if they begin with none."""
     try:
         value, end = field.decode(data)
         return end if field.encode(value) == data[:end] else 0
@@ -97,7 +98,7 @@ def whole_field(field: KeyField, data: bytes) -> int:
 
 
 def text_prefix(field: KeyField, data: bytes) -> str | None:
-    """Return the text that begins the texts of all fields which begin with these bytes, if there is one."""
+    """Return the common prefix of all texts whose fields begin with these bytes, or None if there is none."""
     if not field.type.textual:
         return None
     try:
@@ -111,7 +112,7 @@ def _bound(field: KeyField, data: bytes) -> Bound:
     """Read a bound of one column.
 
     Raises:
-        ValueError: the bytes are no bound of it.
+        ValueError: the bytes are not a bound of the column.
     """
     if data in (b"", field.turned(VALUE_MARKER) if field.descending else field.null):
         return Edge.BEGIN
@@ -135,12 +136,12 @@ def _bound(field: KeyField, data: bytes) -> Bound:
 
 
 def _value(field: KeyField, data: bytes) -> list[Value]:
-    """Return the value of which bytes are the field, if they are one of a value."""
+    """Return a list of the value whose field the bytes are; an empty list if they are no whole field."""
     return [field.decode(data)[0]] if data and whole_field(field, data) == len(data) else []
 
 
 def _preceding(field: KeyField, data: bytes) -> Iterator[bytes]:
-    """Give the bytes of which these may be the successor."""
+    """Yield the byte strings whose successor these bytes may be."""
     less = _less_one(data)
     yield less
     if not fixed_width(field.type):
@@ -152,9 +153,10 @@ def _less_one(data: bytes) -> bytes:
 
 
 def _better(field: KeyField, before: Value, at: Value) -> bool:
-    """Return whether a bound behind a value reads better than the same before the next: `f <= 0.5` for one.
+    """Return whether a bound reads better as "after `before`" than as "before `at`": `f <= 0.5`, for example.
 
-    Ranges of whole numbers and dates are half-open, `day >= 2026-03-01, day < 2026-04-01`, in descending order, too.
+    Ranges of integers and dates are written half-open, `day >= 2026-03-01, day < 2026-04-01`, also in
+    descending order.
     """
     if before is None or at is None:
         return False

@@ -1,9 +1,9 @@
-"""A condition with fewer values, from which a plan is made sooner: ranges that hold them all.
+"""Replace an IN with many values by a few ranges that cover them, so that planning takes less time.
 
     p IN (1, 2, 3, 50, 51, 90)        p BETWEEN 1 AND 3 OR p BETWEEN 50 AND 51 OR p = 90
 
-A join may find a hundred thousand values. To make a key of each, and to test each key for all of them, takes longer than to read a
-few keys more and to look their values up, once for all.
+A runtime filter may have a hundred thousand values. Making a key for each value takes longer than reading
+some keys more and looking up their values afterwards.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from parquetry.predicate import And, Compare, Filter, In, Or, Predicate, conjoin
 from parquetry.types import Value
 
 MAX_IN_VALUES = 5_000
-"""Values in one IN, from which on ranges are planned in their place."""
+"""Values in one IN that are planned one by one; more values are planned as `_RANGES_PER_IN` ranges."""
 _RANGES_PER_IN = 300
 
 
 def coarse(filter: Filter) -> Filter:
-    """Return a filter that is TRUE wherever a filter is, without an IN of many values; the same one if it has none."""
+    """Return a filter without a long IN that is TRUE wherever `filter` is; the same one if it has none."""
     node = _coarse(filter.node)
     return filter if node is filter.node else Filter(node)
 
@@ -35,15 +35,15 @@ def _coarse(node: Predicate) -> Predicate:
             return conjoin(coarser) if isinstance(node, And) else disjoin(coarser)
         case In(values=values) if len(values) > MAX_IN_VALUES:
             return disjoin(_between(node, low, high) for low, high in ranges(values, _RANGES_PER_IN))
-    return node  # a NOT is left as it is: under it, fewer rows would be wanted
+    return node  # a NOT is not changed: wider ranges under it would select fewer rows
 
 
 def ranges(values: Sequence[Value], most: int) -> list[tuple[int, int]]:
-    """Return the places of the first and the last value of each range; of numbers those lie between the widest gaps.
+    """Return the positions of each range's first and last value; ranges of numbers end at widest gaps.
 
     Args:
-        values: of one type, in order, one at least.
-        most: ranges.
+        values: values of one type, in order, at least one.
+        most: the greatest number of ranges.
 
     >>> ranges((1, 2, 3, 50, 51, 90), 3)
     [(0, 2), (3, 4), (5, 5)]

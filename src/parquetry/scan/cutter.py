@@ -1,16 +1,16 @@
-"""Cutting a condition along one column of the key, and finding out whether anything can satisfy it.
+"""Split a condition along one column of the key, and detect conditions that no key can satisfy.
 
-`Cutter.pieces` lays the spans of all leaves about a column over one another. Each piece of the column carries what
-the condition still asks for in it:
+`Cutter.pieces` overlays the spans of all leaves about a column. Each piece of the column has a residual, the
+part of the condition that is still open there. `(d = 1 OR s = 'a') AND (s = 'b' OR d = 2)`, split along `d`:
 
-    (d = 1 OR s = 'a') AND (s = 'b' OR d = 2)      cut along d
+| piece           | residual              |
+|-----------------|-----------------------|
+| `d = 1`         | `s = 'b'`             |
+| `d = 2`         | `s = 'a'`             |
+| everything else | `s = 'a' AND s = 'b'` |
 
-    d = 1               s = 'b'
-    d = 2               s = 'a'
-    everything else     s = 'a' AND s = 'b'
-
-The last piece asks for two values of one column. `Cutter.satisfiable` sees that by cutting it along `s` in turn,
-where nothing is left of it. It says True when it runs out of budget, so that no key is lost.
+The last residual needs two values of one column. `Cutter.satisfiable` splits it along `s` and finds no piece.
+If it runs out of budget, it returns True, so that no key is lost.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from parquetry.scan.marker import END, FieldSpace, Span
 from parquetry.scan.overlay import Piece, contiguous, intersection, union
 
 MAX_STEPS = 20_000
-"""Conditions found in spans, past which no more columns are cut."""
+"""Residuals of pieces that may be made for one condition; after that, no more columns are split."""
 MAX_VISITS = 6
-"""Visits to each part of the condition, on average, past which no more columns are cut."""
+"""Visits to each part of the condition, on average; after that, no more columns are split."""
 MIN_PARTS = 100
-"""Conditions of fewer parts have the budget of one with so many."""
+"""Parts of a condition that its budget counts at least, so that small conditions have a budget, too."""
 
 
 class Cutter:
-    """The pieces of one condition along each column, within a budget; what it has computed is kept.
+    """Splits one condition along columns, within a budget, and caches its results.
 
     Args:
-        schema: of the keys.
+        schema: the schema of the keys.
         node: the condition; its size determines the budget.
     """
 
@@ -56,13 +56,13 @@ class Cutter:
         self.spaces = [FieldSpace(field) for field in schema.fields]
         self._visits = MAX_VISITS * max(_parts(node), MIN_PARTS)
         self._steps_left, self._visits_left = MAX_STEPS, self._visits
-        # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
+        # By identity, since hashing an IN of thousands many times costs too much; the nodes are kept alive.
         self._about: dict[int, tuple[Predicate, set[str]]] = {}
         self._spans: dict[tuple[int, int], tuple[Predicate, list[Span]]] = {}
         self._satisfiable: dict[int, tuple[Predicate, bool]] = {}
 
     def with_own_budget(self) -> Cutter:
-        """Return a cutter of the same condition whose work does not count here; both share what they compute."""
+        """Return a cutter of the same condition with a budget of its own; both share one cache."""
         other = copy.copy(self)
         other._steps_left, other._visits_left = MAX_STEPS, self._visits
         return other
@@ -79,7 +79,7 @@ class Cutter:
         return self._about[id(node)][1]
 
     def pieces(self, node: Predicate, depth: int) -> list[Piece]:
-        """Cut the column at `depth` into pieces, each with what the condition still asks for in it."""
+        """Split the column at `depth` into pieces, each with the residual of the condition in it."""
         self._visits_left -= 1
         match node:
             case And(children):
@@ -96,7 +96,7 @@ class Cutter:
         return pieces
 
     def within(self, node: Predicate, depth: int, low: bytes, high: bytes) -> Predicate:
-        """Leave out of a condition what a range of the column at `depth` decides."""
+        """Return a condition without the parts that a range of the column at `depth` decides."""
         if self.exhausted:
             return node
         match node:
@@ -112,7 +112,7 @@ class Cutter:
         return TRUE if decided and all(span[2] == TRUE for span in met) else node
 
     def without_contradictions(self, node: Predicate) -> Predicate:
-        """Put FALSE in place of each AND that nothing can satisfy, wherever its columns stand in the key."""
+        """Replace each AND that no key can satisfy by FALSE, for any columns of the key."""
         match node:
             case Or(children):
                 return disjoin(map(self.without_contradictions, children))
@@ -143,7 +143,7 @@ class Cutter:
             rests = {id(rest): rest for _, _, rest in self.pieces(node, depth)}
             if not rests:
                 return False
-            # What still names the column could not be cut, and would not be by another look.
+            # A residual that still names the column could not be split, and a second try would not help.
             if any(column in self.columns(rest) for rest in rests.values()):
                 continue
             return any(map(self.satisfiable, rests.values()))

@@ -1,7 +1,8 @@
 """Test residuals on the bytes of keys.
 
-A field's bytes sort as its values do, so a residual compares bytes with bytes; only LIKE looks into a text,
-and only a column that is not text is decoded for it. The n-th field is found by the trailer at the key's end.
+A field's bytes sort in the order of its values, so a residual compares bytes with bytes. Only LIKE looks into
+a text, and it decodes a column only if that is not text. The trailer at the key's end gives the position of
+the n-th field.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.types import Value
 
 Test: TypeAlias = Callable[[bytes], bool]
-"""Whether a key may satisfy a condition."""
+"""Returns whether a key may satisfy a condition."""
 
 
 def compile_residual(
@@ -46,10 +47,10 @@ def compile_residual(
     """Compile a residual into a test of key bytes.
 
     Args:
-        residual: the condition; None is TRUE. A part that is not understood passes every key.
-        schema: of the keys.
-        prefix: bytes before the key's first field, as the metastore's table prefix.
-        suffix: bytes after the key's trailer, as the metastore's version.
+        residual: the condition, or None for TRUE. A part that is not understood passes every key.
+        schema: the schema of the keys.
+        prefix: the bytes before the key's first field, such as the metastore's table prefix.
+        suffix: the bytes after the key's trailer, such as the metastore's version.
 
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
@@ -75,7 +76,7 @@ def _never(_key: bytes) -> bool:
 
 
 class _Tests:
-    """Where the fields of a key are, and the tests made for them."""
+    """Makes tests for the fields of keys."""
 
     def __init__(self, schema: KeySchema, prefix: int, suffix: int) -> None:
         self._schema = schema
@@ -83,7 +84,7 @@ class _Tests:
         self._suffix = suffix
 
     def test(self, node: Predicate) -> Test:
-        """Make the test of a filter's part; TRUE is all that matters, so FALSE stands for NULL."""
+        """Make the test for a part of a filter; only TRUE matters, so NULL counts as FALSE."""
         match node:
             case And(children):
                 return _all(tuple(map(self.test, children)))
@@ -128,10 +129,10 @@ class _Tests:
         return read
 
     def _back(self, column: str) -> int:
-        """Return how far from a key's end the trailer's entries for a column begin.
+        """Return the distance from a key's end to the trailer's entries for a column.
 
-        They are the end of the field before, where the column's begins, and its own; of the first column, its
-        own only.
+        The entries are the end of the previous field, where the column's field begins, and the end of the
+        column's field. The first column has only the second one.
         """
         position = self._schema.position(column)
         return TRAILER_WIDTH * (len(self._schema) - max(position - 1, 0)) + self._suffix
@@ -145,7 +146,7 @@ class _Tests:
         ends = struct.Struct(">II").unpack_from
 
         def test(key: bytes) -> bool:
-            # Written out, and widths compared first, as a scan of a whole table does little else.
+            # Inlined, with widths compared first, since a scan of a whole table does little else.
             start, end = ends(key, -back)
             return end - start == width and key[prefix + start : prefix + end] == wanted
 
@@ -158,7 +159,8 @@ class _Tests:
             return self._equal(column, value)
         if op == "!=":
             return lambda key: read(key) not in (wanted, null)
-        # NULL is the first field in ascending order and the last in descending: beyond the range's open end.
+        # NULL is the first field in ascending order and the last in descending order, outside of each range
+        # here.
         if field.descending:
             return {
                 "<": lambda key: wanted < read(key) < null,
@@ -203,7 +205,7 @@ class _Tests:
         return lambda key: tuple([read(key) for read in readers]) in wanted
 
     def _no_tuple(self, node: Predicate, within: TupleIn) -> Test:
-        """Make the test of NOT IN for rows without NULL: only keys with one ask for a closer look."""
+        """Make the test for NOT IN over rows without NULL; only keys with a NULL are decoded."""
         readers = [self._field_reader(column) for column in within.columns]
         nulls = [self._schema.field(column).null for column in within.columns]
         is_listed, closer = self._tuple(within), self._decoding(node)
@@ -216,7 +218,7 @@ class _Tests:
         return test
 
     def _decoding(self, node: Predicate) -> Test:
-        """Make the test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
+        """Make a test that decodes the columns of a leaf: for LIKE on numbers, and for tuple NOT IN."""
         readers = [
             (self._schema.field(column), self._field_reader(column)) for column in sorted(columns_of(node))
         ]
@@ -229,7 +231,7 @@ class _Tests:
 
 
 def _all(tests: tuple[Test, ...]) -> Test:
-    if len(tests) == 2:  # written out, as most are
+    if len(tests) == 2:  # inlined, since most have two
         left, right = tests
         return lambda key: left(key) and right(key)
 

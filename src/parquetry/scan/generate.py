@@ -1,33 +1,38 @@
-"""From a condition on partition columns to the ranges of keys that hold its answer.
+"""Plan the ranges of keys that can satisfy a condition on partition columns.
 
-The obvious way turns every leaf into a range of keys, unites the ranges of an OR and intersects those of an AND; forty
-ORs of ANDs then multiply. Here the key's columns are taken in order, and the condition is cut along each. Take the
-key (day, region), both strings, and
+A simple planner would turn each leaf into a range of keys, then unite the ranges of an OR and intersect the
+ranges of an AND. With forty ORs of ANDs the ranges multiply. This planner takes the key's columns in order
+and splits the condition along each. Take the key (day, region), both strings, and
 
     (day >= 'b' AND region = 'eu') OR day = 'd'
 
-1. Along `day`: between the markers 'b' and 'd', and after 'd', the leaf `day >= 'b'` is TRUE and `day = 'd'` FALSE; at
-   'd' both are TRUE; before 'b' both are FALSE. A leaf that is decided in a piece drops out there, so three pieces are
-   left, each with what it still asks for:
+1. Split along `day`. Between the markers 'b' and 'd', and after 'd', the leaf `day >= 'b'` is TRUE and
+   `day = 'd'` is FALSE. At 'd' both are TRUE. Before 'b' both are FALSE. A leaf that is decided in a piece
+   drops out there. Three pieces remain, each with its residual:
 
-       ['b', 'd')      region = 'eu'
-       'd'             nothing: all of it is wanted
-       after 'd'       region = 'eu'
+   | piece      | residual                          |
+   |------------|-----------------------------------|
+   | ['b', 'd') | `region = 'eu'`                   |
+   | 'd'        | none: all of its keys are wanted  |
+   | after 'd'  | `region = 'eu'`                   |
 
-2. Along `region`, within single days only: a range of days says nothing about where in it a region lies. The piece 'd'
-   is a single day, and all of it is wanted.
-3. Pieces that touch become one range, unless a single value in between is to be cut further. Here all three touch: one
-   range from 'b' to the end, with the residual `region = 'eu' OR day = 'd'`, which is tested on each key.
+2. Split along `region`, but only within single days: in a range of several days, a region's keys are not
+   contiguous. The piece 'd' is a single day, and all of its keys are wanted.
+3. Join adjacent pieces into one range, unless a single value between them is split further. Here all three
+   are adjacent. They become one range from 'b' to the end, with the residual `region = 'eu' OR day = 'd'`,
+   tested on each key.
 
-The pieces of a column never overlap, so no key is read twice, and keys come in order. More examples, of a key (p1, p2)
-with another column c1 behind it:
+The pieces of a column never overlap, so no key is read twice, and keys come in order. More examples, for a
+key (p1, p2) followed by another column c1:
 
-    p1 > 10 AND (p1 > 20 OR c1 = 5)      (10, end) where p1 > 20 OR c1 = 5
-    p1 IN (1, 2) AND p2 IN (5, 6)        four gets: (1,5) (1,6) (2,5) (2,6)
-    p1 = 3 OR c1 = 7                     everything where p1 = 3 OR c1 = 7
+| condition                         | plan                                        |
+|-----------------------------------|---------------------------------------------|
+| `p1 > 10 AND (p1 > 20 OR c1 = 5)` | (10, end) where `p1 > 20 OR c1 = 5`         |
+| `p1 IN (1, 2) AND p2 IN (5, 6)`   | four gets: (1, 5), (1, 6), (2, 5), (2, 6)   |
+| `p1 = 3 OR c1 = 7`                | everything where `p1 = 3 OR c1 = 7`         |
 
-Limits keep a plan cheap: the number of scans, the work of cutting, and the number of neighbouring single values that
-are read one by one. Past a limit a part of the condition stays a residual; no key is lost.
+Limits keep planning fast: the number of scans, the work of splitting, and the number of adjacent single
+values that are read one by one. Past a limit, a part of the condition stays a residual; no key is lost.
 """
 
 from __future__ import annotations
@@ -63,19 +68,19 @@ from parquetry.scan.plan import EVERYTHING, KeyScan, ScanPlan
 from parquetry.types import Value
 
 MAX_SCANS = 10_000
-"""Ranges in a plan, past which a column's spans are read as one."""
+"""Ranges in a plan; a column with more pieces is read as one range."""
 MERGE_POINTS = 64
-"""Spans of one column, past which neighbouring single values are read as one range: a seek costs more."""
+"""Pieces of one column; with more, adjacent single values are one range, since a seek costs more."""
 
 
 class _Range(NamedTuple):
-    """Keys below a prefix of fields, all relative to that prefix.
+    """A range of keys below a prefix of fields; its bytes are relative to that prefix.
 
     Attributes:
-        low: where they begin.
-        high: where they end, not included; None: where the prefix ends.
-        residual: what is still to be tested on each.
-        widths: of a single key, the bytes of each of its fields; None: a range.
+        low: the first bytes.
+        high: the first bytes after the range, or None for the end of the prefix.
+        residual: the condition to test on each key.
+        widths: the widths of a single key's fields in bytes, or None for a range.
     """
 
     low: bytes
@@ -88,11 +93,12 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
     """Plan the reading of all keys that a condition may be TRUE for.
 
     Args:
-        filter: on the key's columns only; parts that are not understood become residuals.
-        schema: of the keys.
+        filter: a filter on the key's columns only; parts that are not understood become residuals.
+        schema: the schema of the keys.
 
     Returns:
-        the ranges: disjoint, in key order; none if no key can satisfy the condition.
+        The plan; its ranges are disjoint and in key order. It has no range if no key can satisfy the
+        condition.
 
     Raises:
         ColumnNotFoundError: the condition is about a column that the key does not have.
@@ -121,7 +127,7 @@ def plan_scan(filter: Filter, schema: KeySchema) -> ScanPlan:
 
 
 class SplitCondition:
-    """A condition cut along the first column of a key, so that its pieces can be planned in different ways.
+    """A condition split along the first column of a key, so that its pieces can be planned in different ways.
 
     Attributes:
         node: the condition.
@@ -129,7 +135,7 @@ class SplitCondition:
     """
 
     def __init__(self, filter: Filter, schema: KeySchema) -> None:
-        """Cut a filter on the key's columns."""
+        """Split a filter on the key's columns."""
         self._filter = filter
         node = _without_small_tuples(filter.node)
         self._planner = _Planner(schema, node)
@@ -149,7 +155,7 @@ class SplitCondition:
 
 def _scans(ranges: Iterable[_Range], filter: Filter) -> tuple[KeyScan, ...]:
     scans: list[KeyScan] = []
-    residuals = {id(filter.node): filter}  # one for each condition, as thousands of ranges share them
+    residuals = {id(filter.node): filter}  # one for each condition, since thousands of ranges share them
     for low, high, residual, widths in ranges:
         rest = residuals.get(id(residual))
         if rest is None and residual != TRUE:
@@ -171,9 +177,9 @@ def _scans(ranges: Iterable[_Range], filter: Filter) -> tuple[KeyScan, ...]:
 
 
 def _whole_key(node: Predicate, schema: KeySchema) -> bytes | None:
-    """Return the key that a condition names if it is one equality for each column, and nothing else.
+    """Return the key that a condition names if it is one equality for each column and nothing else, or None.
 
-    Cutting would find the same; this is for the filter that is asked most often.
+    Splitting would find the same key; this is a fast path for the most frequent filter.
     """
     parts = conjuncts(node)
     if len(parts) != len(schema):
@@ -189,7 +195,7 @@ def _whole_key(node: Predicate, schema: KeySchema) -> bytes | None:
 
 
 def _without_small_tuples(node: Predicate) -> Predicate:
-    """Write `(a, b) NOT IN ((1, 2))` as `a != 1 OR b != 2`, which can be cut along each column."""
+    """Write `(a, b) NOT IN ((1, 2))` as `a != 1 OR b != 2`, which can be split along each column."""
     match node:
         case And(children) | Or(children):
             rewritten = tuple(map(_without_small_tuples, children))
@@ -209,11 +215,11 @@ def _without_small_tuples(node: Predicate) -> Predicate:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A piece of a column, and what becomes of it.
+    """A piece of a column, and the ranges planned below it.
 
     Attributes:
         piece: the piece.
-        below: of a single value, its ranges relative to the value's field; None for a range of values.
+        below: the ranges within a single value, relative to the value's field, or None for a range of values.
     """
 
     piece: Piece
@@ -221,17 +227,17 @@ class _Item:
 
     @property
     def unwanted(self) -> bool:
-        """Whether it is a single value that is not wanted."""
+        """Whether it is a single value without any wanted key."""
         return self.below is not None and not self.below
 
     @property
     def whole(self) -> bool:
-        """Whether it is a single value of which every key is wanted, and there may be many."""
+        """Whether it is a single value whose keys, possibly many, are all wanted."""
         return self.below == [(b"", None, TRUE, None)]
 
     @property
     def partial(self) -> bool:
-        """Whether it is a single value of which not every key has to be read."""
+        """Whether it is a single value whose keys need not all be read."""
         if not self.below:
             return False
         low, high, residual, widths = self.below[0]
@@ -240,10 +246,10 @@ class _Item:
 
 
 class _Planner:
-    """The ranges of one condition; remembers what it has met, as many values leave the same condition.
+    """Plans the ranges of one condition; it caches results, since many values have the same residual.
 
     Args:
-        schema: of the keys.
+        schema: the schema of the keys.
         node: the condition.
     """
 
@@ -251,11 +257,11 @@ class _Planner:
         self._cutter = Cutter(schema, node)
         self.contradictions = self._cutter.with_own_budget()
         self._spaces = self._cutter.spaces
-        # By identity, as hashing an IN of thousands again and again costs too much; the nodes are kept alive.
+        # By identity, since hashing an IN of thousands many times costs too much; the nodes are kept alive.
         self._planned: dict[tuple[int, int, int], tuple[Predicate, list[_Range]]] = {}
 
     def plan(self, node: Predicate, depth: int, budget: int) -> list[_Range]:
-        """Give the ranges for a condition on the columns from `depth` on, relative to the fields before."""
+        """Return the ranges for a condition on the columns from `depth` on, relative to the fields before."""
         if node in (FALSE, NULL):
             return []
         if depth == len(self._spaces):
@@ -278,8 +284,8 @@ class _Planner:
             return []
         everything = pieces[0][0] == space.low and pieces[-1][1] == END and contiguous(pieces)
         if everything and any(rest != TRUE and not space.point(low, high) for low, high, rest in pieces):
-            # Some branch of an OR has to look at every key of the column: one scan of all keys, with the whole
-            # condition as its residual, reads no more than several scans that lie side by side.
+            # Some branch of an OR needs every key of the column. One scan of all keys, with the whole
+            # condition as its residual, reads no more than several adjacent scans.
             return [_Range(b"", None, node, None)]
         return self.ranges(node, depth, pieces, budget)
 
@@ -288,12 +294,12 @@ class _Planner:
         return self._spaces[depth].point(piece[0], piece[1])
 
     def pieces(self, node: Predicate, depth: int) -> list[Piece]:
-        """Cut the column at `depth` into pieces, without those that no key satisfies."""
+        """Split the column at `depth` into pieces, and drop pieces that no key satisfies."""
         pieces = self._cutter.pieces(node, depth)
         return [piece for piece in pieces if self.contradictions.satisfiable(piece[2])]
 
     def ranges(self, node: Predicate, depth: int, pieces: Sequence[Piece], budget: int) -> list[_Range]:
-        """Give the ranges for some pieces of the column at `depth`, with what is cut of the columns behind it."""
+        """Return the ranges for pieces of the column at `depth`; single values are split further."""
         if len(pieces) > budget:
             return [self._as_range(node, depth, pieces)]
         items = [_Item(piece, self._below(piece, depth, budget // len(pieces))) for piece in pieces]
@@ -329,7 +335,7 @@ class _Planner:
 
 
 def _at(node: Predicate, column: str, value: Value) -> Predicate:
-    """Leave out of a condition what one value of a column decides; what is not TRUE is as good as FALSE."""
+    """Return a condition without the leaves that one value of a column decides; NULL counts as FALSE."""
     match node:
         case And(children):
             return conjoin(_at(child, column, value) for child in children)
@@ -341,10 +347,10 @@ def _at(node: Predicate, column: str, value: Value) -> Predicate:
 
 
 def _runs(items: Sequence[_Item]) -> Iterator[list[_Item]]:
-    """Group what touches and has to be read in full, so that each group can be one range.
+    """Group adjacent items that must be read in full, so that each group can be one range.
 
-    Two ranges with one unwanted value between them become one: reading over the keys of that value costs less than
-    beginning a second scan, and the residual leaves them out.
+    Two ranges with one unwanted value between them become one: reading the keys of that value costs less than
+    starting a second scan, and the residual rejects them.
     """
     run: list[_Item] = []
     gap: list[_Item] = []
@@ -367,7 +373,7 @@ def _runs(items: Sequence[_Item]) -> Iterator[list[_Item]]:
 
 
 def _placed(item: _Item) -> Iterator[_Range]:
-    """Put a single value's field before its ranges."""
+    """Prepend a single value's field to its ranges."""
     field, after, _ = item.piece
     for low, high, residual, widths in item.below or ():
         stop = field + high if high is not None else None if after == END else after

@@ -1,17 +1,20 @@
-"""Where a condition on one column is TRUE, as spans of that column's bytes in a key.
+"""Translate a condition on one column into spans of that column's bytes in a key.
 
-A span is half-open: it holds every field from its first marker on that is less than its second. Markers are bytes,
-and decide by themselves whether a value is included. Take an int column, whose field is `01` and four bytes:
+A span is half-open: it contains every field from its first marker on that is less than its second. Markers
+are bytes; no flag says whether a value is included. For an int column, whose field is `01` and four bytes:
 
-    c = 10     from 01 8000000a  to 01 8000000b     the second marker is the successor of 10's field
-    c > 10     from 01 8000000b  to 02              everything after 10; no value's field begins with 02
-    c IS NULL  from 00           to 01              NULL sorts before all values, and is in no other span
+| condition   | first marker  | second marker | why                                                        |
+|-------------|---------------|---------------|------------------------------------------------------------|
+| `c = 10`    | `01 8000000a` | `01 8000000b` | the second marker is the successor of 10's field           |
+| `c > 10`    | `01 8000000b` | `02`          | everything after 10; no value's field begins with `02`     |
+| `c IS NULL` | `00`          | `01`          | NULL sorts before all values, and is in no other span      |
 
-`c > 10` must not begin at 10's field with a zero byte appended: keys go on after the field, and each key with c = 10
-begins with the very bytes of 10's field, so all of them that go on with more than the zero byte would be included.
+`c > 10` must not begin at 10's field followed by a zero byte. Keys continue after the field, so each key with
+`c = 10` begins with the bytes of 10's field. All of them whose next byte is greater than zero would be
+included.
 
-Only TRUE matters to a scan, so FALSE and NULL are both "no span". Where a condition cannot be told from the
-bytes alone, its span carries the condition, to be tested on each key.
+Only TRUE matters to a scan, so FALSE and NULL both mean "no span". If bytes alone cannot decide a condition,
+its span carries the condition as a residual, to be tested on each key.
 """
 
 from __future__ import annotations
@@ -28,10 +31,10 @@ from parquetry.predicate import TRUE, Compare, In, IsNull, Like, Not, Predicate,
 from parquetry.types import STORED_BITS, ColumnType, Value
 
 END = b"\xff\xff"
-"""After every field of a column: no field begins with these bytes."""
+"""The marker after every field of a column; no field begins with these bytes."""
 
 Span: TypeAlias = tuple[bytes, bytes, Predicate]
-"""From, to (not included), and what is still to be tested there; `TRUE` is nothing."""
+"""The first marker, the second marker (not included), and the residual; `TRUE` is no residual."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,11 +42,11 @@ class FieldSpace:
     """The bytes that a column's fields can take, in the order of the keys.
 
     Attributes:
-        field: the column's.
+        field: the column's field.
         values: the values of all fields that spans were made from, by their bytes.
-        low: where the column's first field may begin.
-        value_low: where the fields that are not NULL begin.
-        value_high: where the fields that are not NULL end.
+        low: the marker before the column's first field.
+        value_low: the marker before the fields that are not NULL.
+        value_high: the marker after the fields that are not NULL.
     """
 
     field: KeyField
@@ -63,13 +66,13 @@ class FieldSpace:
         self._first, self._last = _extremes(self.field)
 
     def field_of(self, value: Value) -> bytes:
-        """Encode a value, and remember which it was."""
+        """Encode a value, and store it in `values`."""
         encoded = self.field.encode(value)
         self.values[encoded] = value
         return encoded
 
     def after(self, encoded: bytes) -> bytes:
-        """Give the marker after a field of this column."""
+        """Return the marker after a field of this column."""
         if encoded == self._last:
             return self.value_high
         if self._width == len(encoded):
@@ -78,11 +81,11 @@ class FieldSpace:
         return successor(encoded) or END
 
     def point(self, low: bytes, high: bytes) -> bool:
-        """Whether a span holds the fields of one value only."""
+        """Return whether a span contains the field of one value only."""
         return (low in self.values or self._width == len(low)) and self.after(low) == high
 
     def spans(self, leaf: Predicate) -> list[Span]:
-        """Give the spans, in order, in which a leaf about this column may be TRUE."""
+        """Return the spans, in order, where a leaf about this column may be TRUE."""
         match leaf:
             case Compare(op, _, value):
                 return self._comparison(leaf, op, self.field_of(value))
@@ -122,10 +125,10 @@ class FieldSpace:
         )
 
     def _all_but(self, leaf: Predicate, encoded: list[bytes]) -> list[Span]:
-        """Give everything but NULL, with the excluded values as points of their own that carry the leaf.
+        """Return everything but NULL; each excluded value is a point of its own, with the leaf as residual.
 
-        An excluded value at the edge of a range makes the range narrower. One in the middle does not split it:
-        reading over the keys of one value costs less than beginning a second scan.
+        An excluded value at the edge of a range makes the range narrower. One in the middle does not split
+        it: reading the keys of one value costs less than starting a second scan.
         """
         result: list[Span] = []
         position = self.value_low
@@ -161,7 +164,7 @@ class FieldSpace:
         return [*self._between(self.value_low, low), (low, high, leaf), *self._between(high, self.value_high)]
 
     def _tuples(self, leaf: TupleIn) -> list[Span]:
-        """Give a point for each of the column's values, with what the rows ask of the other columns."""
+        """Return a point for each of the column's values; its residual is about the rows' other columns."""
         at = leaf.columns.index(self.field.name)
         others = [position for position in range(len(leaf.columns)) if position != at]
         by_field: dict[bytes, list[tuple[Value, ...]]] = {}
@@ -187,7 +190,7 @@ def _others(
 
 @lru_cache(maxsize=256)
 def _extremes(field: KeyField) -> tuple[bytes | None, bytes | None]:
-    """Encode the first and the last value of a type in key order; None where there is none."""
+    """Encode the first and the last value of a type in key order, or None if a type has no such value."""
     type = field.type
     least: Value
     greatest: Value = None

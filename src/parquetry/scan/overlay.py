@@ -1,7 +1,7 @@
-"""Lists of spans of one column, laid over one another by AND and OR.
+"""Overlay lists of spans of one column, by AND and by OR.
 
-A list is in order and its pieces do not overlap. Where pieces of several lists overlap, what they still ask
-for is joined into one condition; the same ones are joined once, since thousands of pieces share them.
+A list is in order, and its pieces do not overlap. Where pieces of several lists overlap, their residuals are
+joined into one. The same residuals are joined once, since thousands of pieces share them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from parquetry.predicate import TRUE, And, Or, Predicate
 
 Piece: TypeAlias = tuple[bytes, bytes, Predicate]
-"""From, to (not included), and what is still to be tested there; `TRUE` is nothing."""
+"""The first marker, the second marker (not included), and the residual; `TRUE` is no residual."""
 
 _Parts: TypeAlias = tuple[Predicate, ...]
 _Laid: TypeAlias = tuple[bytes, bytes, _Parts]
@@ -21,17 +21,17 @@ _Laid: TypeAlias = tuple[bytes, bytes, _Parts]
 
 
 def intersection(lists: Sequence[Sequence[Piece]]) -> list[Piece]:
-    """Lay lists over one another by AND: only where all have a piece is there one."""
+    """Overlay lists by AND: the result has a piece only where all lists have one."""
     return _joined(_reduced([_parted(pieces) for pieces in lists], _intersected), And)
 
 
 def union(lists: Sequence[Sequence[Piece]]) -> list[Piece]:
-    """Lay lists over one another by OR: where any has a piece there is one."""
+    """Overlay lists by OR: the result has a piece wherever any list has one."""
     return _joined(_reduced([_parted(pieces) for pieces in lists], _united), Or)
 
 
 def contiguous(pieces: Sequence[Piece]) -> bool:
-    """Whether each piece ends where the next begins."""
+    """Return whether each piece ends where the next begins."""
     return all(left[1] == right[0] for left, right in pairwise(pieces))
 
 
@@ -40,7 +40,7 @@ def _parted(pieces: Sequence[Piece]) -> list[_Laid]:
 
 
 def _reduced(lists: list[list[_Laid]], lay: Callable[[list[_Laid], list[_Laid]], list[_Laid]]) -> list[_Laid]:
-    # By pairs, as in a tournament: one after another would go through the growing result every time.
+    # In pairs, as in a tournament: one after another would traverse the growing result every time.
     while len(lists) > 1:
         paired = [lay(left, right) for left, right in zip(lists[::2], lists[1::2], strict=False)]
         lists = paired + lists[len(paired) * 2 :]
@@ -69,7 +69,7 @@ def _united(left: list[_Laid], right: list[_Laid]) -> list[_Laid]:
         return left or right
     result = []
     i = j = 0
-    # What is left of the current piece on each side; None once a side has run out.
+    # The rest of the current piece on each side, or None after the last piece.
     a: _Laid | None = left[0]
     b: _Laid | None = right[0]
     while a is not None or b is not None:
@@ -84,7 +84,7 @@ def _united(left: list[_Laid], right: list[_Laid]) -> list[_Laid]:
             b = (end, b[1], b[2])
         else:
             end = min(a[1], b[1])
-            # Where one side asks for nothing, the OR is TRUE.
+            # Where one side has no residual, the OR is TRUE.
             result.append((a[0], end, a[2] + b[2] if a[2] and b[2] else ()))
             a, b = (end, a[1], a[2]), (end, b[1], b[2])
         if a is not None and a[0] == a[1]:

@@ -1,7 +1,7 @@
-"""The plan of a scan: which ranges of keys to read, and what to test on each key.
+"""The plan of a scan: the ranges of keys to read, and the residual to test on each key.
 
-How a plan comes about is in `generate`, how residuals are tested in `execute`, how people read it in `plan_text`.
-Keys here begin after the table's own prefix and end before whatever the metastore appends to them.
+`generate` makes plans, `execute` tests residuals, and `plan_text` writes a plan for people. Keys here begin
+after the table's own prefix, and end before the bytes that the metastore appends.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ class KeyScan:
     """One range of keys.
 
     Attributes:
-        kind: `get` for one whole key, of which all values are known; `index` for a range of an index's
-            entries; else `range`.
-        start: the first key that may belong to it; of a get, the key itself.
-        stop: the first bytes after it; None is the end. A get's stop is the successor of its key, so a scan
-            from start to stop finds it, whatever is appended to the key.
-        residual: what a key in the range must satisfy besides; None is nothing.
+        kind: `get` for one whole key, `index` for a range of an index's entries, else `range`.
+        start: the first key of the range; for a get, the key itself.
+        stop: the first bytes after the range, or None for the end. A get's stop is the successor of its key,
+            so a scan from start to stop finds the key with any appended bytes.
+        residual: the condition that a key in the range must also satisfy, or None.
     """
 
     kind: ScanKind
@@ -39,9 +38,9 @@ class IndexOrder:
     """An index to scan instead of the partitions' own keys.
 
     Attributes:
-        name: of the index.
-        id: hexadecimal; begins the keys of its entries.
-        order: positions of the fields of a partition's key, in the order of the entries' fields.
+        name: the index's name.
+        id: its id in hexadecimal; the keys of its entries begin with it.
+        order: the positions of a partition key's fields, in the order of the index's fields.
     """
 
     name: str
@@ -51,15 +50,15 @@ class IndexOrder:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How many keys a way to the partitions has to examine.
+    """The number of keys that an access path examines.
 
     Attributes:
-        indexes: names of the indexes that are read.
-        own_keys: whether the partitions' own keys are read, be it besides indexes.
-        keys: their number; of an index, entries and the partitions that they lead to.
-        complete: whether they were counted to the end.
-        sampled: whether the number is an estimate from a sample of the table's keys; if it is neither complete nor
-            sampled, there are more keys.
+        indexes: the names of the indexes that are read.
+        own_keys: whether the partitions' own keys are read, alone or besides indexes.
+        keys: the number of keys; for an index, its entries and the partitions that they lead to.
+        complete: whether the keys were counted to the end.
+        sampled: whether the number is an estimate from a sample of the table's keys. If it is neither
+            complete nor sampled, there are more keys.
     """
 
     indexes: tuple[str, ...]
@@ -77,25 +76,72 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """All ranges that a condition needs: disjoint, in key order, none twice.
+    """The ranges of keys to read for a condition on partition columns.
 
-    No ranges means that no key can satisfy the condition.
+    ## What it is
 
-    A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key (day, store)
-    with an index on `store`:
+    The metastore stores a partition under a key: the encoded values of its partition columns, which sort in
+    the order of the values. A plan turns a condition into ranges of such keys (`scans`). They are disjoint
+    and in key order, so each key is read at most once. A range has a residual, a condition to test on each of
+    its keys, if the range alone does not decide the condition. A plan without ranges means that no key can
+    satisfy the condition.
+
+    ## Example
+
+    A table has 1,000 days of 500 regions, so 500,000 partitions with the key (day, region).
+
+    >>> from parquetry.key_schema import KeySchema
+    >>> from parquetry.predicate.reading import parse_filter
+    >>> from parquetry.scan import plan_scan
+    >>> from parquetry.scan.plan_text import plan_text
+    >>> from parquetry.types import parse_type
+    >>> types = {"day": parse_type("date"), "region": parse_type("string")}
+    >>> schema = KeySchema.from_columns(list(types.items()))
+    >>> def show(condition):
+    ...     print(plan_text(plan_scan(parse_filter(condition, types), schema), schema))
+    >>> show("day IN ('2026-03-01', '2026-03-02') AND region = 'eu'")
+    get day = 2026-03-01, region = 'eu'
+    get day = 2026-03-02, region = 'eu'
+    >>> show("day >= '2026-03-01' AND day <= '2026-03-31' AND region LIKE '%u'")
+    scan day >= 2026-03-01, day < 2026-04-01 where region LIKE '%u'
+    >>> show("region = 'eu'")
+    scan everything where region = 'eu'
+
+    The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. With an index on
+    `region`, the third one would read the 1,000 entries of 'eu'.
+
+    A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key
+    (day, store) with an index on `store`:
 
         day = 77 OR store = 'zz'        scan day = 77
+
                                         by index store: scan index store = 'zz'
 
-    The partition (77, 'zz') is in both parts. It is read once, because partitions that an index leads to are left out
-    where they lie in a range of `scans`.
+    The partition (77, 'zz') is in both parts. It is read once: a partition found by an index is skipped if a
+    range of `scans` contains it.
+
+    ## What it is not
+
+    It is not a plan for files: `prune` selects the files of the partitions. It does not depend on the table's
+    content, except for the choice of an index (`estimates`), so a plan without indexes is valid for every
+    version of the table.
+
+    ## Why not otherwise
+
+    Reading all keys and testing each would be simpler, but takes seconds for a million partitions. Turning
+    each leaf into a range and intersecting the ranges multiplies them (see `generate`, which splits the
+    condition along one column after the other, within a budget).
+
+    References: PostgreSQL's multicolumn B-tree scans, whose index conditions and filters correspond to ranges
+    and residuals; HBase's `MultiRowRangeFilter`.
 
     Attributes:
         scans: the ranges.
-        index: whose entries the ranges are about; None: the partitions' own keys.
-        by_indexes: of a union, the plans by indexes, one for each index.
-        estimates: by which the way was chosen, where there was a choice.
-        row_keys: keys of the rows that the indexes lead to, in order, if choosing has found them all.
+        index: the index whose entries the ranges are about, or None for the partitions' own keys.
+        by_indexes: for a union the plans by indexes, one for each index.
+        estimates: the estimates of the access paths, if there was a choice.
+        row_keys: the keys of the rows that the indexes lead to, in order, if the choice has found them all;
+            else None.
     """
 
     scans: tuple[KeyScan, ...]
@@ -106,7 +152,7 @@ class ScanPlan:
 
     @property
     def exact(self) -> bool:
-        """Whether every key found surely satisfies the condition; else some of them only may."""
+        """Whether every key found certainly satisfies the condition; otherwise some keys only may."""
         return not any(
             scan.residual is not None and opaque_parts(scan.residual.node) for scan in self.scans
         ) and all(part.exact for part in self.by_indexes)
@@ -123,13 +169,13 @@ class ScanPlan:
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
 
     def scan_containing(self, key: bytes) -> KeyScan | None:
-        """Return the range of `scans` in which a key lies, whatever its residual says of the key; None if in none."""
+        """Return the range of `scans` that contains a key, without testing its residual, or None."""
         place = bisect_right(self.scans, key, key=lambda scan: scan.start)
         scan = self.scans[place - 1] if place else None
         return scan if scan is not None and (scan.stop is None or key < scan.stop) else None
 
     def reads_key(self, key: bytes) -> bool:
-        """Return whether a key lies in one of the ranges of `scans`."""
+        """Return whether one of the ranges of `scans` contains a key."""
         return self.scan_containing(key) is not None
 
 

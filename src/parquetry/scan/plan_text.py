@@ -1,7 +1,7 @@
-"""A plan as people read it: each range by the values of the keys in it, never by their bytes.
+"""Write a plan for people: each range by the values of its keys, never by their bytes.
 
-A comma means AND. A range holds exactly the keys that the conditions before `where` are TRUE for; they are SQL, except that
-dates and times stand without quotes:
+A comma means AND. A range has exactly the keys that satisfy the conditions before `where`. The conditions are
+SQL, except that dates and times have no quotes:
 
     get day = 2026-03-01, region = 'eu'
     scan day = 2026-03-01, region > 'eu'
@@ -9,7 +9,7 @@ dates and times stand without quotes:
     scan region IS NULL
     scan (year = 2013 AND month >= 4) OR (year = 2014 AND month < 4)
 
-What a single bound says of its column is read in `bound`; here two of them, over all columns, become conditions.
+`bound` reads a single bound of one column. This module turns two bounds over all columns into conditions.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from parquetry.types import ColumnType, Value, text_from_value
 
 
 def plan_text(plan: ScanPlan, schema: KeySchema) -> str:
-    """Return a plan's text: a line for each range, behind the name of its index, and what the ways would cost.
+    """Return a plan's text: a line for each index, each range, and the costs of the access paths.
 
     Args:
-        plan: of a table's partitions.
-        schema: of the partitions' keys, be the plan one of an index or not.
+        plan: the plan of a table's partitions.
+        schema: the schema of the partitions' keys, also for a plan by an index.
     """
     lines: list[str] = []
     for part in (plan, *plan.by_indexes):
@@ -60,7 +60,7 @@ def scan_text(scan: KeyScan, schema: KeySchema) -> str:
 
     Args:
         scan: the range.
-        schema: of the keys in it: of a range of an index, that of its entries.
+        schema: the schema of its keys; for a range of an index, the schema of the index's entries.
 
     >>> from parquetry.types import parse_type
     >>> schema = KeySchema.from_columns([('day', parse_type('date')), ('region', parse_type('string'))])
@@ -74,7 +74,7 @@ def scan_text(scan: KeyScan, schema: KeySchema) -> str:
 
 
 def _conditions(scan: KeyScan, schema: KeySchema) -> list[Predicate]:
-    """Return what a key has to satisfy, all of it, to be in a range."""
+    """Return the conditions, joined by AND, that a key in a range satisfies."""
     if scan.kind == "get" or _is_key(scan, schema):
         values = schema.decode(scan.start)
         return [_is(field, value) for field, value in zip(schema.fields, values, strict=True)]
@@ -82,7 +82,7 @@ def _conditions(scan: KeyScan, schema: KeySchema) -> list[Predicate]:
 
 
 def _is_key(scan: KeyScan, schema: KeySchema) -> bool:
-    """Return whether a range holds one key only, as an index's does of which all values are known."""
+    """Return whether a range contains one key only, such as an index's range with all values known."""
     if scan.stop is None or scan.stop != successor(scan.start):
         return False
     length = 0
@@ -95,10 +95,10 @@ def _is_key(scan: KeyScan, schema: KeySchema) -> bool:
 
 
 def _within(fields: Sequence[KeyField], start: bytes, stop: bytes | None) -> list[Predicate]:
-    """Return what holds of the fields from a column on for keys that, from there on, lie between two bounds.
+    """Return the conditions on the columns from the first of `fields` on, for keys between two bounds.
 
-    A bound may go on behind the column's field. Then the range begins, or ends, within the keys of one value, of which the
-    columns behind say more: `(2013, 4)` to `(2015, 3)` is some of 2013, all of 2014, and some of 2015.
+    A bound may continue after the first column's field. The range then begins, or ends, within the keys of
+    one value: `(2013, 4)` to `(2015, 3)` is a part of 2013, all of 2014, and a part of 2015.
     """
     if not start and stop is None:
         return []
@@ -131,7 +131,7 @@ def _within(fields: Sequence[KeyField], start: bytes, stop: bytes | None) -> lis
 
 
 def _split_field(field: KeyField, bound: bytes) -> tuple[bytes, bytes]:
-    """Cut a bound behind the field of a column; all of it is behind where no field is whole."""
+    """Split a bound into the field of a column and the rest; without a whole field, all of it is dropped."""
     width = whole_field(field, bound)
     return bound[:width], bound[width:] if width else b""
 
@@ -150,7 +150,7 @@ def _joined(conditions: Sequence[Predicate]) -> str:
 
 
 def _text(node: Predicate, within: bool) -> str:
-    """Return a condition's text, in parentheses where it is within others and would not hold together."""
+    """Return a condition's text, in parentheses if it needs them within other conditions."""
     match node:
         case And(children):
             text = " AND ".join(_text(child, True) for child in children)

@@ -1,10 +1,11 @@
-"""What of a residual a store can test where the rows are: a condition on the bytes of their fields.
+"""Translate a residual into a condition on the bytes of fields, which a store can test where the rows are.
 
-A field's bytes sort as its values do, so it is comparisons, as in `execute`; LIKE is translated in `text_field`. NULL
-has bytes of its own, at one end of the order.
+A field's bytes sort in the order of its values, so comparisons become comparisons of bytes, as in `execute`.
+`text_field` translates LIKE. NULL has its own bytes, at one end of the order.
 
-The condition holds for every row for which the residual is TRUE, and perhaps for others: what cannot be said
-so is left out, and so is what would take a server too long on each row. Who reads rows tests them again.
+The condition is TRUE for every row that satisfies the residual, and perhaps for others. Parts without a
+translation are left out, and so are parts that would take a server too long for each row. The reader tests
+rows again.
 """
 
 from __future__ import annotations
@@ -44,27 +45,27 @@ from parquetry.store import (
 from parquetry.types import Value
 
 MAX_VALUES = 400
-"""Values of one IN, past which the least and the greatest are named instead."""
+"""Values of one IN in a condition; a longer IN becomes a range from its least to its greatest value."""
 MAX_VALUE_BYTES = 1 << 16
-"""Bytes of these values together."""
+"""Bytes of one IN's values together; a larger IN becomes a range."""
 MAX_COMPARISONS = 80
-"""Comparisons in a condition. Each takes HBase 0.2 to 0.4 µs a row, and it takes some 15 µs to bring one here."""
+"""Comparisons in a condition: each costs HBase 0.2 to 0.4 µs a row, reading a row here some 15 µs."""
 VALUES_PER_COMPARISON = 8
-"""Values of an IN that cost as much as a comparison."""
+"""Values of an IN that cost as much as one comparison."""
 
 _FIELD_TURNED: dict[str, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FIELD_SAME: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 def field_condition(residual: Filter, schema: KeySchema) -> Condition | None:
-    """Say of a residual what a store can test.
+    """Return the condition that a store can test for a residual.
 
     Args:
         residual: the condition.
-        schema: of the keys.
+        schema: the schema of the keys.
 
     Returns:
-        a condition that holds wherever the residual is TRUE; None if there is none worth testing.
+        A condition that is TRUE wherever the residual is, or None if there is none worth testing.
 
     Raises:
         ColumnNotFoundError: the residual is about a column that the key does not have.
@@ -80,14 +81,14 @@ def field_condition(residual: Filter, schema: KeySchema) -> Condition | None:
 
 
 def scans_condition(scans: Sequence[KeyScan], schema: KeySchema) -> Condition | None:
-    """Say what a store can test on the rows of several ranges read together.
+    """Return the condition that a store can test on the rows of several ranges read together.
 
     Args:
         scans: the ranges with their residuals.
-        schema: of the keys.
+        schema: the schema of the keys.
 
     Returns:
-        a condition that holds wherever the residual of the row's range is TRUE; None if there is none.
+        A condition that is TRUE wherever the residual of the row's range is, or None if there is none.
     """
     residuals: dict[int, Filter] = {}
     for scan in scans:
@@ -98,13 +99,13 @@ def scans_condition(scans: Sequence[KeyScan], schema: KeySchema) -> Condition | 
 
 
 class _Translation:
-    """Conditions on the fields; without NULL, as only TRUE matters."""
+    """Translates conditions to conditions on fields; these have no NULL, since only TRUE matters."""
 
     def __init__(self, schema: KeySchema) -> None:
         self._schema = schema
 
     def translate(self, node: Predicate) -> Condition:
-        """Translate a part of a filter; what has no words here is true."""
+        """Translate a part of a filter; a part without a translation becomes TRUE."""
         match node:
             case And(children):
                 return all_of(map(self.translate, children))
@@ -146,7 +147,8 @@ class _Translation:
             return all_of((not_null, self._compare(column, "!=", value)))
         down = self._schema.field(column).descending
         comparison = self._compare(column, (_FIELD_TURNED if down else _FIELD_SAME)[op], value)
-        # NULL has the least bytes in ascending order and the greatest in descending: it is less than any value.
+        # NULL has the least bytes in ascending order and the greatest in descending order, so `<` must
+        # exclude it.
         return all_of((not_null, comparison)) if op in ("<", "<=") else comparison
 
     def _contained(self, column: str, values: Sequence[Value]) -> Condition:
@@ -180,7 +182,7 @@ class _Translation:
 
 
 def _affordable(condition: Condition) -> Condition:
-    """Leave out what would be too many comparisons: the longest of what all must hold, or else everything."""
+    """Drop parts until comparisons are few enough: the longest parts of an AND, or any other condition."""
     budget = MAX_COMPARISONS
     if _comparisons(condition) <= budget:
         return condition

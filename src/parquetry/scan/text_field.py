@@ -1,6 +1,7 @@
-"""LIKE as a condition on the bytes of a field: a range, and where there is more in the pattern, an expression.
+"""Translate LIKE into a condition on a field's bytes: a range, and for most patterns an expression.
 
-A text's field is a marker, the text's bytes with 00 and 01 escaped, and 00; all inverted in descending order.
+A text's field is a marker, the text's bytes with 00 and 01 escaped, and 00. In descending order all bytes are
+inverted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from parquetry.predicate import Like, Rest, head, parts_of
 from parquetry.store import FALSE, Condition, FieldCompare, FieldMatches, all_of, any_of
 
 MAX_RUNS, MAX_WILDCARDS = 7, 50
-"""Texts and wildcards in a pattern that is looked for; more are left to the client, as not worth the bytes."""
+"""Runs (texts or wildcards) and wildcards in a pattern for the store; the client matches longer ones."""
 
 _ESCAPE, _END = b"\x01", b"\x00"
 _Runs = list[tuple[bool, str]]
@@ -26,15 +27,15 @@ class TextField:
     """The field of a column of text.
 
     Attributes:
-        position: from 0.
-        field: of the column.
+        position: the field's position in the key, from 0.
+        field: the column's field.
     """
 
     position: int
     field: KeyField
 
     def like(self, node: Like) -> Condition:
-        """Say where LIKE may be TRUE."""
+        """Return a condition that is TRUE wherever LIKE is."""
         text, rest = head(node.pattern, node.escape)
         if rest is Rest.NOTHING:
             return FieldCompare(self.position, "=", self.field.encode(text)) if self._fits(text) else FALSE
@@ -46,7 +47,7 @@ class TextField:
         return all_of((within, FieldMatches(self.position, self._expression(runs))))
 
     def unlike(self, node: Like) -> Condition:
-        """Say where NOT LIKE may be TRUE."""
+        """Return a condition that is TRUE wherever NOT LIKE is."""
         text, rest = head(node.pattern, node.escape)
         not_null = FieldCompare(self.position, "!=", self.field.null)
         if rest is Rest.NOTHING:
@@ -57,7 +58,7 @@ class TextField:
             before, after = FieldCompare(self.position, "<", start), FieldCompare(self.position, ">=", end)
             return all_of((not_null, any_of((before, after)))) if text else FALSE
         runs = _runs(node)
-        # The expression is also found in fields that do not match, unless the pattern is as plain as this.
+        # For less plain patterns, the expression also matches fields of texts that do not match.
         plain = all("_" not in run if wild else min(run) > "\x02" for wild, run in runs)
         if not plain or _laborious(runs):
             return not_null
@@ -67,16 +68,16 @@ class TextField:
         return self.field.type.name != "char" or len(text) == self.field.type.length  # LIKE sees the padding
 
     def _prefix(self, text: str) -> tuple[bytes, bytes]:
-        """Return where the fields begin whose texts begin with a text, and where they end; NULL is outside."""
+        """Return the bounds of the fields whose texts begin with a text; NULL is outside."""
         start = self.field.prefix(text)
         end = successor(start)
-        assert end is not None  # the marker can be counted up in both orders
+        assert end is not None  # the marker has a successor in both orders
         return start, end
 
     def _expression(self, runs: _Runs) -> str:
-        """Write a pattern as an expression that is found in the field of each text that matches.
+        """Write a pattern as a regular expression for the fields of texts that match the pattern.
 
-        A character is a byte and those that continue it, perhaps behind an escape.
+        A character is a byte and its continuation bytes, possibly after an escape byte.
         """
         continuing = r"\x40-\x7f" if self.field.descending else r"\x80-\xbf"
         any_one = rf"(?:{self._literal(_ESCAPE)}?[^{continuing}][{continuing}]*)"
@@ -88,11 +89,12 @@ class TextField:
                 segments += [""] * ("%" in characters)
             else:
                 segments[-1] += self._literal(escape(characters.encode("utf-8", "surrogatepass")))
-        end = self._literal(_END)  # which is in no other place
+        end = self._literal(_END)  # this byte occurs only at the end
         first, *others = segments
         if not others:
             return first + end
-        # What a segment's first place leaves is the most that there can be for those behind it: none is tried twice.
+        # The first place where a segment matches leaves the most text for the segments behind it: no second
+        # try is needed.
         return first + "".join(f"(?>.*?{one})" for one in others[:-1]) + f".*{others[-1]}{end}"
 
     def _literal(self, data: bytes) -> str:
@@ -100,7 +102,7 @@ class TextField:
 
 
 def _runs(node: Like) -> _Runs:
-    """Give the parts of a pattern that are wildcards throughout, or texts."""
+    """Split a pattern into runs of wildcards and runs of text."""
     return [
         (wild, "".join(character for character, _ in run))
         for wild, run in groupby(parts_of(node.pattern, node.escape), key=lambda part: part[1])

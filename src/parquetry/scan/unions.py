@@ -1,21 +1,21 @@
-"""Unions: the branches of an OR that the key's order serves are read by keys, the others by indexes.
+"""Plan unions: branches of an OR that the key's order serves are read by keys, other branches by indexes.
 
-The condition is cut along the first column of the key (`generate.SplitCondition`). Take the key (day, store, item) with indexes on
-`store` and on `item`, and
+The condition is split along the first column of the key (`generate.SplitCondition`). Take the key (day,
+store, item) with indexes on `store` and on `item`, and `day = 77 OR store = 'zz' OR day > 90 AND item = 5`:
 
-    day = 77 OR store = 'zz' OR day > 90 AND item = 5
+| piece of `day`       | residual                         | read by                |
+|----------------------|----------------------------------|------------------------|
+| before 77, 77 to 90  | `store = 'zz'`                   | the index on `store`   |
+| 77                   | none: all of its keys are wanted | keys                   |
+| after 90             | `store = 'zz' OR item = 5`       | both indexes           |
 
-    before 77, 77 to 90     store = 'zz'                    by the index on store
-    77                      nothing: all of it is wanted    by keys
-    after 90                store = 'zz' OR item = 5        by both indexes
+A piece is read by indexes if they serve its whole residual. An index serves a condition that bounds its first
+column. Indexes serve an OR if they serve each of its branches, and an AND if they serve one of its parts. The
+pieces are disjoint, so keys and indexes never find the same partition; two indexes may.
 
-A piece is read by indexes if they serve all of what it still asks for: the first column of an index is bound by it, or
-it is an OR of which each branch is served, or an AND of which one part is. The pieces are disjoint, so what the keys
-give and what the indexes give is disjoint, too; two indexes may lead to the same partition.
-
-There is more than one way to divide the pieces, and none is always the best. `unions` gives two, and whoever knows the
-table counts which reads less: the first reads pieces by indexes wherever it can, the second only where the pieces are
-ranges and the indexes are asked for single values.
+No division of the pieces is always the best, so `unions` yields two plans, and the caller estimates which
+reads less. The first plan reads pieces by indexes wherever possible. The second does so only if the piece is
+a range of values and each index is read for single values.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from parquetry.scan.overlay import Piece, contiguous
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 
 MAX_CONDITIONS = 64
-"""Different conditions in the pieces of one filter, past which no union is tried."""
+"""Distinct residuals in the pieces of one filter; with more, no union is planned."""
 
 
 def plan_by_index(filter: Filter, schema: KeySchema, index: IndexOrder) -> ScanPlan:
     """Plan the reading of an index's entries that a condition may be TRUE for.
 
     Args:
-        filter: on the key's columns only.
-        schema: of the partitions' keys.
-        index: whose entries to read.
+        filter: a filter on the key's columns only.
+        schema: the schema of the partitions' keys.
+        index: the index to read.
     """
     plan = plan_scan(filter, schema.reordered(index.order))
     return ScanPlan(tuple(KeyScan("index", s.start, s.stop, s.residual) for s in plan.scans), index)
@@ -51,12 +51,12 @@ def unions(filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> 
     """Yield plans that read some pieces of a condition by indexes.
 
     Args:
-        filter: on the key's columns only.
-        schema: of the partitions' keys.
-        indexes: that lead to all partitions.
+        filter: a filter on the key's columns only.
+        schema: the schema of the partitions' keys.
+        indexes: the indexes that have entries for all partitions.
 
     Returns:
-        none if no piece is served, or if one index serves all of them.
+        The plans; none if no piece is served, or if one index serves all pieces.
     """
     if not indexes or not _has_or(filter.node):
         return
@@ -72,11 +72,11 @@ def unions(filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> 
 
 
 class _Cover(NamedTuple):
-    """How indexes serve a condition.
+    """The indexes that serve a condition.
 
     Attributes:
         branches: indexes with the conditions that they are read for; together they cover the condition.
-        selective: whether each of the indexes is asked for single values of its first column.
+        selective: whether each of the indexes is read for single values of its first column.
     """
 
     branches: tuple[tuple[IndexOrder, Predicate], ...]
@@ -84,7 +84,7 @@ class _Cover(NamedTuple):
 
 
 class _Pieces:
-    """The pieces of a condition, and how indexes serve each."""
+    """The pieces of a condition, and the indexes that serve each."""
 
     def __init__(self, filter: Filter, schema: KeySchema, indexes: Sequence[IndexOrder]) -> None:
         self.split = SplitCondition(filter, schema)
@@ -93,7 +93,7 @@ class _Pieces:
         self._covers: dict[int, _Cover | None] = {}
 
     def plan(self, *, careful: bool) -> ScanPlan | None:
-        """Return a union; None if keys alone, or one index alone, read all pieces."""
+        """Return a union, or None if keys alone, or one index alone, read all pieces."""
         by_keys: list[Piece] = []
         by_index: dict[IndexOrder, list[Predicate]] = {}
         for piece in self.split.pieces:
@@ -123,7 +123,7 @@ class _Pieces:
         return None if cover is not None and careful and not cover.selective else cover
 
     def _cover(self, node: Predicate) -> _Cover | None:
-        """Return how indexes serve a condition, if they do; as selective as can be."""
+        """Return the most selective cover of a condition by indexes, or None if they do not serve it."""
         best: _Cover | None = None
         for index, cutter in self._cutters:
             cover = _cover_by_index(index, cutter, node)
@@ -151,7 +151,7 @@ class _Pieces:
 
 
 def _cover_by_index(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cover | None:
-    """Return how one index serves a condition; None if its first column is not bound by it."""
+    """Return one index's cover of a condition, or None if the condition does not bound its first column."""
     space = cutter.spaces[0]
     if space.field.name not in cutter.columns(node) or cutter.exhausted:
         return None
@@ -162,7 +162,7 @@ def _cover_by_index(index: IndexOrder, cutter: Cutter, node: Predicate) -> _Cove
 
 
 def _both(node: Predicate, branch: Predicate) -> Predicate:
-    """Join a condition and a branch of it with AND, without the ORs of the condition that the branch implies."""
+    """Join a condition and one of its branches with AND, without the ORs that the branch implies."""
     alternatives = branch.children if isinstance(branch, Or) else (branch,)
     parts = [
         part

@@ -20,6 +20,7 @@ import pyspark
 from parquetry._version import __version__
 from parquetry.config import SPARK_SERIES
 from parquetry.errors import BridgeError
+from parquetry.planner import STATEMENT_WORDS
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
@@ -99,10 +100,7 @@ def compile_to(target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
         info = work / "BridgeVersion.scala"
-        info.write_text(
-            "package org.apache.spark.sql.parquetry.protocol\n\n"
-            f'/** Written by the build. */\nobject BridgeVersion {{ val version = "{__version__}" }}\n'
-        )
+        info.write_text(_build_facts())
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
@@ -126,6 +124,16 @@ def compile_to(target: Path) -> None:
         os.replace(beside, target)
 
 
+def _build_facts() -> str:
+    """Return the Scala source of what the bridge knows before there is a planner: its version, and the planner's words."""
+    words = ", ".join(f'"{word}"' for word in STATEMENT_WORDS)
+    return (
+        "package org.apache.spark.sql.parquetry.protocol\n\n"
+        "/** Written by the build. */\n"
+        f'object BridgeVersion {{ val version = "{__version__}"; val words: Seq[String] = Seq({words}) }}\n'
+    )
+
+
 def java() -> str:
     """Return the path of a Java launcher.
 
@@ -144,7 +152,7 @@ def java() -> str:
 
 
 def _sources_hash() -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_build_facts().encode())
     for name, path in sources().items():
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
-
 from parquetry.config import settle
 from parquetry.data_files import FooterReader
 from parquetry.errors import FileCorruptError
@@ -21,6 +19,7 @@ from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.planner.writes import own_destinations
 from parquetry.progress import Progress
+from parquetry.spark.active import active_session
 from parquetry.spark.write import RowArrangement, Uncommitted, collect, file_options, write_files
 
 _FILE_SIZE_MARGIN = 1.3
@@ -58,7 +57,7 @@ def compact(
     progress("Writing files", 0, None)
     with chosen_files(paths) as token:
         reader = (
-            SparkSession.active()
+            active_session()
             .read.option("versionAsOf", str(snapshot.version))
             .option(CHOSEN_FILES_OPTION, token)
         )

@@ -12,7 +12,6 @@ import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import SparkSession
 
 from parquetry.config import SESSION_PREFIX, settle
 from parquetry.data_files import (
@@ -30,9 +29,11 @@ from parquetry.locations import join_location
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
-from parquetry.planner import Failure
+from parquetry.planner import Failure, FinishedQuery, report_from_facts, report_from_json
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
+from parquetry.prune.report import SETTINGS, Report
+from parquetry.spark.active import active_session
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
@@ -53,7 +54,7 @@ class SparkEngine:
     @property
     def time_zone(self) -> str:
         """Return the session's time zone."""
-        zone: str = SparkSession.active().conf.get("spark.sql.session.timeZone")
+        zone: str = active_session().conf.get("spark.sql.session.timeZone")
         return zone
 
     def data_files(
@@ -67,7 +68,7 @@ class SparkEngine:
         """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, broken, look)
-        spark = SparkSession.active()
+        spark = active_session()
         door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
         files: list[FileRecord] = []
         for start in range(0, len(paths), _FILES_PER_CALL):
@@ -94,7 +95,7 @@ class SparkEngine:
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Return the columns of the files of a location; see `Engine.inferred`."""
         try:
-            frame = SparkSession.active().read.format(file_format).load(location)
+            frame = active_session().read.format(file_format).load(location)
         except (Py4JJavaError, CapturedException) as error:
             if file_format == "parquet" and (hint := unknown_columns(location)):
                 raise WarehouseError(
@@ -139,7 +140,7 @@ class SparkEngine:
         files: Sequence[str] | None = None,
     ) -> list[Counted]:
         """Count how often values occur in each partition; see `Engine.heavy_values`."""
-        reader = SparkSession.active().read.option("versionAsOf", str(snapshot.version))
+        reader = active_session().read.option("versionAsOf", str(snapshot.version))
         metadata = snapshot.metadata
         with ExitStack() as reads:
             if files is not None:
@@ -157,6 +158,31 @@ class SparkEngine:
         """Return the session's Hive metastore; that it has one shows when it is told something."""
         return SparkHive()
 
+    def report(self, query: str, *, of_run: bool) -> Report:
+        """Return the report of a query, or of its newest run; see `Engine.report`."""
+        spark = active_session()
+        if of_run:
+            queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+            return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
+        reports = spark._jvm.org.apache.spark.sql.parquetry.reports.Reports
+        return report_from_json(reports.ofSql(spark._jsparkSession, query, list(SETTINGS)))
+
+    def finished_queries(self, count: int, /) -> list[FinishedQuery]:
+        """Return the last queries of the session; see `Engine.finished_queries`."""
+        spark = active_session()
+        queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+        answer = json.loads(queries.reports(spark._jsparkSession, count, list(SETTINGS)))
+        return [
+            FinishedQuery(
+                each["query"],
+                each["at"] * 1000,
+                each["milliseconds"],
+                each["statement"],
+                report_from_facts(each["report"]),
+            )
+            for each in answer
+        ]
+
     def failure(self, error: Exception, /) -> Failure | None:
         """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
         if not isinstance(error, Py4JJavaError | CapturedException):
@@ -168,7 +194,7 @@ class SparkEngine:
 
 def _session() -> dict[str, str]:
     """Return the settings of the active session that are ours."""
-    settings = SparkSession.active().conf.getAll
+    settings = active_session().conf.getAll
     return {key: value for key, value in settings.items() if key.startswith(SESSION_PREFIX)}
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import WarehouseError
 from parquetry.locations import FileTail, RemoteFiles, take_apart
+from parquetry.spark.active import active_session
 
 _ENTRIES_PER_PAGE = 10_000
 """Entries of a listing that cross from the JVM in one text, of about 1 MB."""
@@ -39,7 +40,7 @@ class HadoopFileSystems:
 
     def for_threads(self) -> HadoopFileSystems:
         """Return the file systems of the session that is active now, for threads in which none is."""
-        return HadoopFileSystems(self._spark or SparkSession.active())
+        return HadoopFileSystems(self._spark or active_session())
 
     def open(self, location: str, /) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a location, and the location itself; see `FileSystems.open`.
@@ -48,7 +49,7 @@ class HadoopFileSystems:
             WarehouseError: Hadoop knows no file system of this scheme, or cannot reach it.
         """
         parts = take_apart(location)
-        files = HadoopFiles(self._spark or SparkSession.active(), f"{parts.scheme}:{parts.authority}")
+        files = HadoopFiles(self._spark or active_session(), f"{parts.scheme}:{parts.authority}")
         try:
             files.check()
         except OSError as error:

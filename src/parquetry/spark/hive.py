@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import SparkSession
 
 from parquetry.errors import HiveError, TableExistsError
 from parquetry.maintenance import OWNED_BY, HivePartition, HiveTable
 from parquetry.progress import Progress
+from parquetry.spark.active import active_session
 
 _PARTITIONS_PER_CALL = 500
 
@@ -22,7 +22,7 @@ class SparkHive:
     """See `publishing.HiveMetastore`."""
 
     def __init__(self) -> None:
-        self._spark = SparkSession.active()
+        self._spark = active_session()
         self._door = self._spark._jvm.org.apache.spark.sql.hive.parquetry.HiveTables
 
     def put_table(self, table: HiveTable) -> bool:

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,14 @@ from parquetry.config import SESSION_PREFIX, SPARK_SETTINGS, TABLE_SETTINGS, set
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.locations import take_apart
 from parquetry.spark import bridge_jar
-from parquetry.spark.callbacks import install
+from parquetry.spark.connect import configure_remote, is_remote
+from parquetry.spark.serving import install
 
 BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"
 EXTENSIONS_CLASS = f"{BRIDGE_PACKAGE}.ParquetryExtensions"
 _ATTACH_LOCK = threading.Lock()
 _SPARK_DEFAULTS = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
-_CONNECT_REFUSAL = (
-    "Parquetry plans inside the driver, and this is a Spark Connect session: use a classic one."
-)
 
 
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
@@ -44,6 +43,18 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         ConfigurationError: the name cannot be a catalog's.
         BridgeError: there is no bridge for the installed PySpark.
     """
+    of_session = _session_settings(catalog, warehouse, options)
+    return {"spark.jars": str(bridge_jar.jar()), "spark.sql.extensions": EXTENSIONS_CLASS, **of_session}
+
+
+def _session_settings(
+    catalog: str, warehouse: str | os.PathLike[str], options: Mapping[str, str], *, absolute: bool = True
+) -> dict[str, str]:
+    """Return those of the settings that a session can take which runs.
+
+    Args:
+        absolute: whether a warehouse without a scheme is a path of this machine.
+    """
     if not re.fullmatch(r"\w+", catalog, re.ASCII):
         raise ConfigurationError(f"{catalog!r} cannot name a catalog: use letters, digits and underscores.")
     if catalog.lower() in ("spark_catalog", "system"):
@@ -52,11 +63,10 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
         )
     location = os.fspath(warehouse)
     prefix = f"spark.sql.catalog.{catalog}"
+    here = absolute and not take_apart(location).scheme
     return {
-        "spark.jars": str(bridge_jar.jar()),
-        "spark.sql.extensions": EXTENSIONS_CLASS,
         prefix: CATALOG_CLASS,
-        f"{prefix}.warehouse": location if take_apart(location).scheme else str(Path(location).absolute()),
+        f"{prefix}.warehouse": str(Path(location).absolute()) if here else location,
         **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
         **_SPARK_DEFAULTS,
     }
@@ -69,6 +79,8 @@ def configure(
     **options: str,
 ) -> SparkSession.Builder:
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
+
+    A builder with `remote(…)` makes a client of Spark Connect: there the server plans, and `getOrCreate()` looks whether it can.
 
     What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
     given that joins of bucketed tables depend on (`config.spark.SPARK_SETTINGS`). May be called once for each catalog.
@@ -87,8 +99,10 @@ def configure(
         ConfigurationError: the name cannot be a catalog's.
         BridgeError: there is no bridge for the installed PySpark.
     """
-    if builder._options.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
-        raise BridgeError(_CONNECT_REFUSAL)
+    if is_remote(builder):
+        given = _session_settings(catalog, warehouse, options, absolute=False)
+        configured: SparkSession.Builder = configure_remote(builder, catalog, given)
+        return configured
     for key, value in settings(catalog, warehouse, **options).items():
         if key in ("spark.jars", "spark.sql.extensions"):
             held = [part for part in _builder_setting(builder, key).split(",") if part]
@@ -113,7 +127,7 @@ def configure(
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Install the planner in a session whose settings name a Parquetry catalog.
+    """Install the planner in a session whose settings name a Parquetry catalog; of a client of Spark Connect the server has it.
 
     Returns:
         The same session.
@@ -122,9 +136,19 @@ def attach(spark: SparkSession) -> SparkSession:
         BridgeError: the session has no bridge, or one of another version; the message says what to set.
     """
     context = getattr(spark, "_sc", None)
-    if context is None:
-        raise BridgeError(_CONNECT_REFUSAL)
-    jvm = context._jvm
+    if context is None:  # a client of Spark Connect, whose server plans
+        return spark
+    attach_to(context)
+    return spark
+
+
+def attach_to(context: SparkContext) -> None:
+    """Install the planner in the JVM of a SparkContext, for all its sessions.
+
+    Raises:
+        BridgeError: the JVM has no bridge, or one of another version; the message says what to set.
+    """
+    jvm: Any = context._jvm
     door = getattr(jvm, BRIDGE_PACKAGE).protocol.Bridge
     try:
         version = door.version()
@@ -154,7 +178,6 @@ def attach(spark: SparkSession) -> SparkSession:
                     if "session" in each.levels
                 }
             )
-    return spark
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:

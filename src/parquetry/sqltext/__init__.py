@@ -1,6 +1,7 @@
-"""Text of SQL, taken apart and put together: tokens, a cursor over them, literals, and edits that leave the rest of a text as it is.
+"""Split SQL text into tokens, read it with a cursor, read literals, and edit parts of a text.
 
-Knows words and quotes, and no table. Hive's clauses (`ddl`) and conditions (`predicate.reading`) are read with it.
+It knows words and quotes, but no tables. Hive's clauses (`ddl`) and conditions (`predicate.reading`) are read
+with it.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

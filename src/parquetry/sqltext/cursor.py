@@ -1,6 +1,7 @@
-"""A place in the tokens of a statement, or of one of its clauses, from which it is read word by word.
+"""Read a statement, or one of its clauses, word by word.
 
-What the words mean is for the clauses to say, a module each. Words count in any letter case; what is quoted is no word.
+The modules of the clauses give the words their meaning. Words may be in any case; a quoted text is not a
+word.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from parquetry.sqltext.tokens import END_OF_TEXT, Token, is_name, tokenise
 
 
 class TokenCursor:
-    """A place in a text.
+    """A position in the tokens of a text.
 
     Args:
         text: the statement, or one of its clauses.
 
     Attributes:
-        text: the same.
-        tokens: of the text, comments left out; the last is its end.
-        at: number of the token that is next.
+        text: the text.
+        tokens: the tokens of the text without comments; the last one is `END_OF_TEXT`.
+        at: the number of the next token.
 
     Raises:
         ClauseError: a quote or a comment is not closed.
@@ -42,12 +43,12 @@ class TokenCursor:
 
     @property
     def next(self) -> Token:
-        """Return the token that is next."""
+        """Return the next token."""
         return self.tokens[self.at]
 
     @property
     def behind(self) -> int:
-        """Return the place in the text behind the last token that was taken."""
+        """Return the position in the text after the last token that was taken."""
         return self.tokens[self.at - 1].end if self.at else 0
 
     @property
@@ -57,22 +58,22 @@ class TokenCursor:
 
     @property
     def shown(self) -> str:
-        """Return the next token as a message shows it."""
+        """Return the next token in the form that error messages show."""
         token = self.next
         return "the end" if token.kind == END_OF_TEXT else repr(self.text[token.start : token.end])
 
     def error(self, message: str, place: int | None = None) -> ClauseError:
-        """Return the error that marks a place in the text, by default that of the next token."""
+        """Return an error that marks a position in the text, by default the next token's position."""
         return ClauseError(message, self.text, self.next.start if place is None else place)
 
     def advance(self) -> Token:
-        """Take the next token, whatever it is; the end stays."""
+        """Take the next token of any kind; the end is never taken."""
         token = self.next
         self.at += token.kind != END_OF_TEXT
         return token
 
     def take(self, *words: str) -> bool:
-        """Take some words or signs if they are next, one after the other; else none of them."""
+        """Take some words or signs if all of them are next, in this order; else take none."""
         found = self.tokens[self.at : self.at + len(words)]
         if [token.word for token in found] != list(words):
             return False
@@ -80,21 +81,21 @@ class TokenCursor:
         return True
 
     def expect(self, word: str, why: str) -> None:
-        """Take a word that has to be there; `why` ends the message if it is not."""
+        """Take a required word; `why` ends the error message if another token is next."""
         if not self.take(word):
             raise self.error(f"{self.shown} is not expected here: {why}.")
 
     def expect_end(self) -> None:
-        """Make sure that nothing follows."""
+        """Check that no token follows."""
         if self.next.kind != END_OF_TEXT:
             raise self.error(f"{self.shown} is not expected here: nothing can follow.")
 
     def name(self) -> str | None:
-        """Take the name that is next, if it is one."""
+        """Take the next token if it is a name, or return None."""
         return self.advance().text if is_name(self.next) else None
 
     def skip_parentheses(self) -> bool:
-        """Pass over what stands in parentheses if they are next; False if they are not, or are not closed."""
+        """Skip parentheses with their content; return False if they are not next, or not closed."""
         if self.next.word != "(":
             return False
         depth = 0

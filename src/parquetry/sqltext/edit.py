@@ -1,4 +1,4 @@
-"""Parts of a text replaced by others, and texts as Spark reads them between quotes."""
+"""Replace parts of a text, and write texts in quotes for Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VISIBLE = re.compile(r"[^\s]")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Characters from `start` to before `end` are replaced by a text."""
+    """The replacement of the characters from `start` to before `end` by a text."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class Edit:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return a text with some of its parts, none of which overlap, replaced.
+    """Return a text with some parts replaced; the parts must not overlap.
 
     >>> edited("a b c", [Edit(4, 5, "C"), Edit(0, 1, "A")])
     'A b C'
@@ -30,7 +30,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def blank(text: str) -> str:
-    """Return as many blanks, on as many lines, so that what follows stays where it is."""
+    """Return a text with each visible character replaced by a blank; text after it keeps its position."""
     return _VISIBLE.sub(" ", text)
 
 
@@ -38,8 +38,8 @@ def string(text: str, *, one_line: bool = False) -> str:
     r"""Return a text in quotes, as any session of Spark reads it.
 
     Args:
-        text: what is to be read.
-        one_line: whether its lines become one, which is read as the same lines; else they stay lines.
+        text: the text that Spark reads.
+        one_line: whether line breaks are written as escapes, so that the quoted text is one line.
 
     >>> print(string("it's \\"), string("a\nb", one_line=True))
     'it\'s \\' 'a\nb'

@@ -1,4 +1,4 @@
-"""Constants of Hive's clauses as they are written: their kind and their text, before anybody knows of which type they are to be."""
+"""Read the constants of Hive's clauses: their kind and their text, before their column's type is known."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class LiteralConstant:
     """A constant.
 
     Attributes:
-        kind: what it is written as.
-        text: what it says: of a text without its quotes and escapes, of a binary one its hexadecimal digits.
-        start: where it stands.
+        kind: the kind of literal.
+        text: its content: a text without quotes and escapes, or the hexadecimal digits of a binary.
+        start: its position in the statement.
     """
 
     kind: Kind
@@ -31,7 +31,7 @@ class LiteralConstant:
 
 
 def read_constant(cursor: TokenCursor) -> LiteralConstant | None:
-    """Take the constant that is next; None, and nothing is taken, if something else is.
+    """Take the next token if it is a constant; otherwise take nothing and return None.
 
     >>> [read_constant(TokenCursor(text)).text for text in ("-1.5e3", "'it''s' ' me'", "DATE '2026-01-01'", "x'00ff'")]
     ['-1.5e3', "it's me", '2026-01-01', '00ff']
@@ -61,10 +61,10 @@ def read_constant(cursor: TokenCursor) -> LiteralConstant | None:
 
 
 def constants(value: Any) -> tuple[LiteralConstant, ...]:
-    """Return a value of Python's, or a tuple or list of several, as constants.
+    """Return a Python value, or a tuple or list of several, as constants.
 
     Raises:
-        SkewedValueError: one is of a type that no constant is of.
+        SkewedValueError: a value's type has no constants.
 
     >>> [(each.kind, each.text) for each in constants((1, None, "a"))]
     [('number', '1'), ('null', ''), ('text', 'a')]
@@ -98,7 +98,7 @@ def _constant(value: Any) -> LiteralConstant:
 
 
 def _text(cursor: TokenCursor) -> str:
-    """Take texts that follow one another, which are one to Spark."""
+    """Take adjacent texts, which Spark reads as one."""
     parts = [cursor.advance().text]
     while cursor.next.quoted:
         parts.append(cursor.advance().text)

@@ -1,4 +1,4 @@
-"""Cut a filter's text into tokens: sqlglot's tokenizer for Spark with places and quotes as a filter needs."""
+"""Split a filter's text into tokens, by sqlglot's tokenizer, with the positions and quotes of a filter."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TIME_TYPES: dict[str, Literal["date", "timestamp", "timestamp_ntz"]] = {
     "timestamp_ltz": "timestamp",
     "timestamp_ntz": "timestamp_ntz",
 }
-"""The types that words before a text say: `DATE '2026-01-01'`."""
+"""The types of a text after these words: `DATE '2026-01-01'`."""
 BARE = {"bare date": "date", "bare timestamp": "timestamp"}
-"""Kinds of the dates and timestamps without quotes in Hive's filters, and their types."""
+"""Token kinds of dates and timestamps without quotes, as in Hive's filters, and their types."""
 _NAME = re.compile(r"\w+")
 _BARE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<time> [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)?(?![\w.:]|-(?!-))"
@@ -34,9 +34,9 @@ class Token:
 
     Attributes:
         kind: sqlglot's name of its type, or one of `BARE`, or `END_OF_TEXT`, which sqlglot does not have.
-        text: the token; of a text, what it says, without quotes.
-        start: where it begins, in characters.
-        end: where it ends: the place behind it. The suffix of a number, as in `5L`, is not told of.
+        text: the token; a text without its quotes.
+        start: the position of its first character.
+        end: the position after its last character, without the suffix of a number such as `5L`.
     """
 
     kind: str
@@ -46,34 +46,36 @@ class Token:
 
     @property
     def quoted(self) -> bool:
-        """Whether it is a text in quotes."""
+        """Return whether it is a text in quotes."""
         return self.kind in ("STRING", "RAW_STRING")
 
     @property
     def word(self) -> str:
-        """The token in lower case if it may be a keyword or a sign, else nothing."""
+        """Return the token in lower case if it may be a keyword or a sign, else an empty text."""
         return "" if self.kind == "IDENTIFIER" or self.kind.endswith("STRING") else self.text.lower()
 
 
 def tokenise(text: str) -> list[Token]:
-    """Cut a text into tokens, `END_OF_TEXT` the last; doubled quotes are put together, suffixes dropped.
+    """Split a text into tokens; the last is `END_OF_TEXT`.
 
-    `2024-02-29` is one token, and so is `2024-02-29 12:34:56`: a filter knows no arithmetic.
+    A text with doubled quotes is one token. The suffixes of numbers are dropped.
+    `2024-02-29` is one token, and so is `2024-02-29 12:34:56`, since filters have no arithmetic.
 
     Raises:
         FilterError: a quote or a comment is not closed.
     """
-    # Imported here, as it takes longer than the rest of the library together and most scans parse nothing.
+    # Imported here, since this takes longer than importing the rest of the library, and most scans parse
+    # nothing.
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import TokenError
 
     try:
-        # At the beginning of a text sqlglot takes words such as SHOW for commands, and the rest for their argument;
-        # after an opening parenthesis it does not.
+        # At the beginning of a text, sqlglot takes words such as SHOW for commands and the rest for their
+        # argument, but not after an opening parenthesis.
         found: Sequence[Any] = Spark().tokenize(f"({text}")[1:]
     except TokenError:
         raise _unfinished(text) from None
-    if "{#" in text:  # sqlglot passes over Jinja's comments, too
+    if "{#" in text:  # sqlglot also skips Jinja's comments
         place = _unquoted(text).find("{#")
         if place >= 0:
             raise FilterError("'{#' is not expected here: comments are --… or /*…*/.", text, place)
@@ -84,14 +86,14 @@ def tokenise(text: str) -> list[Token]:
         kind, start = item.token_type.name, item.start - 1
         previous = tokens[-1] if tokens else None
         if previous is not None and start <= end:
-            continue  # sqlglot gives the suffix of `5L` as two more tokens at the number's place
+            continue  # sqlglot returns the suffix of `5L` as two more tokens at the number's position
         bare = _BARE.match(text, start) if kind == "NUMBER" else None
         if bare is not None and bare.end() in ends:
             end = bare.end() - 1
             tokens.append(Token("bare timestamp" if bare["time"] else "bare date", bare[0], start, end + 1))
             continue
         if kind == "STRING" and previous and previous.kind == "STRING" and start == end + 1:
-            # 'it''s' is one text, and so it is for Spark from version 4 on.
+            # 'it''s' is one text, as in Spark 4 and later.
             quote = text[previous.start]
             if text[start] == quote:
                 end = item.end - 1
@@ -107,12 +109,12 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _unquoted(text: str) -> str:
-    """Blank out what stands in quotes and comments."""
+    """Replace quoted texts and comments by blanks."""
     return _QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 
 def _unfinished(text: str) -> FilterError:
-    """Say what sqlglot found no end of, or could make nothing of."""
+    """Return the error for a quote or comment without an end, or for a literal that sqlglot cannot read."""
     rest = _unquoted(text)
     place = min((at for at in map(rest.find, ("'", '"', "`", "/*")) if at >= 0), default=-1)
     if place >= 0:
@@ -123,7 +125,7 @@ def _unfinished(text: str) -> FilterError:
 
 
 def is_name(token: Token) -> bool:
-    """Whether a token can be a column's name."""
+    """Return whether a token can be a column's name."""
     if token.kind == "IDENTIFIER":
         return True
     return (

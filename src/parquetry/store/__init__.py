@@ -1,7 +1,7 @@
-"""Ordered maps of bytes: all that a metastore asks of a database.
+"""Ordered maps of bytes: all that a metastore needs of a database.
 
-`base` says what is promised; `memory`, `sqlite`, `postgresql` and `hbase` keep it; `tests/conformance` checks it. What the bytes
-mean is the metastore's business.
+`base` states the contract; `memory`, `sqlite`, `postgresql` and `hbase` implement it; `tests/conformance`
+checks it. Only the metastore knows the meaning of the bytes.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,10 +1,10 @@
-"""The promise of a store: ordered scans, batches, and compare-and-set on one row.
+"""The contract of a store: ordered scans, batches, and compare-and-set on one row.
 
-That is what HBase gives, so it is all that the metastore may need. Each row is durable when the call that
-wrote it returns; nothing is promised about several rows together.
+HBase offers no more than this, so the metastore needs no more. Each row is durable when the call that wrote
+it returns. A store promises nothing about several rows together.
 
-A row may be written with *fields*: parts of its key that a scan may name a `Condition` on. Where the store is
-another machine, rows that do not satisfy it need not travel.
+A row may be written with *fields*: parts of its key that a scan can put a `Condition` on. If the store is on
+another machine, rows that do not satisfy the condition need not travel.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from parquetry.store.groups import Groups, Range
 __all__ = ["Fields", "Range", "Store"]
 
 Fields = Callable[[bytes], Sequence[bytes]]
-"""Gives the fields of a row by its key, and always the same ones; none of them is empty."""
+"""Returns the fields of a row from its key, always the same for one key. No field is empty."""
 
 
 class Store(Protocol):
     """An ordered map from bytes to bytes, shared by threads and processes.
 
-    Keys sort as bytes do and are not empty; values are not empty (HBase cannot tell an empty cell from none).
-    Every method raises `StoreError` if the store fails; a write may then have taken place, or take place yet.
+    Keys sort as bytes do. Neither keys nor values are empty: HBase cannot tell an empty cell from a missing
+    one. Every method raises `StoreError` if the store fails. A write may then have taken place, or may still.
     """
 
     @property
     def leaves_out(self) -> bool:
-        """Whether `scan_ranges` tests conditions, and leaves out rows that do not satisfy them."""
+        """Whether `scan_ranges` tests conditions and leaves out rows that do not satisfy them."""
         ...
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -44,10 +44,10 @@ class Store(Protocol):
     def scan(
         self, start: bytes, stop: bytes | None, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows with start <= key < stop in key order (reversed: from the greatest key down).
+        """Yield the rows with start <= key < stop in key order, or from the greatest key down if `reverse`.
 
-        Rows are fetched in batches: a row written while the scan is under way may be seen or not, a row that
-        was there before and after is seen once.
+        Rows are fetched in batches. A row written during the scan may be seen or not; a row that exists the
+        whole time is seen once.
         """
         ...
 
@@ -60,45 +60,52 @@ class Store(Protocol):
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of disjoint ranges, which are given in key order.
+        """Yield the rows of disjoint ranges.
 
         Args:
-            ranges: start and stop of each.
-            limit: of rows, for all ranges together.
-            each: how many rows of each range are wanted; a store that cannot count them may yield more.
-            where: rows whose fields do not satisfy this may be left out, any number of them, so who asks
-                tests again; they may or may not count for `limit` and `each`. Rows without fields stay.
-            groups: of which one row each is wanted: rows behind it in its group may be left out, any number of
-                them. If `each` is 1, then one group of each range is wanted; it can have no other value.
+            ranges: start and stop of each range, in key order.
+            limit: number of rows, for all ranges together.
+            each: number of rows wanted of each range. A store that cannot count them may yield more.
+            where: condition on fields. The store may leave out any number of rows that do not satisfy it, so
+                the caller tests again. Such rows may or may not count for `limit` and `each`. Rows without
+                fields satisfy it.
+            groups: the caller wants one row of each of these groups. The store may leave out any number of
+                rows behind that row in its group. With groups, `each` is None or 1; 1 means that the caller
+                wants one group of each range.
         """
         ...
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
-        """Write rows; each is atomic and durable, all together are not.
+        """Write rows. Each row is atomic and durable; all together are not.
 
         Args:
             rows: keys and values.
-            fields: of the rows, for a store that can keep them where it can compare them; a row may have none.
+            fields: returns the fields of a row, for a store that can compare them; a row may have none.
 
         Returns:
-            whether a row may be written once more, at any time, over another value, or after it was removed: by
-            an earlier try, made inside, of which no answer came.
+            whether a row may be written once more at any later time, over another value or after its removal.
+            It may if the store tried a write, got no answer, and tried again: the first try may still arrive.
         """
         ...
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
-        """Remove rows, those that are not there included."""
+        """Remove rows. Absent rows are no error."""
         ...
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
-        """Write (None: remove) a row if it now has the expected value (None: if it is absent).
+        """Write a row if it now has the expected value.
+
+        Args:
+            key: key of the row.
+            expected: its value, or None if the row must be absent.
+            value: its new value, or None to remove the row.
 
         Returns:
-            whether the row was written. On HBase False may come although it was: a client that retried
-            inside. Who needs to know puts something unique into the value and reads back.
+            whether the row was written. HBase may return False for a row that was written, if a client in
+            between tried twice. A caller who must know puts something unique into the value and reads back.
         """
         ...
 
     def close(self) -> None:
-        """Give back connections; the store cannot be used afterwards."""
+        """Close the connections. The store cannot be used afterwards."""
         ...

@@ -1,7 +1,7 @@
-"""Conditions on the fields of a row, which a store may test where the row is.
+"""Conditions on the fields of a row, which a store may test where the row is stored.
 
-Bytes are compared with bytes, unsigned, and there are two truth values: what a column is, and what NULL is,
-are known in `scan.pushdown`, which makes conditions. A field that a row was written without satisfies all.
+A condition compares unsigned bytes and is true or false. Columns and NULL are known to `scan.pushdown`, which
+makes the conditions. A field that a row does not have satisfies every condition on it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class FieldCompare:
     """A field compared with bytes.
 
     Attributes:
-        position: of the field, from 0.
-        op: with the field on the left.
-        value: on the right.
+        position: position of the field, from 0.
+        op: the comparison, with the field on its left.
+        value: the bytes on its right.
     """
 
     position: int
@@ -35,9 +35,9 @@ class FieldIn:
     """A field that is one of several byte strings, or is none of them.
 
     Attributes:
-        position: of the field, from 0.
+        position: position of the field, from 0.
         values: the byte strings.
-        within: otherwise the condition is that it is none of them.
+        within: True if the field must be one of them, False if it must be none of them.
     """
 
     position: int
@@ -47,12 +47,12 @@ class FieldIn:
 
 @dataclass(frozen=True, slots=True)
 class FieldMatches:
-    """A field in which a regular expression is found, or is not.
+    """A field that contains a match of a regular expression, or contains none.
 
     Attributes:
-        position: of the field, from 0.
-        expression: on bytes; in words that Python and Java understand alike, and ASCII only.
-        matches: whether it has to be found; otherwise it must not be.
+        position: position of the field, from 0.
+        expression: regular expression on bytes, in ASCII, with the same meaning in Python and in Java.
+        matches: True if the field must contain a match, False if it must not.
     """
 
     position: int
@@ -109,7 +109,7 @@ def any_of(children: Iterable[Condition]) -> Condition:
 
 
 def holds(condition: Condition, fields: Sequence[bytes]) -> bool:
-    """Decide a condition for a row with these fields, of which the last may be missing.
+    """Return whether a row with these fields satisfies a condition. The last fields may be missing.
 
     >>> holds(AllOf((FieldCompare(0, "<", b"b"), FieldIn(1, (b"x", b"y")))), (b"a", b"y"))
     True

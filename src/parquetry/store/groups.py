@@ -1,10 +1,12 @@
 """Reading one row of each group of rows, without the many others that may be behind it.
 
-A table's metastore keeps every version of a partition until it is vacuumed: after 20,000 commits to 30
-partitions 700 rows have the same key but for the ticket at its end, and a reader wants the newest of each. So
-it names the groups when it scans, and the store *skips*: it seeks the first row behind a group. A seek costs
-more than the next row does (in SQLite 3 times, in HBase 50 times as much), and most tables hold one version
-of most partitions, so `first_rows` reads plainly until it meets groups of so many rows that seeking pays.
+A metastore keeps every version of a partition until a vacuum. After 20,000 commits to 30 partitions, some 700
+rows per partition have the same key but for the ticket at its end, and a reader wants the newest of them. So
+the reader names the groups when it scans, and the store *skips*: it seeks the first row behind a group.
+
+A seek costs more than the next row: 3 times as much in SQLite, 50 times in HBase. Most tables have one
+version of most partitions. So `first_rows` reads one row after another until it meets groups so large that
+seeks pay.
 """
 
 from __future__ import annotations
@@ -18,25 +20,27 @@ Row = tuple[bytes, bytes]
 """Key and value."""
 
 Range = tuple[bytes, bytes | None]
-"""Start (inclusive) and stop (exclusive; None: to the end) of a range of keys."""
+"""Start (inclusive) and stop (exclusive, or None for no upper bound) of a range of keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows whose keys are alike but for their last bytes, the *mark*; one row of each group is wanted.
+    """Groups of rows whose keys differ only in their last bytes, the *mark*.
 
-    It is the first whose mark is at least `first` and none of `without`. No key of another group may lie
-    between those of a group. Example: of the keys `a3 a6 a7 a8 b5 b9 c1`, where the mark is one byte, `first`
-    is 5 and `without` is 6, the rows `a7` and `b5` are wanted, and none of group `c`.
+    The reader wants one row of each.
+
+    The wanted row is the first whose mark is at least `first` and not in `without`. The keys of a group are
+    consecutive in the store. Example: the keys are `a3 a6 a7 a8 b5 b9 c1`, the mark is one byte, `first` is 5
+    and `without` is {6}. Then the rows `a7` and `b5` are wanted, and no row of group `c`.
 
     Attributes:
-        width: of the mark, in bytes.
-        first: mark of the first rows that may be wanted.
-        without: marks of rows that are not wanted all the same.
-        rows: of a group, as far as the caller can tell without reading: where there are many, a store to which
-            seeks are dear begins with a small request.
-        known_keys: keys of rows that are there and may be wanted, in order, of some groups one each: whatever is behind them
-            in their groups is not. A store to which seeks are dear passes over that.
+        width: number of bytes of the mark.
+        first: smallest mark that may be wanted.
+        without: larger marks that are not wanted.
+        rows: rows per group, as the caller estimates them without reading. For large groups a store with
+            expensive seeks begins with a small request.
+        known_keys: keys of existing rows that may be wanted, in order, at most one per group. No row behind
+            such a key in its group is wanted, and a store with expensive seeks skips those rows.
     """
 
     width: int
@@ -46,24 +50,24 @@ class Groups:
     known_keys: Sequence[bytes] = ()
 
     def wants(self, key: bytes) -> bool:
-        """Return whether a row is wanted, unless one before it in its group is."""
+        """Return whether a row is wanted, provided that no earlier row of its group is."""
         mark = key[-self.width :]
         return mark >= self.first and mark not in self.without
 
     def alike(self, key: bytes, other: bytes) -> bool:
-        """Return whether two rows are of one group."""
+        """Return whether two rows belong to one group."""
         return key[: -self.width] == other[: -self.width]
 
     def end(self, key: bytes) -> bytes:
-        """Return a key that all those of the row's group are less than, and those of groups behind it are not."""
+        """Return the end of the row's group: greater than its keys, and not than the keys behind it."""
         return key[: -self.width] + b"\xff" * self.width + b"\0"
 
     def passing_over(self, ranges: Sequence[Range]) -> list[Range]:
-        """Return ranges without the rows that are not wanted because of those that are known.
+        """Return ranges without the rows that the known keys make unnecessary.
 
-        Example: of the keys in the class's example with `b5` known, the range `a`–`d` becomes what lies before `b`, `b5`
-        alone, and what lies behind the last `b`. So rows of groups that are not known are not missed, nor any that are
-        wanted rather than those that are known.
+        In the example of the class with `b5` known, the range `a`–`d` becomes three: the keys before `b`, the
+        key `b5` alone, and the keys behind the last `b`. So no group without a known key is missed, and no
+        wanted row before a known key.
 
         >>> Groups(1, b"5", frozenset(b"6"), known_keys=[b"b5"]).passing_over([(b"a", b"d")])
         [(b'a', b'b'), (b'b5', b'b5\\x00'), (b'b\\xff\\x00', b'd')]
@@ -88,11 +92,11 @@ class Groups:
         return kept
 
     def after(self, rows: Sequence[Row], last: bytes) -> bytes:
-        """Return where to go on reading.
+        """Return the key at which reading goes on.
 
         Args:
-            rows: read last, in order.
-            last: key of the last row looked at, whether or not it is among them.
+            rows: the rows read last, in order.
+            last: key of the last row examined, whether or not it is among them.
         """
         for key, _ in reversed(rows):
             if not self.alike(key, last) or key[-self.width :] < self.first:
@@ -106,8 +110,8 @@ class RowPage(NamedTuple):
     """Some rows that were read together.
 
     Attributes:
-        rows: in order.
-        last: key of the last row that was looked at; None: there are no more.
+        rows: the rows, in key order.
+        last: key of the last row examined, or None if no rows follow.
     """
 
     rows: list[Row]
@@ -115,29 +119,29 @@ class RowPage(NamedTuple):
 
 
 ReadPage = Callable[[bytes, int], RowPage]
-"""Reads so many rows from a key on."""
+"""Reads a number of rows from a key on."""
 
 MIN_PAGE_ROWS = 2
-"""Rows: enough to see whether the first group has several."""
+"""Rows of the smallest page: two are enough to see whether the first group has several."""
 _MAX_GROUPS_PER_PAGE = 512
-"""Groups to skip through, at most, before it is tried again whether skipping pays."""
+"""Groups to skip before a page is read again without skipping, to see whether skipping still pays."""
 _PAGE_GROWTH_FACTOR = 8
 _SAMPLED_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class PageReader:
-    """How rows in groups are read from a store.
+    """A store's ways to read rows in groups.
 
     Attributes:
         plain: reads rows one after another; it may stop early within a large group.
-        skipping: reads the first row, from a key on, of so many groups.
-        page_size: how many rows a page should have at most, by the last one.
-        pays: whether seeks are less work than rows, by a page that was read plainly and by the number of groups
-            that have been skipped through. By default they are if a quarter of the rows belong to the group
-            of the row before.
-        size: of the first page.
-        several: groups to skip through after the first page by which it pays; then twice as many, and so on.
+        skipping: reads the first row, from a key on, of a number of groups.
+        page_size: returns the most rows that the next page should have, from the rows of the last one.
+        pays: returns whether seeks cost less than reading on, from the rows of a plain page and the number of
+            groups skipped so far. By default they do if a quarter of the rows belong to the group of the row
+            before.
+        size: rows of the first page.
+        several: groups to skip the first time that seeks pay; then twice as many, and so on.
     """
 
     plain: ReadPage
@@ -149,19 +153,24 @@ class PageReader:
 
 
 def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | None = None) -> Iterator[Row]:
-    """Yield of each group at least the row wanted, and those before it; maybe others.
+    """Yield the wanted row of each group and the rows before it, and perhaps others.
 
-    Pages are read plainly, each up to eight times as long as the one before, while their groups are small.
-    After a page by which it pays to seek, some groups are skipped through, then a small page shows whether to go
-    on so. Example: of 30 groups of 700 rows, 32 rows are
-    read: 2 plainly, both of the first group; the first rows of 16 groups; 2 plainly, both of the 18th group; the
-    first rows of the last 12.
+    While groups are small, pages are read row by row, each up to eight times as long as the one before. After
+    a page that shows that seeks pay, some groups are skipped; then a small page shows whether seeks still
+    pay.
+
+    Example: of 30 groups of 700 rows each, 32 rows are read.
+
+    1. 2 rows one after the other, both of the first group: seeks pay.
+    2. The first rows of 16 groups.
+    3. 2 rows one after the other, both of the 18th group: seeks still pay.
+    4. The first rows of the last 12 groups.
 
     Args:
-        groups: that the rows form.
+        groups: the groups of the rows.
         start: first key.
-        reader: reads them.
-        limit: how many rows will be looked at; more may be yielded.
+        reader: reads the pages.
+        limit: number of rows that the caller will examine; more may be yielded.
     """
     size, fewest = reader.size, reader.several
     skipped = 0
@@ -186,7 +195,7 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
         unwanted = next((place for place, row in enumerate(rows) if not groups.wants(row[0])), None)
         if unwanted is None:
             fewest = min(fewest * 2, _MAX_GROUPS_PER_PAGE)
-        else:  # the row wanted may be behind it in its group
+        else:  # the wanted row may be behind it in its group
             rows, fewest = rows[: unwanted + 1], 1
             last = rows[-1][0]
         yield from rows
@@ -198,10 +207,10 @@ def first_rows(groups: Groups, start: bytes, reader: PageReader, limit: int | No
 
 
 def first_row(groups: Groups, start: bytes, plain: ReadPage) -> Iterator[Row]:
-    """Yield the row wanted of the first group, and those before it; maybe some behind it.
+    """Yield the wanted row of the first group and the rows before it, and perhaps some behind it.
 
     Args:
-        groups: that the rows form.
+        groups: the groups of the rows.
         start: first key.
         plain: reads rows one after another.
     """
@@ -216,7 +225,7 @@ def first_row(groups: Groups, start: bytes, plain: ReadPage) -> Iterator[Row]:
 
 
 def one_by_one(groups: Groups, plain: ReadPage) -> ReadPage:
-    """Return what reads the first rows of groups by a request for each."""
+    """Return a reader of the first rows of groups that makes a request for each group."""
 
     def skipping(start: bytes, count: int) -> RowPage:
         rows: list[Row] = []
@@ -233,7 +242,7 @@ def one_by_one(groups: Groups, plain: ReadPage) -> ReadPage:
 
 
 def crowded(groups: Groups, rows: Sequence[Row]) -> bool:
-    """Return whether a quarter of the rows are of the group of the row before, as a sample shows."""
+    """Return whether more than a quarter of a sample of the rows belong to the group of the row before."""
     step = max(1, (len(rows) - 1) // _SAMPLED_ROWS)
     places = range(len(rows) - 1, 0, -step)
     return 4 * sum(groups.alike(rows[place][0], rows[place - 1][0]) for place in places) > len(places)

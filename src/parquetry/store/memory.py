@@ -1,4 +1,4 @@
-"""A store in memory: for tests, and for planning over tables that need not outlive the process."""
+"""A store in memory, for tests and for tables that need not outlive the process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MemoryStore:
         self._fields: dict[bytes, Sequence[bytes]] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         return self._values.get(key)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -70,7 +70,7 @@ class MemoryStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of disjoint ranges, which are given in key order, as far as they satisfy a condition."""
+        """Yield the rows of disjoint ranges, in key order, that satisfy a condition."""
         if groups is not None:
             single = each is not None
             wanted = groups.passing_over(ranges)
@@ -108,7 +108,7 @@ class MemoryStore:
         return first_rows(groups, start, reader)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
-        """Write rows, at once."""
+        """Write all rows in one step."""
         batch = list(rows)
         split = {} if fields is None else {key: fields(key) for key, _ in batch}
         with self._lock:

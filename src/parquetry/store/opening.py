@@ -1,4 +1,4 @@
-"""Which store a warehouse has: by default a SQLite file inside it, otherwise what a URL names."""
+"""The store of a warehouse: by default a SQLite file inside it, or the store that a URL names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from parquetry.store.shown_url import without_password
 from parquetry.store.sqlite import SQLiteStore
 
 SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
-"""Where a warehouse on a local disk keeps its metastore."""
+"""Path of the metastore's file within a warehouse on a local disk."""
 
 
 _URLS_OF_SQLITE_FILE = (None, "sqlite")
@@ -20,11 +20,13 @@ _URLS_OF_SQLITE_FILE = (None, "sqlite")
 
 
 def others_nearby(url: str | None, warehouse: str) -> list[str]:
-    """Return the warehouses beside one that is about to be made, and the one that it would be within: the path may be a slip.
+    """Return existing warehouses near one that is about to be made, since its path may be a slip.
+
+    They are the warehouses in the same folder, and the warehouse that the new one would be inside.
 
     Args:
-        url: of its store; nobody looks if that is elsewhere.
-        warehouse: absolute local path, or URI of another file system, beside which nobody looks.
+        url: URL of the new store. The result is empty unless it is the file inside the warehouse.
+        warehouse: absolute local path, or URI of another file system. The result is empty for a URI.
     """
     if (
         url not in _URLS_OF_SQLITE_FILE
@@ -44,15 +46,15 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
     """Open the store of a warehouse.
 
     Args:
-        url: ``sqlite`` (or None) for the file inside the warehouse, ``sqlite:///path`` (or ``sqlite:////path``) for another file,
-            ``postgresql://user@host:port/database`` for a table of PostgreSQL, ``hbase://host:port/table`` for one of HBase,
-            ``memory`` for one that ends with the process.
+        url: URL of the store. None or ``sqlite`` is the file inside the warehouse; ``sqlite:///path`` or
+            ``sqlite:////path`` is another file; ``postgresql://user@host:port/database`` is a table of
+            PostgreSQL; ``hbase://host:port/table`` is a table of HBase; ``memory`` ends with the process.
         warehouse: absolute local path, or URI of another file system.
-        create: make the store if it is not there.
+        create: whether to create the store if it does not exist.
 
     Raises:
         ConfigurationError: the URL is not understood.
-        WarehouseError: there is no store and `create` is not given, or it cannot be opened.
+        WarehouseError: the store does not exist and `create` is False, or it cannot be opened.
         StoreError: the server cannot be reached.
     """
     if url == "memory":

@@ -1,4 +1,4 @@
-"""How a store's URL is shown: in messages, reports and logs no password stands."""
+"""A store's URL without its password, for messages, reports and logs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def without_password(url: str) -> str:
-    """Return a URL as it may be shown.
+    """Return a URL with its passwords replaced by asterisks.
 
     >>> without_password("postgresql://ann:secret@db:5432/lake?sslmode=require&password=secret")
     'postgresql://ann:***@db:5432/lake?sslmode=require&password=***'

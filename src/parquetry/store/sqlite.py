@@ -1,8 +1,8 @@
 """A store in one SQLite file: the embedded default, shared by the threads and processes of one machine.
 
-Write-ahead log and synchronous=FULL, so that what was acknowledged outlives a crash; pages of 16 KiB, because
-in smaller ones rows without rowid spill into overflow pages as soon as values pass 300 bytes, and scans slow
-down tenfold. Which tables the rows stand in, `sqlite_layout` says.
+The file has a write-ahead log and synchronous=FULL, so that acknowledged writes outlive a crash. Its pages
+have 16 KiB: in smaller ones, rows without rowid spill into overflow pages as soon as values pass 300 bytes,
+and scans take ten times as long. The module `sqlite_layout` describes the tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ T = TypeVar("T")
 
 BUSY_SECONDS = 30
 CACHE_KIB = 16 << 10
-"""Of pages that a connection keeps: enough for the inner ones of a million partitions, in SQLite it is 2 MiB."""
+"""KiB of pages that a connection caches: enough for the inner pages of a million partitions. SQLite's default
+is 2 MiB."""
 FIRST_BATCH_ROWS = 64
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
@@ -47,9 +48,10 @@ class _Connections:
     """The connections of one process, each used by one thread.
 
     Attributes:
-        lock: held while `open` is read or changed.
-        local: of a thread: its connection, whether the file is frozen for it, and the layout of its tables.
-        open: by the threads.
+        lock: guards `open`.
+        local: per thread, its connection, the signature of the file if it is opened as unchanging, and the
+            layout.
+        open: the connection of each thread.
     """
 
     def __init__(self) -> None:
@@ -61,15 +63,16 @@ class _Connections:
 class SQLiteStore:
     """An ordered map in a SQLite file.
 
-    Where neither the file nor its folder can be written, the store can still be read.
+    If neither the file nor its folder can be written, the store can still be read.
 
     Args:
-        path: of the file.
-        create: make the file and its folder if they are not there; otherwise nothing is ever created.
+        path: path of the file.
+        create: whether to create the file and its folder if they do not exist. If not, opening creates
+            nothing.
 
     Raises:
-        WarehouseError: there is no such file and `create` is not given, or it cannot be made or opened.
-        MetastoreVersionError: its tables are those of a later library.
+        WarehouseError: the file does not exist and `create` is False, or it cannot be made or opened.
+        MetastoreVersionError: a later library has changed its tables.
     """
 
     leaves_out = False
@@ -106,11 +109,12 @@ class SQLiteStore:
             ) from error
 
     def _create_file(self) -> None:
-        """Make the file, empty, and its folder, for those who may use the folder that is there, and for nobody else.
+        """Create the empty file and the missing folders, with the rights of the nearest folder that exists.
 
-        SQLite makes its side files with the rights of this one. If the file is there, it must not be opened here: closing it
-        would give up all locks that this process's connections hold on it (as POSIX has it), and another process that closes
-        the file would then delete the write-ahead log in which this one goes on writing. So it is made under another name.
+        SQLite creates its side files with the rights of this file. An existing file must not be opened here.
+        In POSIX, closing it would release all locks of this process's connections on it. Another process that
+        closes the file would then delete the write-ahead log while this process still writes to it. So the
+        file is created under another name, and linked.
         """
         missing = [os.path.dirname(self.path)]
         while not os.path.exists(missing[-1]):
@@ -135,7 +139,7 @@ class SQLiteStore:
 
     @staticmethod
     def _switch_to_wal(connection: sqlite3.Connection) -> None:
-        # The switch needs the file for itself and does not wait: another process may be creating it, too.
+        # The switch needs the file for itself and does not wait; another process may be making it, too.
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -156,7 +160,7 @@ class SQLiteStore:
 
     @staticmethod
     def _connect(target: str, uri: bool = False) -> sqlite3.Connection:
-        # A connection is used by one thread only, but closed by whichever finds it no longer needed.
+        # Only one thread uses a connection, but any thread may close it once it is no longer needed.
         return sqlite3.connect(
             target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
         )
@@ -184,10 +188,11 @@ class SQLiteStore:
         return connection
 
     def _open_file(self) -> tuple[sqlite3.Connection, tuple[int, int, bool] | None]:
-        """Open the file; where SQLite cannot place its side files, open it as one that nobody is changing.
+        """Open the file. If SQLite cannot place its side files, open it as a file that does not change.
 
         Returns:
-            the connection; in the second case also the signature of the file, by which a change is noticed.
+            the connection; and, if the file is opened as unchanging, its signature, which shows later
+            changes.
         """
         address = urllib.parse.quote(self.path)
         connection = self._connect(f"file:{address}?mode=rw", uri=True)
@@ -209,7 +214,7 @@ class SQLiteStore:
         return self._connect(f"file:{address}?mode=ro&immutable=1", uri=True), signature
 
     def _layout(self, connection: sqlite3.Connection) -> Layout:
-        """Return which tables the file has; others may raise it at any time."""
+        """Return the layout of the file's tables. Another process may raise it at any time."""
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         try:
             return Layout(version)
@@ -260,10 +265,10 @@ class SQLiteStore:
             )
         return StoreError(f"The metastore {self.path} failed: {error}.")
 
-    # -- the promises of Store
+    # -- the methods of Store
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         return self._read(
             lambda connection: sqlite_layout.get(connection, self._connections.local.layout, key)
         )
@@ -320,7 +325,7 @@ class SQLiteStore:
         where: Condition | None = None,  # noqa: ARG002 - no network to spare: the caller tests a row as fast as SQLite would
         groups: Groups | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of disjoint ranges, which are given in key order."""
+        """Yield the rows of disjoint ranges, in key order."""
         if groups is not None:
             wanted = self._first_row if each == 1 else self._first_rows
             yield from islice(chain.from_iterable(wanted(range, groups, limit) for range in ranges), limit)
@@ -367,12 +372,12 @@ class SQLiteStore:
         rows: Iterable[tuple[bytes, bytes]],
         fields: Fields | None = None,  # noqa: ARG002 - nothing here compares them
     ) -> bool:
-        """Write rows, in one transaction: all by now, or none."""
+        """Write rows in one transaction: all or none."""
         self._write(lambda connection, layout: sqlite_layout.put(connection, layout, rows))
         return False
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
-        """Remove rows, in one transaction."""
+        """Remove rows in one transaction."""
         self._write(lambda connection, layout: sqlite_layout.delete(connection, layout, keys))
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:

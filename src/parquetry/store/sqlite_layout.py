@@ -1,20 +1,23 @@
-"""In which tables of a SQLite file the rows stand, and how they are written there.
+"""The tables of a SQLite file, and how rows are read and written there.
 
-    version 0, INLINE    kv (k, v)                       each value beside its key
-    version 1, APART     keyed (k, v)                    each value beside its key, or the id of one that stands apart
-                         large (id, v)                   values of rows of more than `MAX_ROW_BYTES_IN_PAGE` bytes
-                         kv                              a view of both, with the columns of version 0
+| version  | table           | content                                                            |
+|----------|-----------------|--------------------------------------------------------------------|
+| 0 INLINE | `kv (k, v)`     | each value beside its key                                          |
+| 1 APART  | `keyed (k, v)`  | each value beside its key, or the id of a row of `large`           |
+|          | `large (id, v)` | values of rows of more than `MAX_ROW_BYTES_IN_PAGE` bytes          |
+|          | `kv`            | a view of both, with the columns of version 0                      |
 
-On the way to any key SQLite compares it with rows of a table without rowid, and reads each of those rows whole: past
-four values of 400 KB that takes 80 µs instead of 5. Where large values stand apart, every row of `keyed` lies in one
-page. The way through `large` is by number, and reads none of them but the one that is wanted.
+**Why apart?** To find a key in a table without rowid, SQLite compares it with the rows on the way, and reads
+each of those rows whole. Past four values of 400 KB a lookup takes 80 µs instead of 5. With large values
+apart, every row of `keyed` is in one page. `large` is searched by number, which reads no value but the wanted
+one.
 
-A new file has version 1. One of version 0 keeps it until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is written, so that older
-libraries can go on with it; then its table is renamed, and the values that it holds stay where they are. Older
-libraries read a file of version 1 through the view, and fail to write it, with a sentence. The version is
-`PRAGMA user_version`, which is written with the tables in one transaction.
+**Versions.** A new file has version 1. A file of version 0 keeps its version, so that older libraries can go
+on using it, until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is written. Then its table is
+renamed, and the values in it stay there. Older libraries read a file of version 1 through the view; their
+writes fail with a message. The version is `PRAGMA user_version`, written in one transaction with the tables.
 
-Every function here is to be called in a transaction that can write, except `get`.
+All functions here except `get` and `get_many` need a transaction that can write.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 MAX_ROW_BYTES_IN_PAGE = 4000
-"""Bytes of key and value: what the page of 16 KiB of a table without rowid takes, less what SQLite adds; the rest would overflow."""
+"""Bytes of key and value. A larger row of a table without rowid would overflow its page of 16 KiB."""
 MAX_VALUE_BYTES_IN_VERSION_0 = 64 << 10
-"""Bytes of a value. Format 1 of the metastore hardly ever has such rows, and those below are read in a few µs."""
+"""Bytes of a value. Format 1 of the metastore hardly ever has larger ones, and SQLite reads smaller ones in a
+few µs."""
 
 Row = tuple[bytes, bytes]
 
@@ -43,7 +47,7 @@ _INLINE = ("CREATE TABLE kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
 _APART = (
     "ALTER TABLE kv RENAME TO keyed",
     "CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)",
-    # A number is less than any bytes are; to ask so takes half the time of `typeof`.
+    # In SQLite a number is less than any bytes. This test takes half the time of `typeof`.
     """
     CREATE VIEW kv AS
     SELECT k, CASE WHEN v < x'' THEN (SELECT large.v FROM large WHERE id = keyed.v) ELSE v END AS v FROM keyed
@@ -57,7 +61,7 @@ _APART = (
     ),
     f"PRAGMA user_version = {Layout.APART:d}",
 )
-# Not through the view: of a subquery's value SQLite makes a copy.
+# Not through the view, because SQLite copies the value of a subquery.
 _GET_APART = """
     SELECT CASE typeof(keyed.v) WHEN 'integer' THEN large.v ELSE keyed.v END, keyed.k AS k
     FROM keyed LEFT JOIN large ON large.id = CASE typeof(keyed.v) WHEN 'integer' THEN keyed.v END
@@ -65,39 +69,42 @@ _GET_APART = """
 """
 _GETS = {Layout.INLINE: "SELECT v, k FROM kv WHERE k", Layout.APART: _GET_APART}
 _KEYS_PER_STATEMENT = 256
-"""Of one statement: each has keys of its own number, which is a power of two, so that there are few statements to prepare."""
+"""Most keys of one statement. Their number is padded to a power of two, so that SQLite prepares few
+statements."""
 _DELETE_LARGE_VALUE = (
     "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
 )
-"""Removes the value of a row that stands apart."""
+"""Removes the value of a row from `large`."""
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make the tables, if they are not there."""
+    """Create the tables if they do not exist."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone() is None:
         for statement in _INLINE + _APART:
             connection.execute(statement)
 
 
 def get(connection: sqlite3.Connection, layout: Layout, key: bytes) -> bytes | None:
-    """Return the value of a key; None if there is none.
+    """Return the value of a key, or None if the row is absent.
 
     Args:
-        connection: to the file.
-        layout: of the file, or an earlier one.
-        key: to look up.
+        connection: connection to the file.
+        layout: layout of the file, or an earlier one.
+        key: key to look up.
     """
     row = connection.execute(f"{_GETS[layout]} = ?", (key,)).fetchone()
     return None if row is None else row[0]
 
 
 def get_many(connection: sqlite3.Connection, layout: Layout, keys: Sequence[bytes]) -> list[bytes | None]:
-    """Return the values of keys, in the order of the keys; some hundred take a third of the time that `get` takes.
+    """Return the values of keys, in the order of the keys.
+
+    Some hundred take a third of the time of as many `get`s.
 
     Args:
-        connection: to the file.
-        layout: of the file, or an earlier one.
-        keys: to look up.
+        connection: connection to the file.
+        layout: layout of the file, or an earlier one.
+        keys: keys to look up.
     """
     if len(keys) < 2:
         return [get(connection, layout, key) for key in keys]
@@ -112,7 +119,7 @@ def get_many(connection: sqlite3.Connection, layout: Layout, keys: Sequence[byte
 
 
 def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> None:
-    """Write rows; the last one of a key counts."""
+    """Write rows. If a key comes twice, its last value wins."""
     if layout is Layout.INLINE:
         rows = list(rows)
         layout = _raised(connection, layout, (value for _, value in rows))
@@ -123,7 +130,7 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
             placed.append((key, _stored_value(connection, layout, key, value)))
             yield placed[-1]
 
-    # Most rows are new. A trigger that looked for values to remove would make each take three times as long.
+    # Most rows are new. A trigger that removes old large values would make each write three times as slow.
     insert = f"INSERT INTO {_TABLES[layout]} (k, v) VALUES (?, ?) ON CONFLICT (k) DO NOTHING"
     if connection.executemany(insert, placing()).rowcount < len(placed):
         for key, value in placed:
@@ -133,7 +140,7 @@ def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> 
 def swap(
     connection: sqlite3.Connection, layout: Layout, key: bytes, expected: bytes | None, value: bytes | None
 ) -> bool:
-    """Write (None: remove) a row if it has the expected value (None: if it is absent), and return whether it had."""
+    """Write (None: remove) a row if it has the expected value (None: is absent); return whether it did."""
     if get(connection, layout, key) != expected:
         return False
     if value is None:
@@ -147,7 +154,7 @@ def swap(
 
 
 def delete(connection: sqlite3.Connection, layout: Layout, keys: Iterable[bytes]) -> None:
-    """Remove rows, those that are not there included."""
+    """Remove rows. Absent rows are no error."""
     some = [(key,) for key in keys]
     if layout is Layout.APART:
         connection.executemany(_DELETE_LARGE_VALUE, some)
@@ -155,7 +162,7 @@ def delete(connection: sqlite3.Connection, layout: Layout, keys: Iterable[bytes]
 
 
 def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[bytes]) -> Layout:
-    """Raise the layout if the values to be written ask for it, and return it."""
+    """Raise the layout if the values to be written need it, and return it."""
     if layout is Layout.APART or all(len(value) <= MAX_VALUE_BYTES_IN_VERSION_0 for value in values):
         return layout
     for statement in _APART:
@@ -164,7 +171,7 @@ def _raised(connection: sqlite3.Connection, layout: Layout, values: Iterable[byt
 
 
 def _stored_value(connection: sqlite3.Connection, layout: Layout, key: bytes, value: bytes) -> bytes | int:
-    """Return what stands beside a key."""
+    """Return the value to store beside a key: the bytes themselves, or their id in `large`."""
     if layout is Layout.INLINE or len(key) + len(value) <= MAX_ROW_BYTES_IN_PAGE:
         return value
     number = connection.execute("INSERT INTO large (v) VALUES (?)", (value,)).lastrowid
@@ -173,7 +180,7 @@ def _stored_value(connection: sqlite3.Connection, layout: Layout, key: bytes, va
 
 
 def _update(connection: sqlite3.Connection, layout: Layout, key: bytes, placed: bytes | int) -> None:
-    """Give a row that is there another value, unless it is the one that has just been written."""
+    """Give an existing row a new value, unless it is the row that has just been written."""
     if layout is Layout.APART:
         connection.execute(f"{_DELETE_LARGE_VALUE} AND id IS NOT ?", (key, placed))
     connection.execute(f"UPDATE {_TABLES[layout]} SET v = ? WHERE k = ?", (placed, key))

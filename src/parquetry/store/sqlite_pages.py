@@ -1,4 +1,4 @@
-"""What SQLite is asked for where one row of each group is wanted."""
+"""SQLite's statements for reading one row of each group."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sqlite3
 from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
 
 _ROWS_PER_FETCH = 64
-"""Rows after which is looked whether they have come to a large group; the first time after two."""
+"""Rows between two checks whether the page has reached a large group. The first check comes after two
+rows."""
 
 
 def plain_page(
     connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
 ) -> RowPage:
-    """Read so many rows with start <= key < stop, or fewer if they have come to a group of several."""
+    """Read `count` rows with start <= key < stop, or fewer if they reach a group with several rows."""
     below = "" if stop is None else "AND k < ?2"
     cursor = connection.execute(
         f"SELECT k, v FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT ?3", (start, stop, count)
@@ -34,10 +35,10 @@ def plain_page(
 def skipping_page(
     connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
 ) -> RowPage:
-    """Read the first rows of so many groups within start <= key < stop.
+    """Read the first row of each of `count` groups within start <= key < stop.
 
-    One statement seeks from group to group, which takes a third of the time of a statement for each. `||` makes
-    text of its operands, bytes untouched, so it has to be told that they are bytes.
+    One statement seeks from group to group, which takes a third of the time of a statement per group. The
+    operator `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
     """
     below = "" if stop is None else "AND k < ?2"
     rows: list[Row] = connection.execute(

@@ -1,6 +1,6 @@
-"""Whether rows lie where their files' records say: in the right bucket, in the right directory, in order.
+"""Check that rows are where their files' records say: in the right bucket, in the right directory, in order.
 
-Reads columns of data files; `verify` looks through a table.
+This package reads columns of data files. `verify` checks a table.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,7 @@
-"""Whether the rows of a file lie in the bucket that they belong in, and in order: looked for in the file itself.
+"""Check whether the rows of a file are in the right bucket and in order, by reading the file.
 
-The columns of the buckets and of their order are read, by PyArrow, and hashed. What is not read as Spark reads it - a column
-that the file has in another type, timestamps of ORC, whose zone a file does not say - is not judged.
+PyArrow reads the bucket columns and the sort columns. Values that Spark may read differently are not judged:
+a column that has another type in the file, or timestamps of ORC, whose time zone a file does not record.
 """
 
 from __future__ import annotations
@@ -27,21 +27,24 @@ _FIRST_CERTAIN_TIMES = {
     "date": (-141_427, 1582),
     "timestamp": (-25_567 * MICROS_PER_DAY, 1900),
 }
-"""Days and microseconds from which on all writers count alike, and the year. Some had the Julian calendar, or local mean times."""
+"""The first day and microsecond that all writers count alike, and the year. Earlier some used the Julian
+calendar, or local mean times.
+"""
 _MAX_SHOWN_CHARACTERS = 40
-"""Characters of a value that are shown."""
+"""Most characters of a value in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketCheck:
-    """What was found in a file.
+    """The result of one file's check.
 
     Attributes:
-        rows: that were looked at.
+        rows: that were read.
         wrong: how many of these belong in another bucket.
-        example: one of them, such as ``k = 5 belongs in bucket 3``; None: none is wrong.
-        sorted: whether all rows of the file are in order; None: not known, or no order was asked for.
-        unsorted: where they are not, such as ``k = 3 stands below k = 5``.
+        example: one of them, such as ``k = 5 belongs in bucket 3``; or None if none is wrong.
+        sorted: whether all rows of the file are in order, or None if that is unknown or the spec has no
+            order.
+        unsorted: the first rows out of order, such as ``k = 3 stands below k = 5``, or None.
     """
 
     rows: int
@@ -61,21 +64,20 @@ def check_buckets(
     most: int | None = None,
     theirs: bool = False,
 ) -> BucketCheck:
-    """Look at the rows of a file.
+    """Check the rows of a file.
 
     Args:
-        path: where the file lies, absolute.
+        path: of the file, absolute.
         file_format: ``parquet`` or ``orc``.
-        bucket: in which all rows should be.
-        spec: the buckets, and what each is sorted by.
+        bucket: that all rows should be in.
+        spec: the buckets, and their sort order.
         columns: of the table, all that are in files, in their order.
-        most: how many rows to look at of a file that has more, which then is not known to be sorted; None: all.
-        theirs: whether others wrote the file, and nobody knows by which calendar they counted days of long ago. Of ORC that is so
-            whoever wrote it.
+        most: how many rows to read in a larger file, whose order then stays unknown; or None for all.
+        theirs: whether another program wrote the file, and may have used another calendar for old days.
 
     Raises:
-        UnsupportedError: the values of the bucket columns cannot be read as Spark reads them; the message says why.
-        FileMissingError: the file is not there.
+        UnsupportedError: Spark may read other values of the bucket columns; the message says why.
+        FileMissingError: the file does not exist.
         FileCorruptError: it cannot be read.
     """
     physical = {column.physical: column for column in columns}
@@ -97,7 +99,7 @@ def check_buckets(
                 if column.physical in unlike:
                     raise UnsupportedError(f"{unlike[column.physical]}.")
             whole = most is None or batches.rows <= most
-            # Spark itself writes days of ORC by the Julian calendar before 1582, which PyArrow takes for ours
+            # Spark writes ORC's days before 1582 in the Julian calendar; PyArrow reads them as Gregorian
             checker = _BucketChecker(
                 bucket, spec, read, keys, order if whole else [], theirs or file_format == "orc"
             )
@@ -115,17 +117,17 @@ def check_buckets(
 def _opened(
     source: Any, file_format: str, read: Sequence[TableColumn], positions: dict[str, int]
 ) -> tuple[ColumnBatches, dict[str, str]]:
-    """Return some columns of a file, and of which of them Spark may read other values, by their physical names."""
+    """Return some columns of a file, and by physical name why Spark may read other values of some."""
     names = [column.physical for column in read]
     batches = ColumnBatches(source, file_format, names, [positions[name] for name in names])
     return batches, batches.unlike(read)
 
 
 class _BucketChecker:
-    """Looks at the rows of a file batch by batch.
+    """Checks the rows of a file batch by batch.
 
     Attributes:
-        result: so far.
+        result: of the batches so far.
     """
 
     def __init__(
@@ -187,10 +189,10 @@ class _BucketChecker:
 
 
 def _require_recent(columns: Sequence[TableColumn], arrays: Sequence[pa.Array]) -> None:
-    """Make sure that days are those that Spark reads.
+    """Make sure that Spark reads the same days.
 
     Raises:
-        UnsupportedError: they may be others.
+        UnsupportedError: Spark may read other days.
     """
     for column, array in zip(columns, arrays, strict=True):
         for part in _temporal(array):
@@ -206,7 +208,7 @@ def _require_recent(columns: Sequence[TableColumn], arrays: Sequence[pa.Array]) 
 
 
 def _temporal(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the dates and timestamps in an array, those within nested values, too."""
+    """Yield the dates and timestamps in an array, including those inside nested values."""
     type = array.type
     if pa.types.is_date32(type) or pa.types.is_timestamp(type):
         yield array
@@ -221,7 +223,7 @@ def _temporal(array: pa.Array) -> Iterator[pa.Array]:
 
 
 def _settled(array: pa.Array) -> pa.Array:
-    """Return values of which equal ones have equal hashes: 0.0 for -0.0, in parts of nested values, too."""
+    """Return values that have equal hashes if they are equal: 0.0 replaces -0.0, also inside nested ones."""
     type = array.type
     if pa.types.is_floating(type):
         return pc.add(array, pa.scalar(0.0, type))
@@ -243,7 +245,7 @@ def _shown(columns: Sequence[TableColumn], arrays: Sequence[pa.Array], row: int)
 def _text(value: pa.Scalar) -> str:
     try:
         plain = value.as_py()
-    except (ValueError, OverflowError):  # of years that Python does not know
+    except (ValueError, OverflowError):  # a year that Python does not support
         plain = str(value)
     text = "NULL" if plain is None else repr(plain) if isinstance(plain, str | bytes) else str(plain)
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"

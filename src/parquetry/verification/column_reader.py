@@ -1,8 +1,9 @@
-"""Columns of a data file, batch by batch, by PyArrow; and whether what they hold is what Spark reads of them.
+"""Read columns of a data file with PyArrow, and check whether Spark would read the same values.
 
-Names are compared as Spark compares them, without case. Hive's old writers of ORC named no columns (`_col0`): Spark goes by
-their positions then. A timestamp of ORC is what a clock showed, nobody says where; INT96 is an instant, which Arrow's type
-does not tell. What becomes of the values is the caller's business.
+Names are compared as Spark compares them, without case. Hive's old ORC writers wrote no column names
+(`_col0`); then Spark goes by position, and so does this module. An ORC timestamp is a local time without a
+time zone. An INT96 is an instant, but its Arrow type does not show that. The caller decides what the values
+mean.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from parquetry.hashing import HashType
 from parquetry.types import INTEGER_BITS
 
 ROWS_PER_BATCH = 1 << 16
-"""Rows of a batch of Parquet; of ORC, a batch is a stripe."""
+"""Rows in one batch of a Parquet file. A batch of an ORC file is a stripe."""
 _Times: TypeAlias = Literal["instants", "local", "unknown"]
-"""What timestamps without a zone are in a column of a file."""
+"""The meaning of a column's timestamps without a zone."""
 _TEXT = ("string", "varchar", "char")
 _MAX_DIGITS_IN_64_BITS = 18
-"""Digits that 64 bits hold: Spark hashes longer decimals otherwise."""
+"""Digits that fit in 64 bits. Spark hashes longer decimals in another way."""
 
 
 class ColumnBatches:
@@ -34,7 +35,8 @@ class ColumnBatches:
         source: the file.
         file_format: ``parquet`` or ``orc``.
         names: of the columns, each once.
-        positions: of each its position among the table's columns in files, for files that name none; None: not known.
+        positions: of the columns among the table's columns in files, for files without column names; or None
+            if unknown.
 
     Raises:
         pyarrow.ArrowException: the file cannot be read.
@@ -58,7 +60,7 @@ class ColumnBatches:
 
     @property
     def complete(self) -> bool:
-        """Return whether the file has each of the columns, and has it once."""
+        """Return whether the file has each of the columns exactly once."""
         return all(len(found) == 1 for found in self._spelled)
 
     @property
@@ -67,7 +69,7 @@ class ColumnBatches:
         return int(self._file.nrows if self._orc else self._file.metadata.num_rows)
 
     def unlike(self, columns: Sequence[TableColumn]) -> dict[str, str]:
-        """Return of which columns Spark may read other values than lie here, by their physical names, and why.
+        """Return, by physical name, why Spark may read other values of some columns.
 
         Args:
             columns: of the table, in the order of the names.
@@ -96,10 +98,11 @@ class ColumnBatches:
         return "instants" if any(leaf.physical_type == "INT96" for leaf in mine) else "local"
 
     def batches(self, most: int | None = None) -> Iterator[list[pa.Array]]:
-        """Yield the columns, batch by batch, in the order of the names; `complete` has to hold.
+        """Yield the columns, batch by batch, in the order of the names. Needs `complete`.
 
         Args:
-            most: how many rows to read of a file that has more: some of its first part, and some of its last. None: all.
+            most: how many rows to read in a file that has more, from its first and its last part; or None for
+                all.
         """
         names = [found[0] for found in self._spelled]
         count = int(self._file.nstripes if self._orc else self._file.num_row_groups)
@@ -130,13 +133,13 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _is_like(type: HashType, stored: pa.DataType, times: _Times) -> bool:
-    """Return whether values of a file's column are those that Spark reads as values of a type."""
+    """Return whether Spark reads a file's column as the same values of a type."""
     if pa.types.is_dictionary(stored):
         stored = stored.value_type
     name = type.name
     if (
         name in INTEGER_BITS
-    ):  # Hive keeps a tinyint in 32 bits; but an int that became a bigint was hashed as an int
+    ):  # Hive stores a tinyint in 32 bits; but an int column that became bigint was hashed as int
         return bool(pa.types.is_signed_integer(stored)) and stored.bit_width >= INTEGER_BITS[name]
     if name in _TEXT or name == "binary":
         return _is_text(stored) or pa.types.is_fixed_size_binary(stored)

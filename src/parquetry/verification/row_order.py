@@ -1,4 +1,4 @@
-"""Whether rows are sorted as Hive and Spark sort them: upwards with NULL first, downwards with NULL last, NaN above all numbers.
+"""Check the sort order of Hive and Spark: NULL first if ascending, last if descending; NaN the greatest.
 
 >>> numbers = pa.array([None, 1, 1, 3])
 >>> first_out_of_order([numbers], [False]) is None, first_out_of_order([numbers], [True])
@@ -22,15 +22,15 @@ _ORDERED = ("boolean", "string", "varchar", "binary", "date", "decimal", "timest
 
 
 def has_known_order(type: ColumnType) -> bool:
-    """Return whether Spark orders a column's values as they lie in files.
+    """Return whether Spark orders a column's values as the files store them.
 
-    A char is padded when it is read, and then sorts behind texts that it sorted before.
+    A char is padded when it is read, which may move it behind texts that it comes before in the file.
     """
     return type.integral or type.floating or type.name in _ORDERED
 
 
 def sortable(array: pa.Array, type: ColumnType) -> pa.Array:
-    """Return values of a column in a form that compares as they do.
+    """Return values of a column in a form whose comparison gives the column's order.
 
     Raises:
         pyarrow.ArrowInvalid: a value is none of the type.
@@ -40,11 +40,11 @@ def sortable(array: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def first_out_of_order(columns: Sequence[pa.Array], descending: Sequence[bool]) -> int | None:
-    """Return the first row that belongs before the one above it; None: there is none.
+    """Return the first row that belongs before the row above it, or None if all rows are in order.
 
     Args:
         columns: that the rows are sorted by, the first one first, each as `sortable` returns it.
-        descending: of each column whether downwards.
+        descending: for each column whether its order is descending.
     """
     count = len(columns[0])
     if count < 2:
@@ -58,7 +58,7 @@ def first_out_of_order(columns: Sequence[pa.Array], descending: Sequence[bool]) 
 
 
 def _signs(array: pa.Array) -> NDArray[np.int8]:
-    """Return of each row but the last: -1, it is less than the next one; 1, it is greater; or 0."""
+    """Return for each row but the last: -1 if it is less than the next one, 1 if it is greater, else 0."""
     before, after = array.slice(0, len(array) - 1), array.slice(1)
     signs = _flags(pc.greater(before, after)).astype(np.int8) - _flags(pc.less(before, after))
     if pa.types.is_floating(array.type):
@@ -70,7 +70,7 @@ def _signs(array: pa.Array) -> NDArray[np.int8]:
 
 
 def _greatest(signs: NDArray[np.int8], these: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return the signs with some rows above all others."""
+    """Return the signs after some rows are made greater than all others."""
     apart = these[:-1].astype(np.int8) - these[1:]
     return np.where(these[:-1] | these[1:], apart, signs)
 

@@ -1,7 +1,8 @@
-"""Whether rows of a file have some tuples of values: looked for in the file itself, where statistics do not tell.
+"""Check whether a file has rows with some tuples of values, by reading it if statistics do not decide.
 
-Only the columns asked for are read, batch by batch, by PyArrow. What cannot be compared for certain - floats, of which
-NaN has many forms, timestamps, whose zone a file may not say, columns that the file has in another type - counts as there.
+PyArrow reads only the needed columns, batch by batch. Values without a certain comparison count as found:
+floats (NaN has many forms), timestamps (a file may have no time zone), and columns that have another type in
+the file.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from parquetry.types import ColumnType, Value, to_python
 from parquetry.verification.column_reader import ColumnBatches
 
 Lacks: TypeAlias = Callable[[FileRecord, Sequence[TableColumn], Sequence[tuple[Value, ...]]], bool]
-"""Given a file, some columns and tuples of their values, says whether no row of the file has one of them."""
+"""Takes a file, columns and tuples of their values. Returns whether no row of the file has one of them."""
 
 _COMPARABLE = ("string", "varchar", "binary", "boolean", "date", "decimal")
 
 
 def lacks_tuples(location: str, file_format: str) -> Lacks:
-    """Return what says of the files of a partition whether rows have some tuples, by reading them.
+    """Return the function that reads files of a partition and checks whether they lack some tuples.
 
     Args:
         location: of the partition.
@@ -51,9 +52,9 @@ def _lacks(
             there = ColumnBatches(source, file_format, [column.physical for column in columns])
             return there.complete and not any(_has_some(wanted, batch) for batch in there.batches())
     except (pa.ArrowException, ValueError, OverflowError):
-        return False  # dates that Python does not know, decimals wider than Arrow compares
+        return False  # a date that Python does not support, or a decimal wider than Arrow compares
     except OSError:
-        return False  # whoever reads the rows will be told why they cannot be read
+        return False  # reading the rows will raise the error
 
 
 class _WantedValues:
@@ -61,7 +62,7 @@ class _WantedValues:
 
     Args:
         type: of the column.
-        values: of each tuple; None is NULL.
+        values: one of each tuple; None is NULL.
     """
 
     def __init__(self, type: ColumnType, values: Sequence[Value]) -> None:
@@ -70,7 +71,7 @@ class _WantedValues:
         self._some = pa.array([value for value in self.values if value is not None])
 
     def comparable(self, type: pa.DataType) -> bool:
-        """Return whether values of the file's column compare with these."""
+        """Return whether values of the file's column can be compared with these."""
         if pa.types.is_null(self._some.type):
             return True
         both = (type.value_type if pa.types.is_dictionary(type) else type, self._some.type)
@@ -120,7 +121,7 @@ def _is_decimal(type: pa.DataType) -> bool:
 
 
 def _has_some(wanted: Sequence[_WantedValues], batch: Sequence[pa.Array]) -> bool:
-    """Return whether a row has all values of one tuple, or may have."""
+    """Return whether a row has all values of one tuple, or may have them."""
     if not all(each.comparable(array.type) for each, array in zip(wanted, batch, strict=True)):
         return True
     masks = [each.mask(array) for each, array in zip(wanted, batch, strict=True)]

@@ -1,7 +1,8 @@
-"""Read all rows of a table's buckets, and name the files in which one lies wrong.
+"""Read all rows of a table's buckets, and report the files with rows in a wrong bucket or out of order.
 
-Joins without a shuffle and queries that read one bucket rely on where rows lie. Parquetry's own writer puts them there; of files
-of others, `sync` has looked at some. What is read here is the columns of the buckets and of their order.
+Joins without a shuffle, and queries that read one bucket, rely on correct buckets. Parquetry's own writer
+ensures them. `sync` has checked some rows of other writers' files. This module reads the bucket and sort
+columns of all files.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from parquetry.verification.bucket_check import check_buckets
 
 _MAX_READER_THREADS = 8
 _FILES_PER_BATCH = 256
-"""Files that are read before what was found is passed on."""
+"""Files that are read before their results are passed on."""
 
 
 def verify(
     snapshot: TableSnapshot, where: str | None = None, *, zone: str = "UTC", progress: Progress = silent
 ) -> Iterator[Misplacement]:
-    """Yield what lies wrong in a table's buckets, in the order of its partitions.
+    """Yield the misplaced rows of a table's buckets by file, in the order of its partitions.
 
-    Of partitions without buckets nothing is read; they are told of where the table has some.
+    Partitions without buckets are not read. They are reported if the table has buckets.
 
     Args:
         snapshot: the table.
-        where: a condition on partition columns: only these partitions.
-        zone: the time zone in which timestamps without one were written in the condition.
-        progress: called with how many partitions have been read, of how many.
+        where: a condition on partition columns that selects partitions.
+        zone: the time zone for timestamps without one in the condition.
+        progress: called with the number of partitions that have been read, and of all.
 
     Raises:
         FilterError: the condition cannot be used.
@@ -82,7 +83,7 @@ def _misplacements(
 
 
 def _has_begun(begin: Filter | None, snapshot: TableSnapshot, partition: PartitionSnapshot) -> bool:
-    """Return whether a partition is of those that the table says are bucketed."""
+    """Return whether the table's properties say that a partition is bucketed."""
     if begin is None:
         return True
     known = KnownValues(snapshot.metadata.partition_by, [partition.values])

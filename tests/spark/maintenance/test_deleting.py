@@ -68,12 +68,12 @@ def test_a_table_called_as_a_databases_folder(
     refused(
         spark,
         f"CREATE DATABASE lake.{later}",
-        rf"there table default\.{later}\.db lies.*Say another LOCATION",
+        rf"this is the folder of table default\.{later}\.db, at .*Choose another LOCATION",
     )
     assert (later,) not in rows("SHOW DATABASES IN lake")
     spark.sql(f"CREATE DATABASE lake.{later} LOCATION 'elsewhere/{later}'")
     below = f"{warehouse}/lake/{later}.db/below"
-    refused(spark, f"ALTER DATABASE lake.{later} SET LOCATION '{below}'", "above it table")
+    refused(spark, f"ALTER DATABASE lake.{later} SET LOCATION '{below}'", "above it is the folder of table")
     spark.sql(f"CREATE TABLE lake.{later}.t AS SELECT 4 AS a")
     spark.sql(f"DROP TABLE lake.default.`{later}.db`")
     assert rows(f"SELECT a FROM lake.{later}.t") == [(4,)]
@@ -111,9 +111,9 @@ def test_places_that_are_taken(spark: SparkSession, rows: Rows, db: str, tmp_pat
         ):
             # other tables of the session lie in the warehouse, too: any of them may be the one that is named
             taken_by = r"\w+\.\w+" if place == folder.parent.parent else rf"{db.removeprefix('lake.')}\.t"
-            refused(spark, statement, rf"cannot lie at file:/.*table {taken_by} lies")
-    refused(spark, f"CREATE DATABASE {db}_x LOCATION '{folder}/p=2'", "above it table")
-    refused(spark, f"CREATE TABLE {db}.x (a int) LOCATION '.'", "there|below it")
+            refused(spark, statement, rf"cannot be at file:/.*the folder of table {taken_by}, at")
+    refused(spark, f"CREATE DATABASE {db}_x LOCATION '{folder}/p=2'", "above it is the folder of table")
+    refused(spark, f"CREATE TABLE {db}.x (a int) LOCATION '.'", "this is|below it is")
     assert tree(folder.parent) == before
     assert rows(f"SHOW PARTITIONS {db}.e") == []
     assert [row[1] for row in rows(f"SHOW TABLES IN {db}")] == ["e", "t"]

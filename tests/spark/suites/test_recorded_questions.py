@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
-from parquetry.spark.gateway import PlannerGateway
+from parquetry.spark.serving.gateway import PlannerGateway
 from parquetry.spark.session import BRIDGE_PACKAGE, settings
 from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
 

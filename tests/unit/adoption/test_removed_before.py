@@ -199,7 +199,7 @@ def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
         transaction = Transaction(table.refresh(), "fast")
         act(transaction)
         commit(transaction)
-    with pytest.raises(CommitConflictError, match="what is known of d=1/s=a/one was changed by version"):
+    with pytest.raises(CommitConflictError, match="the record of d=1/s=a/one was changed by version"):
         commit(late)
     assert records(table.refresh()) == {"d=1/s=a/one": 5}
     assert leftovers(store, table.id) == []

@@ -204,7 +204,10 @@ def test_every_procedure_has_a_method_and_a_command() -> None:
     """CALL, Python and the command line mirror each other; what takes an engine is no method."""
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     by_engine = {name for name, procedure in PROCEDURES.items() if procedure.by_engine}
-    assert by_engine == {"publish", "compact", "rebucket", "suggest_skew"}
+    assert by_engine == {
+        *("publish", "compact", "rebucket", "suggest_skew"),
+        *("explain", "explain_json", "last_reports"),
+    }
     for name in PROCEDURES.keys() - by_engine:
         assert callable(getattr(Catalog, name))
         assert name.replace("_", "-") in commands

@@ -424,24 +424,29 @@ def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
     """`conf` writes lines for spark-defaults.conf, in which a backslash is doubled."""
     assert run("conf", "--catalog", "ice") == (
         0,
-        f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\n",
+        f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\nspark.parquetry.python {sys.executable}\n",
         "",
     )
-    assert run("conf", "-w", "/a\\b")[1].endswith("/a\\\\b\n")
+    assert "/a\\\\b\n" in run("conf", "-w", "/a\\b")[1]
 
 
 def test_conf_prints_flags(run, warehouse, settings):
     """`conf --flags` writes `--conf` options, quoted for the shell where they must be."""
     assert run("conf", "--flags", "--store", "sqlite:////m") == (
         0,
-        f"--conf 'spark.jars=/a b.jar' --conf spark.sql.catalog.lake.warehouse={warehouse} --conf store=sqlite:////m\n",
+        f"--conf 'spark.jars=/a b.jar' --conf spark.sql.catalog.lake.warehouse={warehouse} --conf store=sqlite:////m "
+        f"--conf spark.parquetry.python={sys.executable}\n",
         "",
     )
 
 
 def test_conf_prints_json(objects, warehouse, settings):
     """`conf --json` is one object of settings."""
-    assert objects("conf") == {"spark.jars": "/a b.jar", "spark.sql.catalog.lake.warehouse": str(warehouse)}
+    assert objects("conf") == {
+        "spark.jars": "/a b.jar",
+        "spark.sql.catalog.lake.warehouse": str(warehouse),
+        "spark.parquetry.python": sys.executable,
+    }
 
 
 def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):

@@ -108,7 +108,7 @@ def test_dump_and_restore(run: Run, tmp_path: Path, warehouse: Path) -> None:
     assert run("dump", folder)[:2] == (0, f"1 tables of 2 databases written to {folder}\n")
     code, _, error = run("dump", folder)
     assert code == 1
-    assert "is there already" in error
+    assert "exists already" in error
     code, out, _ = run("restore", folder, "--store", elsewhere, "-w", str(warehouse), "--json")
     assert code == 0
     assert [each["table"] for each in json.loads(out)] == ["sales.orders"]

@@ -301,7 +301,7 @@ def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
     lake.store.put_many([(metadata_key(damaged.id, 0), b"\xc1")])
     assert drop(lake) == []
     assert tree(tmp_path) == set()
-    assert "where table default.damaged lies is not known" in caplog.text
+    assert "the location of table default.damaged is not known" in caplog.text
 
 
 # -- purging
@@ -539,20 +539,20 @@ def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("location", "says"),
     [
-        ("{}/t", "there table default.t lies"),
-        ("file:{}//t/", "there table default.t lies"),
-        ("{}/u/../t", "there table default.t lies"),
-        ("{}/link", "there table default.t lies"),
-        ("{}/t/below", "above it table default.t lies"),
-        ("{}/link/below/that", "above it table default.t lies"),
-        ("{}", "below it table default.t lies"),
-        ("/", "below it table default.t lies"),
+        ("{}/t", "this is the folder of table default.t"),
+        ("file:{}//t/", "this is the folder of table default.t"),
+        ("{}/u/../t", "this is the folder of table default.t"),
+        ("{}/link", "this is the folder of table default.t"),
+        ("{}/t/below", "above it is the folder of table default.t"),
+        ("{}/link/below/that", "above it is the folder of table default.t"),
+        ("{}", "below it is the folder of table default.t"),
+        ("/", "below it is the folder of table default.t"),
         ("{}/T", None),
         ("{}/t2", None),
         ("{}/t%2Fbelow", None),
         ("s3://lake{}/t", None),
-        ("s3a://bucket/x/../data", "there table default.bucket lies"),
-        ("s3://bucket", "below it table default.bucket lies"),
+        ("s3a://bucket/x/../data", "this is the folder of table default.bucket"),
+        ("s3://bucket", "below it is the folder of table default.bucket"),
         ("s3://bucket/data2", None),
         ("hdfs://bucket/data", None),
     ],
@@ -572,9 +572,7 @@ def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says:
         if says is None:
             check(managed)
         else:
-            with pytest.raises(
-                LocationTakenError, match=f"table a.b cannot lie at .*: {says}, at .*LOCATION"
-            ):
+            with pytest.raises(LocationTakenError, match=f"table a.b cannot be at .*: {says}, at .*LOCATION"):
                 check(managed)
 
 
@@ -590,14 +588,14 @@ def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
     for location in (f"{lake.location}", f"{lake.location}/below", f"{tmp_path}/w/d.db/t"):
         check(location)
     for location, says in (
-        (f"{tmp_path}/w/d.db", "there the tables of database d lie"),
-        (f"{tmp_path}/w", "there the tables of database default lie"),
-        (f"{tmp_path}", "below it the tables of database default lie"),
+        (f"{tmp_path}/w/d.db", "this is the default folder for tables of database d"),
+        (f"{tmp_path}/w", "this is the default folder for tables of database default"),
+        (f"{tmp_path}", "below it is the default folder for tables of database default"),
     ):
         with pytest.raises(LocationTakenError, match=says):
             check(location)
     for location in (f"{lake.location}", f"{lake.location}/below"):
-        with pytest.raises(LocationTakenError, match=r"table default\.t lies"):
+        with pytest.raises(LocationTakenError, match=r"folder of table default\.t"):
             check(location, managed=True)
 
 
@@ -611,7 +609,7 @@ def test_a_database_lies_in_no_tables_folder(tmp_path: Path) -> None:
     check(tmp_path)
     check(tmp_path / "t.db")
     for location in (lake.location, lake.location / "d.db"):
-        with pytest.raises(LocationTakenError, match=r"database d cannot lie at .*table default\.t lies"):
+        with pytest.raises(LocationTakenError, match=r"database d cannot be at .*folder of table default\.t"):
             check(location)
 
 

@@ -96,7 +96,7 @@ def test_dump_never_overwrites(tmp_path: Path) -> None:
     """A directory that is there is left alone; a dump that fails leaves nothing."""
     metastore = filled(tmp_path / "lake", MemoryStore())
     (tmp_path / "there").mkdir()
-    with pytest.raises(WarehouseError, match="is there already"):
+    with pytest.raises(WarehouseError, match="exists already"):
         dump(metastore, tmp_path / "there")
     before = sorted(p.name for p in tmp_path.iterdir())
 

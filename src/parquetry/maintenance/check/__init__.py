@@ -1,6 +1,6 @@
-"""Whether a metastore and the files agree with each other, and how differences are repaired.
+"""Check whether a metastore and its files agree, and repair differences.
 
-`fsck` is the entrance: it runs the checks, each of which has a module.
+`fsck` is the entrance. It runs the checks; each check has a module.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

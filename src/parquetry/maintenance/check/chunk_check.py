@@ -1,4 +1,4 @@
-"""Compare the chunks of long lists of files with what refers to them and with the rows that sum them up; mend those."""
+"""Compare manifest chunks with the entries that refer to them, and with their summaries; repair summaries."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _CHUNKS_PER_BATCH = 32
 def check_chunks(
     store: Store, table: bytes, wanted: Mapping[FileChunk, str], known: ColumnTypesByTicket, repair: bool
 ) -> Iterator[Finding]:
-    """Look for lists of files that are gone, and for sums that say something else than their lists.
+    """Yield chunks that are missing or unreadable, and summaries that do not agree with their chunks.
 
     Args:
-        store: of the metastore.
-        table: id.
-        wanted: chunks that partitions refer to, and the name of a partition of each.
-        known: types of the columns.
-        repair: write sums that are missing or wrong anew.
+        store: the metastore's store.
+        table: the table's id.
+        wanted: chunks that partitions refer to, each with the name of one such partition.
+        known: the types of the columns.
+        repair: write missing and wrong summaries anew.
     """
     for some in batches(wanted, _CHUNKS_PER_BATCH):
         values = store.get_many([chunk_key(table, chunk.ticket, chunk.number) for chunk in some])
@@ -71,15 +71,15 @@ def check_chunks(
 
 
 def _has_absolute_paths(files: FileColumns) -> bool:
-    """Return whether a list has absolute paths, which take another number of bytes once the warehouse was moved."""
+    """Return whether a chunk has absolute paths: if the warehouse is moved, the chunk's size changes."""
     return any(map(is_absolute, files.paths))
 
 
 class ColumnTypesByTicket:
-    """The types of a table's columns, as in the latest version that has the column.
+    """The types of a table's columns, for the files of any commit.
 
-    REPLACE TABLE begins anew: a column that it calls by an earlier one's name may have another type. So the types are those that
-    a commit could know.
+    A column's type is its type in the latest version that has the column. REPLACE TABLE begins anew: a later
+    column with the same name may have another type. So the types depend on the commit's ticket.
     """
 
     def __init__(self) -> None:
@@ -88,14 +88,14 @@ class ColumnTypesByTicket:
 
     @classmethod
     def read(cls, store: Store, table: bytes) -> ColumnTypesByTicket:
-        """Return the types that the metadata of all versions of a table tell."""
+        """Return the types in the metadata of all versions of a table."""
         known = cls()
         for key, value in store.scan(*prefix_range(METADATA + table)):
             known.add(int.from_bytes(key[-TICKET_BYTES:], "big"), decoder(TableMetadata).decode(value))
         return known
 
     def add(self, ticket: int, metadata: TableMetadata) -> None:
-        """Take in the metadata that a ticket wrote; later tickets come later."""
+        """Add the metadata that a ticket wrote. Tickets must come in ascending order."""
         self._types.setdefault(metadata.replacement, {}).update(types_of(metadata.columns))
         self._replacements.append((ticket, metadata.replacement))
 
@@ -106,7 +106,7 @@ class ColumnTypesByTicket:
 
 
 def _readable(value: bytes) -> FileColumns | None:
-    """Return the files of a chunk; None if it, or a column of it, cannot be read."""
+    """Return the files of a chunk, or None if the chunk or one of its columns cannot be read."""
     try:
         files = chunk_files(value)
         files.records()
@@ -116,19 +116,19 @@ def _readable(value: bytes) -> FileColumns | None:
 
 
 def _wrong(store: Store, table: bytes, chunk: FileChunk, true: FileRecord, types: Types) -> str | None:
-    """Say what is wrong with the row that sums a chunk up; None: nothing."""
+    """Return what is wrong with a chunk's summary row, or None if it is right."""
     what = f"of a list of {chunk.files} files, written by ticket {chunk.ticket},"
     try:
         (summary,) = read_summaries(store, table, [chunk])
     except MetastoreDamagedError:
         return f"{what} cannot be read"
     if summary is None:
-        # In format 1 there were none.
+        # Format 1 had no summaries.
         return f"{what} are gone" if chunk.bytes else None
     if (summary.bytes, summary.rows) != (true.bytes, true.rows) or _names(summary) != _names(true):
         return f"{what} are of other files"
     for name, column in (summary.columns or {}).items():
-        # Those that no version has any more nobody asks about; others may know less of a widened column.
+        # Columns that no version has any more do not count; a summary may know less of a widened column.
         if name.lower() in types and not _holds(column, (true.columns or {})[name]):
             return f"{what} say something else of column {name}"
     return None
@@ -139,6 +139,6 @@ def _names(summary: FileRecord) -> set[str] | None:
 
 
 def _holds(summary: ColumnStatistics, true: ColumnStatistics) -> bool:
-    """Return whether all that is told is true; it may be less."""
+    """Return whether all that a summary states is true; it may state less."""
     pairs = [(summary.nulls, true.nulls), (summary.min, true.min), (summary.max, true.max)]
     return all(one is None or (type(one) is type(other) and one == other) for one, other in pairs)

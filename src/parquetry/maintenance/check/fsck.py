@@ -1,8 +1,10 @@
-"""Compare what the metastore says of a table with itself and with the files on disk, and mend what can be.
+"""Compare a table's records in the metastore with each other and with its files, and repair what can be.
 
-Findings are told apart by what can be lost: totals and rows that nobody needs are put right; a file that is
-gone is taken out of the table only when asked to repair; what needs a decision (a file of another size, a row
-that cannot be read) is reported with what to do.
+Findings differ by what a repair could lose:
+
+- Nothing can be lost: totals, and rows that no version needs. A repair puts them right.
+- A file is missing: a repair removes it from the table, in a commit.
+- A decision is needed, as for a file with another size or an unreadable row: only reported, with what to do.
 """
 
 from __future__ import annotations
@@ -50,25 +52,25 @@ _CHUNKS_AT_ONCE = 1000
 
 
 def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) -> list[Finding]:
-    """Check a table as it is now.
+    """Check the newest version of a table, and the rows of all versions.
 
     Args:
-        table: any version of it.
-        repair: put right what can be; missing files are taken out of the table in one commit.
-        footers: read the footers of Parquet files that others wrote.
+        table: any version of the table.
+        repair: repair what can be; one commit removes missing files from the table.
+        footers: read the footers of Parquet files that other writers wrote.
 
     Returns:
-        what was found.
+        The findings.
 
     Raises:
         TableNotFoundError: the table was dropped.
-        WarehouseError: its files cannot be looked at.
-        CommitConflictError: others changed meanwhile what is to be repaired.
+        WarehouseError: the table's files cannot be accessed.
+        CommitConflictError: others changed meanwhile what was to be repaired.
     """
     check = _Check(table)
     found = [*orphan_findings(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in found):
-        return found  # which rows a version needs is not known without its commit
+        return found  # without its commit, the rows that a version needs are not known
     found += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
     found += check.leftovers(repair)
     if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
@@ -84,14 +86,14 @@ class _Check:
         self._label = table.label
 
     def _head(self) -> Head:
-        """Return the head as it is now, without the list of newest rows: what is checked are the rows."""
+        """Return the newest head, without its list of newest rows: the checks read the rows themselves."""
         head = live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
         return msgspec.structs.replace(head, newest=b"")
 
     # -- the metastore with itself
 
     def versions(self) -> Iterator[Finding]:
-        """Look for commits and metadata of versions that should be readable."""
+        """Yield missing and unreadable commits and metadata of versions that should be readable."""
         head = self._head()
         wanted: set[int] = set()
         for version in range(head.oldest, head.commit.version + 1):
@@ -129,7 +131,7 @@ class _Check:
                 )
 
     def _oldest(self, head: Head) -> CommitRecord:
-        """Return the oldest version that can still be read; versions before may have lost their commits."""
+        """Return the oldest version that can be read; the commits of versions before it may be missing."""
         for version in range(head.oldest, head.commit.version):
             commit = load_commit(self._store, self._id, head, version)
             if commit is not None:
@@ -137,7 +139,7 @@ class _Check:
         return head.commit
 
     def rows(self, repair: bool) -> Iterator[Finding]:
-        """Look for rows of partitions that cannot be read, and at their lists of files."""
+        """Yield unreadable rows of partitions, and findings about the manifests of the others."""
         head = self._head()
         table = self._table(head)
         wanted: dict[FileChunk, str] = {}
@@ -169,11 +171,11 @@ class _Check:
         try:
             known = ColumnTypesByTicket.read(self._store, self._id)
         except MetastoreDamagedError:
-            known = ColumnTypesByTicket()  # `versions` tells of it
+            known = ColumnTypesByTicket()  # `versions` reports it
         yield from check_chunks(self._store, self._id, wanted, known, repair)
 
     def records(self, repair: bool) -> Iterator[Finding]:
-        """Look for records of files taken out that cannot be read; without, a sync takes the file in again."""
+        """Yield unreadable records of removed files. Without its record, a sync takes the file in again."""
         head, prefix = self._head(), removed_files_prefix(self._id)
         for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
             if is_tombstone(row.value) or row.need is not Need.LIVE:
@@ -198,7 +200,7 @@ class _Check:
             return None
 
     def leftovers(self, repair: bool) -> Iterator[Finding]:
-        """Look for what dead authors left, and for lists of files that no row refers to."""
+        """Yield what dead processes left, and chunks that no row refers to."""
         head = self._head()
         now = now_ms()
         for owner in head.pending.values():
@@ -222,7 +224,7 @@ class _Check:
             try:
                 entry = decode_entry(row.value)
             except MetastoreDamagedError:
-                return  # who knows what it refers to
+                return  # the chunks that it refers to are not known
             referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
         unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
         if repair:
@@ -235,7 +237,7 @@ class _Check:
     # -- the metastore with the files
 
     def content(self, repair: bool) -> list[Finding]:
-        """Look at the files of the newest version, and at the sums that each partition keeps of them."""
+        """Check the files of the newest version, and the sums that each partition records of its files."""
         table = load(self._store, self._id, self._head())
         found: list[Finding] = []
         mend: dict[bytes, tuple[PartitionSnapshot, list[FileRecord]]] = {}
@@ -255,7 +257,7 @@ class _Check:
     def _partitions(
         self, table: TableSnapshot
     ) -> Iterator[tuple[PartitionSnapshot, list[FileRecord], list[Finding]]]:
-        """Yield each partition with those of its files that are there, and what is wrong with it."""
+        """Yield each partition with its existing files, and with what is wrong."""
         system = FileAccess()
         for partition in table.partitions():
             name = table.describe(partition.key)
@@ -266,7 +268,9 @@ class _Check:
             for file, (place, info) in zip(listed, system.infos(places), strict=True):
                 path = system.name(place)
                 if info is None:
-                    text = "is listed, and not there; put it back, or have it taken out with repair => true"
+                    text = (
+                        "is listed but missing; put it back, or remove it from the table with repair => true"
+                    )
                     findings.append(Finding("missing file", name, path, text))
                     continue
                 kept.append(file)
@@ -283,7 +287,7 @@ class _Check:
             yield partition, kept, findings
 
     def _unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
-        """Return whether a partition is still as it was: a file may have gone with a newer version."""
+        """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""
         now = table.refresh().partition(partition.values)
         return now is not None and now.ticket == partition.ticket
 
@@ -305,7 +309,7 @@ class _Check:
                 return
 
     def _set_totals(self, commit: CommitRecord, totals: Totals) -> bool:
-        """Put totals into the newest version; False if it is no longer the newest."""
+        """Put totals into the newest version. Return False if it is no longer the newest."""
 
         def change(head: Head) -> Head:
             if head.commit != commit:

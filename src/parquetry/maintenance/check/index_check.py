@@ -1,4 +1,4 @@
-"""Compare the secondary indexes of a table with its partitions, and mend what can be."""
+"""Compare the secondary indexes of a table with its partitions, and repair differences."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from parquetry.metastore.versions import TableSnapshot, entry_rows, index_column
 
 
 def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
-    """Look for partitions to which an index does not lead, for entries that nobody needs, for unbuilt indexes.
+    """Yield partitions without an entry in an index, entries that no version needs, and unfinished indexes.
 
     Args:
-        table: any version of it; the newest is looked at.
-        repair: write the entries that are missing, and remove those that are not needed.
+        table: any version of the table; the newest is checked.
+        repair: write missing entries, and remove entries that are not needed.
 
     Raises:
         TableNotFoundError: the table was dropped.

@@ -1,7 +1,8 @@
-"""Tables that hold all that they held, and that nobody reaches, for no name leads to them any more.
+"""Orphaned tables: tables that are complete, but that no name leads to any more.
 
-No version since makes such tables; earlier ones did, where a renaming or a replacement came beside a vacuum or a DROP NAMESPACE.
-Nothing of them is deleted; `fsck` of any table tells of them, and gives them their names back.
+This version of Parquetry makes no orphans. Earlier versions did, if a table was renamed or replaced during a
+vacuum or a DROP NAMESPACE. Nothing of an orphan is deleted. `fsck` of any table reports them, and can give
+them their names back.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from parquetry.store import Store
 
 
 def orphan_findings(store: Store, repair: bool) -> Iterator[Finding]:
-    """Look for tables and views of a metastore to which no name leads.
+    """Yield the tables and views of a metastore that no name leads to.
 
     Args:
-        store: of the metastore.
-        repair: give them their names back, if these are free.
+        store: the metastore's store.
+        repair: give them their names back, if the names are free.
     """
     databases = Databases(store)
     names = TableNames(store, databases)

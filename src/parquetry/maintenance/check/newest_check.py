@@ -1,7 +1,8 @@
 """Compare the list of newest rows in a table's head with the rows themselves, and drop a list that is wrong.
 
-The list is there to save time (`metastore.versions.newest_rows`), but readers of the newest version believe it: a partition that it leaves
-out, or names with an older row, is a partition that they miss or read as it was.
+The list only saves time (`metastore.versions.newest_rows`), but readers of the newest version trust it. If it
+lacks a partition, they miss the partition. If it names an older row of a partition, they read an older state
+of it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from parquetry.metastore.versions import NewestRow, TableSnapshot, VisibleRows, 
 
 
 def check_newest(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
-    """Look for partitions that readers of the newest version would miss, or read as they were, by the list in the head.
+    """Yield partitions that readers of the newest version miss, or read in an older state.
 
     Args:
-        table: any version of it.
-        repair: drop a list that is wrong; a commit to come makes it anew.
+        table: any version of the table.
+        repair: drop a wrong list; a later commit makes a new one.
 
     Raises:
         TableNotFoundError: the table was dropped.
@@ -30,7 +31,7 @@ def check_newest(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
         head = _head(table)
         wrong = list(_wrong(table, head))
         if repair and wrong and not _drop_list(table, head):
-            continue  # there is another list by now
+            continue  # the head has another list by now
         if wrong and not repair and _head(table).commit.id != head.commit.id:
             continue  # rows may have been vacuumed meanwhile
         for key, text in wrong:
@@ -43,7 +44,7 @@ def _head(table: TableSnapshot) -> Head:
 
 
 def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
-    """Yield keys of partitions with what is wrong with the list of them."""
+    """Yield keys of partitions, each with the list's error about it."""
     listed = dict(decode_newest(head.newest))
     if not listed:
         return
@@ -51,7 +52,7 @@ def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
     newest = {key: NewestRow(row.ticket, row.is_tombstone) for key, row in rows}
     for key, row in listed.items():
         there = newest.get(key)
-        # of a partition that is gone there is no row any more once its tombstone was vacuumed
+        # a dropped partition has no row any more after its tombstone was vacuumed
         if there != row and not (there is None and row.is_tombstone):
             now = "there is none" if there is None else f"the newest is {_described(there)}"
             yield (
@@ -75,7 +76,7 @@ def _name(table: TableSnapshot, key: bytes) -> str:
 
 
 def _drop_list(table: TableSnapshot, checked: Head) -> bool:
-    """Drop the list; False if the head has another one by now."""
+    """Drop the list. Return False if the head has another list by now."""
 
     def change(head: Head) -> Head:
         return msgspec.structs.replace(head, newest=b"") if head.newest == checked.newest else head

@@ -1,8 +1,9 @@
-"""Files of others that Spark cannot read as the table has its columns: what `fsck` tells of their footers.
+"""Find other writers' files whose columns Spark cannot read with the table's types.
 
-A sync tells of them when it takes them in (`sync`). They may have come by other ways, or columns may have been added since, so `fsck`
-looks again. Files that were written for the table are not looked into: they have its columns. Of ORC files, of which PyArrow tells no
-types, what is recorded is looked at: the names of their columns.
+`sync` reports such files when it takes them in. `fsck` checks again, since files may have come in other ways,
+or columns may have been added since. Files that were written for the table are not checked: they have its
+columns. PyArrow does not give the types in ORC files, so for ORC only the recorded names of columns are
+checked.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _MAX_READER_THREADS = 8
 
 
 def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
-    """Read the footers of a table's files that others wrote, and tell of those that its columns cannot be read from.
+    """Read the footers of other writers' files, and yield the columns that cannot be read, and broken files.
 
     Args:
-        table: the version that is looked at.
+        table: the version to check.
 
     Raises:
         WarehouseError: a file cannot be opened.
@@ -45,7 +46,7 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
 
 
 def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding]:
-    """Tell of files of others what the names of their columns say, as they are recorded."""
+    """Yield other writers' files whose recorded names of columns are ambiguous."""
     for partition in table.partitions():
         for file in partition.files:
             if not is_own(file.path, table.id):
@@ -57,7 +58,7 @@ def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding
 
 
 def _foreign(table: TableSnapshot, system: FileAccess) -> Iterable[tuple[str, StoragePath]]:
-    """Yield the files that were not written for the table, with their partitions; their file systems are opened."""
+    """Yield other writers' files with the names of their partitions, and open their file systems."""
     for partition in table.partitions():
         name = table.describe(partition.key)
         for file in partition.each_listed():
@@ -77,7 +78,7 @@ def _look(system: FileAccess, place: StoragePath, columns: Sequence[TableColumn]
     try:
         read_parquet_footer(filesystem, path, look=look)
     except FileMissingError:
-        return []  # which is a finding of its own
+        return []  # a finding of its own
     except FileCorruptError as error:
         return [("broken file", error.message)]
     return found

@@ -1,6 +1,7 @@
-"""Which files and lists of files are worth writing anew, and how: small files, other buckets, other heavy values.
+"""Plan which files to rewrite, and how: small files, other buckets, other heavy values.
 
-Pure planning, but for lists of files, which `compact_metadata` writes. Spark writes data files.
+These modules only plan, and Spark writes the data files. Only `compact_metadata` writes: it rewrites
+manifests.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

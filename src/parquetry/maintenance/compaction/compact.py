@@ -1,15 +1,17 @@
-"""Which files of a table are worth writing anew: small ones that make fewer together, and those that lie in a wrong place.
+"""Choose the files that are worth rewriting: small files, and files in a wrong directory or bucket.
 
-Pure planning: nothing is read but the metastore, and nothing is written. Files of one cell and bucket are merged with each other
-alone. Example, of a partition with a directory for `x = 10`, where files should have 128 MB:
+This is pure planning: it reads only the metastore, and writes nothing. Only files of the same cell (heavy
+value) and bucket are merged. For example, a partition has directories for `x = 10` and `x = 20`, and files
+should have 128 MB:
 
     x=10/a      60 MB    cell 0     \\  one file of 100 MB
     x=10/b      40 MB    cell 0     /
     x=20/c      120 MB   cell 1        stays: alone, and large enough
     …DEFAULT…/d 50 MB    the rest      stays: alone
-    e           5 MB     not known     is written into the cells that its rows are of
+    e           5 MB     not known     its rows go to their cells
 
-A bucket is better one file than two, as its order is known as a whole then: 100 MB and 1 MB of one bucket become one file.
+A bucket is better as one file than as two, since one file is sorted as a whole. So files of 100 MB and 1 MB
+of one bucket become one file.
 """
 
 from __future__ import annotations
@@ -33,20 +35,20 @@ from parquetry.progress import Progress, silent
 from parquetry.types import ColumnType
 
 _SMALL_FILE_SHARE = 0.75
-"""Share of the size aimed at from which on a file is large enough."""
+"""Fraction of the target size; a file of at least this size is large enough, and is not merged."""
 _MIN_FILES_PER_MERGED_FILE = 2
-"""A group is merged if it then has at most a half of its files: of 21 of 60 MB there would be 10 of 128 MB."""
+"""Files that each merged file replaces at least, on average: 21 files of 60 MB become 10 of 128 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What is written anew of one partition.
+    """The plan to rewrite files of one partition.
 
     Attributes:
-        partition: as it is.
-        files: that are written anew.
-        kept: all others.
-        arrangement: that the partition has then.
+        partition: the partition before.
+        files: the files to rewrite.
+        kept: all other files.
+        arrangement: the partition's arrangement afterwards.
     """
 
     partition: PartitionSnapshot
@@ -56,19 +58,19 @@ class Rewrite:
 
     @property
     def bytes(self) -> int:
-        """Return the size of the files that are written anew."""
+        """Return the total size of the files to rewrite."""
         return sum(file.bytes for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class _CompactionCandidate:
-    """A partition that may be written anew.
+    """A partition that may be rewritten.
 
     Attributes:
-        partition: as it is.
-        files: of the partition.
-        own: its map, if that follows its rows.
-        looked_at: whether its rows are counted, for heavy values.
+        partition: the partition before.
+        files: its files.
+        own: its map of heavy values, if that map follows its rows (`SKEWED BY … ON AUTO`).
+        looked_at: whether to count its rows, for heavy values.
     """
 
     partition: PartitionSnapshot
@@ -85,15 +87,16 @@ def rewrites(
     zone: str = "UTC",
     look: Look | None = None,
 ) -> list[Rewrite]:
-    """Return what is worth writing anew of a table.
+    """Return the partitions with files that are worth rewriting.
 
     Args:
-        snapshot: of the table.
-        target: bytes that a file should have.
-        where: a condition on partition columns: only these partitions; None: all.
-        progress: called with how many partitions have been looked at.
+        snapshot: the table's version.
+        target: the size in bytes that a file should have.
+        where: a condition on partition columns that selects partitions, or None for all.
+        progress: called with the number of partitions done.
         zone: the time zone of the condition's timestamps.
-        look: counts values, where a table's heavy values are found by themselves. Without it all partitions keep theirs.
+        look: counts values, for tables whose heavy values are found automatically, or None: then all
+            partitions keep their heavy values.
 
     Raises:
         FilterError: the condition cannot be used.
@@ -142,14 +145,14 @@ def worth_rewriting(
     location: str,
     target: int,
 ) -> list[int]:
-    """Return the positions of the files of a partition that are worth writing anew.
+    """Return the indices of a partition's files that are worth rewriting.
 
     Args:
-        files: of the partition.
-        arrangement: of the partition.
-        types: of the columns of its skew map.
-        location: of the partition, which paths are relative to.
-        target: bytes that a file should have.
+        files: the partition's files.
+        arrangement: the partition's arrangement.
+        types: the types of the columns of its skew map.
+        location: the partition's location; paths are relative to it.
+        target: the size in bytes that a file should have.
 
     >>> from parquetry.layout import PLAIN
     >>> files = [FileRecord("a", 60), FileRecord("b", 40), FileRecord("c", 120), FileRecord("d", 99)]
@@ -167,7 +170,7 @@ def worth_rewriting(
             chosen.add(i)
     moved = {(files[i].cell, files[i].rest_of or 0, files[i].bucket) for i in chosen}
     for (cell, bucket), group in groups.items():
-        # rows from a wrong place may well come here
+        # rows of files in a wrong place may come here
         joined = any(
             (from_cell == cell or (from_cell is None and (cell == REST or (cell or 0) >= first)))
             and of in (bucket, None)
@@ -185,14 +188,14 @@ def worth_rewriting(
 
 
 def in_bucket(file: FileRecord, buckets: BucketSpec | None) -> bool:
-    """Return whether a file is of a bucket that is known, and sorted as it is to be, where there are buckets."""
+    """Return whether a file's bucket is known and its sort order right; True if the table has no buckets."""
     return buckets is None or (file.bucket is not None and (file.sorted or not buckets.sort))
 
 
 def _is_in_cell_directory(
     file: FileRecord, skew: SkewMap, types: Sequence[ColumnType], location: str
 ) -> bool:
-    """Return whether the cell of a file is known and the file lies in its directory, below whichever partition."""
+    """Return whether a file's cell is known, and the file is in the cell's directory, below any partition."""
     if file.cell is None:
         return False
     place = cell_location(skew, types, file.cell)
@@ -203,11 +206,11 @@ def _is_in_cell_directory(
 
 
 def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
-    """Return the partitions for which a condition holds, or all.
+    """Return the partitions that satisfy a condition.
 
     Args:
-        snapshot: of the table.
-        where: on partition columns; None: all.
+        snapshot: the table's version.
+        where: a condition on partition columns, or None for all partitions.
         zone: the time zone of the condition's timestamps.
 
     Raises:
@@ -225,7 +228,7 @@ def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -
 
 
 def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
-    """Make sure that a table has a partition for which a condition holds.
+    """Make sure that a table has a partition that satisfies a condition.
 
     Raises:
         PartitionNotFoundError: it has none.

@@ -1,8 +1,9 @@
-"""Write the lists of files of a table's partitions anew, in their newest form: full chunks, in the table's order.
+"""Rewrite the manifests of a table's partitions in their newest form: full chunks, in the table's sort order.
 
-Appends leave small chunks, and chunks whose files lie anywhere in the sort order; a metastore of an older format has
-lists of records. Neither is wrong, but a plan reads more of them. No data file is read or written, and nothing that a
-query sees changes; chunks that are as they should be are shared by the old version and the new one.
+Appends leave small chunks, and chunks with files from anywhere in the sort order. A metastore of an older
+format has lists of records. None of them is wrong, but a plan reads more of them. No data file is read or
+written, and queries see no change. Chunks that are good already are shared by the old version and the new
+one.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from parquetry.progress import Progress, silent
 
 
 def compact_metadata(table: TableSnapshot, progress: Progress = silent) -> Compacted:
-    """Write anew what is not in the newest form, in one commit; none if there is nothing to do.
+    """Rewrite manifests that are not in the newest form, in one commit, or commit nothing if all are.
 
-    Others may append meanwhile. Whoever replaces or drops a partition of these conflicts, as with any other change.
+    Others may append meanwhile. A writer that replaces or drops one of these partitions conflicts, as with
+    any change.
 
     Args:
-        table: as it is now.
-        progress: called with how many partitions have been looked at, of how many.
+        table: the newest version.
+        progress: called with the number of partitions done, and of all.
 
     Returns:
-        what was done.
+        What was rewritten.
 
     Raises:
-        MetastoreDamagedError: a list of files cannot be read.
-        TableNotFoundError: the table was dropped, or a list of files is missing.
-        CommitConflictError: others took a partition out meanwhile.
+        MetastoreDamagedError: a manifest cannot be read.
+        TableNotFoundError: the table was dropped, or a manifest is missing.
+        CommitConflictError: others dropped or replaced one of the partitions meanwhile.
     """
     transaction = Transaction(table, "compact metadata")
-    writer = EntryWriter(table.store, table.id, 0, table.metadata)  # which is asked, and writes nothing
+    writer = EntryWriter(table.store, table.id, 0, table.metadata)  # only asked; it writes nothing
     before = 0
     for done, partition in enumerate(table.partitions(), 1):
         if writer.needs_recut(partition.entry):

@@ -1,7 +1,7 @@
-"""Which files of a table are written anew for its rows to lie in other buckets: those of partitions arranged otherwise.
+"""Choose the files to rewrite so that older partitions get the table's buckets.
 
-Pure planning, as in `compact`. A change of a table's buckets holds for partitions made from then on, and each remembers its
-own; here the others follow.
+This is pure planning, as in `compact`. If a table's buckets are changed, only new partitions get the new
+buckets, and each partition records its own. Rebucketing makes the older ones follow.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ def rebucketing(
     progress: Progress = silent,
     zone: str = "UTC",
 ) -> list[Rewrite]:
-    """Return what is to be written anew for partitions to have the table's buckets.
+    """Return the rewrites that give partitions the table's buckets.
 
-    Partitions that have them already are left alone, save files whose bucket is not known, or that are not sorted.
+    In a partition that has them already, only files are rewritten whose bucket is not known, or that are not
+    sorted.
 
     Args:
-        snapshot: of the table.
-        count: of the buckets; None: as many as the table's partitions get from now on.
-        where: a condition on partition columns: only these partitions; None: all.
-        progress: called with how many partitions have been looked at.
+        snapshot: the table's version.
+        count: the number of buckets, or None for the number that the table's new partitions get.
+        where: a condition on partition columns that selects partitions, or None for all.
+        progress: called with the number of partitions done.
         zone: the time zone of the condition's timestamps.
 
     Raises:
-        ArrangementError: there cannot be so many buckets, or the table has none, so nothing says by which columns.
+        ArrangementError: the number of buckets is not allowed, or the table has no buckets, and so no bucket
+            columns.
         FilterError: the condition cannot be used.
     """
     spec = _spec(snapshot, count)

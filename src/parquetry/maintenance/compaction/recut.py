@@ -1,19 +1,24 @@
-"""Compaction finds the heavy values of a partition again, if its table's are found by themselves (`SKEWED BY … ON AUTO`).
+"""Find a partition's heavy values again during compaction, for tables that find them automatically.
 
-What a partition's metastore entry tells costs nothing: how many rows each directory has, and what statistics say of the
-files in the default one. Its rows are counted (the skewed columns are read, of files whose cell is not a heavy value) only if
+These are tables `SKEWED BY … ON AUTO`. A partition's metastore entry shows, at no cost, how many rows each
+directory has, and file statistics of the default directory. Compaction counts rows only in two cases:
 
-- the files that compaction writes anew anyhow have, of such rows, at least the share that makes a value heavy, or
-- statistics prove that a value without a directory has that share.
+- The files that it rewrites in any case have enough rows without a heavy value: at least the share that makes
+  a value heavy.
+- Statistics prove that a value without a directory has that share.
 
-So what is read is at most 1 / share times the rows that are written anew, or leads to a directory for certain. Example, with a
-share of 0.05 and a map of 10, 20 and 30, of 1,000 rows:
+To count, it reads the skewed columns of all files that are not in a heavy value's directory. So it reads at
+most 1 / share times the rows that are rewritten, or the count surely leads to a new directory.
+
+For example, a partition of 1,000 rows has a map of 10, 20 and 30, and the share is 0.05:
 
     rows with 10    400     stays
-    rows with 20    30      stays: it loses its directory below 25, half of the share, so that it does not come and go
+    rows with 20    30      stays: it loses its directory only below 25, half of the share
     rows with 30    20      returns to the default directory
     rows with 40    60      gets a directory
     rows with 50    40      does not
+
+The lower limit for values with a directory prevents a value from losing and regaining it again and again.
 """
 
 from __future__ import annotations
@@ -43,21 +48,21 @@ from parquetry.metastore.versions import PartitionSnapshot
 from parquetry.types import ColumnType
 
 WEIGHT_OF_KEPT_VALUES = 2
-"""How many times its rows count of a value that has a directory."""
+"""Factor for the rows of a value that has a directory: it keeps the directory down to a half of the share."""
 
 Look: TypeAlias = Callable[[Sequence[tuple[PartitionSnapshot, Sequence[FileRecord]]]], dict[bytes, Counted]]
-"""Given files by partition, returns how often values occur in them, by the partitions' keys."""
+"""Counts values: takes pairs of a partition and its files, and returns the counts by the partitions' keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recutting:
-    """How partitions of a table are cut anew.
+    """Decides which values of a table's partitions get or lose a directory.
 
     Attributes:
-        table: the table's map.
-        auto: what is heavy enough.
-        columns: of the map.
-        stated: what statistics say of these.
+        table: the table's map of heavy values.
+        auto: the limits that make a value heavy.
+        columns: the skewed columns.
+        stated: finds values in the statistics of these columns.
     """
 
     table: SkewMap
@@ -67,7 +72,7 @@ class Recutting:
 
     @classmethod
     def for_table(cls, metadata: TableMetadata) -> Recutting | None:
-        """Return how partitions of a table are cut anew, or None if its heavy values are not found by themselves."""
+        """Return the `Recutting` of a table, or None if its heavy values are not found automatically."""
         skew = metadata.arrangement.skew
         if skew is None or skew.auto is None or not skew.directories:
             return None
@@ -80,17 +85,17 @@ class Recutting:
         return [column.column_type for column in self.columns]
 
     def own(self, partition: PartitionSnapshot) -> SkewMap | None:
-        """Return the map of a partition that follows its rows, if it is known how many these are."""
+        """Return a partition's map if it follows the partition's rows, whose number is known, else None."""
         follows = is_measured_by(partition.arrangement, self.table, self.columns)
         return partition.arrangement.skew if follows and partition.entry.rows is not None else None
 
     def is_looked_at(self, skew: SkewMap, files: Sequence[FileRecord], anew: Sequence[FileRecord]) -> bool:
-        """Return whether rows of a partition are counted; see the module.
+        """Return whether to count a partition's rows; see the module.
 
         Args:
             skew: the partition's map.
-            files: of the partition.
-            anew: the files among them that are written anew anyhow.
+            files: the partition's files.
+            anew: the files among them that are rewritten in any case.
         """
         least = least_count(row_sum(files) or 0, self.auto.share)
         if (row_sum(unplaced(anew)) or 0) >= least:
@@ -100,13 +105,14 @@ class Recutting:
         return any(count >= least and cell_key(cell) not in there for cell, count in counts.items())
 
     def new_map(self, skew: SkewMap, files: Sequence[FileRecord], counted: Counted | None) -> SkewMap:
-        """Return the map that a partition has when it was compacted.
+        """Return the map that a partition has after its compaction.
 
         Args:
-            skew: its map.
-            files: of the partition.
-            counted: how often values occur in its files without a heavy value, or None if these were not counted. Then no
-                value gets a directory, and none loses it if these files may have rows with it.
+            skew: the partition's map before.
+            files: the partition's files.
+            counted: how often values occur in files without a heavy value, or None if they were not counted.
+                Then no value gets a directory, and a value loses its directory only if these files cannot
+                have rows with it.
         """
         if counted is None and any(file.cell is None for file in files):
             return skew
@@ -131,14 +137,14 @@ class Recutting:
         return kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
 
     def reassigned(self, files: Sequence[FileRecord], before: SkewMap, after: SkewMap) -> list[FileRecord]:
-        """Return the files of a partition with what is known of their cells in another map.
+        """Return a partition's files with their cells in a new map.
 
-        A file of a value that is no longer heavy is of the rest, in a directory of its own.
+        A file of a value that is no longer heavy belongs to the rest, but is still in a directory of its own.
 
         Args:
-            files: of the partition.
-            before: its map.
-            after: its map as `new_map` returned it.
+            files: the partition's files.
+            before: the partition's map before.
+            after: its new map, from `new_map`.
         """
         numbers, there = after.numbers(), before.numbers()
         old = [numbers.get(key) for key in there]
@@ -158,5 +164,5 @@ class Recutting:
 
 
 def unplaced(files: Sequence[FileRecord]) -> list[FileRecord]:
-    """Return the files that are not of a heavy value."""
+    """Return the files that do not belong to a heavy value."""
     return [file for file in files if file.cell is None or file.cell == REST]

@@ -1,4 +1,4 @@
-"""What directories for heavy values would be worth: which values there are, and what queries would read with and without."""
+"""Estimate the gain of directories for heavy values: how much queries read with and without them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from parquetry.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a query on one value of a partition reads.
+    """The bytes that a query on one value of a partition would read, with and without directories.
 
     Attributes:
-        partition: values of the partition columns.
-        cell: the heavy values; None: any other, a light one.
-        rows: with these values; of light ones all together.
-        share: of the partition's rows.
-        bytes: what these rows take of the partition's files, if all rows take the same: what the query would read.
-        before: what it reads where nothing is known of values.
+        partition: the values of the partition columns.
+        cell: the heavy values, or None for any light value.
+        rows: number of rows with these values; for None, with any light value.
+        share: their fraction of the partition's rows.
+        bytes: bytes that the query would read with directories, if all rows have the same size.
+        before: bytes that it reads without directories: the whole partition.
     """
 
     partition: Heavy
@@ -33,16 +33,19 @@ class Suggestion:
 def suggestions(
     counted: Counted, size: int, auto: AutoSkew, columns: Sequence[str], types: Sequence[ColumnType]
 ) -> Iterator[Suggestion]:
-    """Yield what each heavy value of a partition, and a light one, would have a query read; nothing if none is heavy.
+    """Yield a suggestion for each heavy value of a partition, and one for all light values.
+
+    If no value is heavy, yield nothing.
 
     Args:
         counted: how often values occur.
-        size: bytes of the partition's files.
-        auto: what is heavy enough.
-        columns: of the values.
-        types: of the columns.
+        size: the total bytes of the partition's files.
+        auto: the limits that make a value heavy.
+        columns: the skewed columns.
+        types: the types of the columns.
 
-    Of 100 MB, 10 is half of the rows and 20 a quarter. A query on 10 would read 50 MB, one on 33 the 25 MB of the rest:
+    In a partition of 100 MB, half of the rows have the value 10, and a quarter 20. A query on 10 would read
+    50 MB, and a query on 33 the other 25 MB:
 
     >>> from parquetry.types import parse_type
     >>> counted = Counted((1,), 1000, {(10,): 500, (20,): 250})

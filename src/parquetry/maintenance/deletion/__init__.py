@@ -1,6 +1,6 @@
-"""Which files belong to a table, who else claims them, and which of them may be deleted.
+"""Delete a table's files: find the files that it owns, other tables' claims to them, and files to delete.
 
-`vacuum` is the entrance, `owned_files` the rule.
+`vacuum` is the entrance; `owned_files` has the rule.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,12 +1,13 @@
-"""Which places the tables of a metastore hold, and which of them collide.
+"""Claims of tables to folders, and collisions between them.
 
-A table holds its location and all below it. A managed table's folder is its own alone; external tables may lie
-in one another's, as they delete nothing but what they wrote themselves. A database's directory is where its
-managed tables come to lie, so no table may lie there or above it.
+A table claims its location and all below it. The folder of a managed table belongs to it alone. External
+tables may share folders, since they delete only files that they wrote themselves. The directory of a database
+holds the folders of its managed tables, so no table may be at this directory or above it.
 
-Tables' heads and metadata are read, a row each; partitions are not: a metastore has many more of them. A
-partition's own location is compared with tables' locations when it is added, and when rows are to be written there; of such
-a folder deletion takes only what the table wrote there itself.
+To find claims, two rows a table are read: its head and its metadata. Partitions are not read, since a
+metastore has many more of them. A partition's own location is compared with tables' locations when it is
+added, and when rows are written there. In such a folder, only files that the table wrote itself are ever
+deleted.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _TABLES_PER_BATCH = 1000
 
 
 class Claim(NamedTuple):
-    """A table and the folder that it holds.
+    """A table and the folder that it claims.
 
     Attributes:
-        table: id.
-        head: of the table.
-        location: as the table's metadata has it.
-        place: the same, resolved.
-        managed: whether the folder is the table's alone.
+        table: the table's id.
+        head: the table's head.
+        location: the folder, as in the table's metadata.
+        place: the folder, with links and `..` resolved.
+        managed: whether the folder belongs to the table alone.
     """
 
     table: bytes
@@ -51,16 +52,16 @@ class Claim(NamedTuple):
 
 
 class _StoredLocation(msgspec.Struct, frozen=True):
-    """The part of a table's metadata that says where it lies."""
+    """The part of a table's metadata with its location."""
 
     location: str
     external: bool = False
 
 
 def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
-    """Yield the claims of all tables, of those in the making, too.
+    """Yield the claims of all tables, unfinished ones included.
 
-    A table whose rows cannot be read is left out, and told to the log: nobody can say where it lies.
+    A table whose rows cannot be read is left out, and logged: its location is not known.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
     for batch in batches(heads, _TABLES_PER_BATCH):
@@ -72,7 +73,7 @@ def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
             try:
                 stored: _StoredLocation = decoder(_StoredLocation).decode(value)
             except MetastoreDamagedError as error:
-                _LOG.warning("where table %s.%s lies is not known: %s", head.database, head.name, error)
+                _LOG.warning("the location of table %s.%s is not known: %s", head.database, head.name, error)
                 continue
             place = real.folder(storage_path(stored.location))
             yield Claim(table, head, stored.location, place, not stored.external)
@@ -82,7 +83,7 @@ def _head(table: bytes, value: bytes) -> Head | None:
     try:
         head = decode_head(value)
     except MetastoreDamagedError as error:
-        _LOG.warning("where the table of id %s lies is not known: %s", table.hex(), error)
+        _LOG.warning("the location of the table with id %s is not known: %s", table.hex(), error)
         return None
     return None if head.is_deleted or head.kind == "view" else head
 
@@ -100,32 +101,32 @@ def require_free(
     managed: bool = False,
     databases: Mapping[str, str] | None = None,
 ) -> None:
-    """Make sure that a table, or a partition with a location of its own, collides with no other table.
+    """Make sure that a table, or a partition with its own location, collides with no other table.
 
     Args:
-        others: what other tables hold.
-        location: that is asked for.
-        subject: what is to lie there, for the message.
-        managed: whether it is a folder that is to belong to one table alone.
-        databases: of a table, the locations of databases by name.
+        others: the claims of other tables.
+        location: the requested location.
+        subject: the table or partition, for the message.
+        managed: whether the folder is to belong to one table alone.
+        databases: for a table, the locations of databases by name; not given for a partition.
 
     Raises:
-        LocationTakenError: the place is another's.
+        LocationTakenError: another table or a database has the location.
     """
     real = RealPaths()
     place = real.folder(storage_path(location))
     for claim in others:
         if (managed or claim.managed) and overlap(place, claim.place):
             raise LocationTakenError(
-                f"{subject} cannot lie at {location}: {_relation(place, claim.place)} {claim.label} lies, at "
-                f"{claim.location}, and the folder of a managed table is its own. Say another LOCATION."
+                f"{subject} cannot be at {location}: {_relation(place, claim.place)} the folder of {claim.label}, at "
+                f"{claim.location}, and a managed table shares its folder with no other. Choose another LOCATION."
             )
     for name, directory in (databases or {}).items():
         theirs = real.folder(storage_path(directory))
         if place == theirs or is_below(theirs, place):
             raise LocationTakenError(
-                f"{subject} cannot lie at {location}: {_relation(place, theirs)} the tables of database {name} "
-                f"lie by default, at {directory}. Say another LOCATION, such as a folder below."
+                f"{subject} cannot be at {location}: {_relation(place, theirs)} the default folder for tables of "
+                f"database {name}, at {directory}. Choose another LOCATION, such as a folder below."
             )
 
 
@@ -133,18 +134,18 @@ def require_outside(others: Iterable[Claim], location: str, database: str) -> No
     """Make sure that the directory of a database is not in a table's folder.
 
     Raises:
-        LocationTakenError: it is.
+        LocationTakenError: it is in one.
     """
     place = RealPaths().folder(storage_path(location))
     for claim in others:
         if place == claim.place or is_below(place, claim.place):
             raise LocationTakenError(
-                f"The tables of database {database} cannot lie at {location}: {_relation(place, claim.place)} "
-                f"{claim.label} lies, at {claim.location}. Say another LOCATION."
+                f"The tables of database {database} cannot be at {location}: {_relation(place, claim.place)} "
+                f"the folder of {claim.label}, at {claim.location}. Choose another LOCATION."
             )
 
 
 def _relation(place: StoragePath, other: StoragePath) -> str:
     if place == other:
-        return "there"
-    return "below it" if is_below(other, place) else "above it"
+        return "this is"
+    return "below it is" if is_below(other, place) else "above it is"

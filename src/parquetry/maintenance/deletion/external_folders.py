@@ -1,6 +1,6 @@
-"""Folders outside of a table's own in which partitions of it, or directories of heavy values, lie.
+"""Folders outside of a table's own folder that hold partitions of it, or directories for heavy values.
 
-What the table writes there is its to delete, and nothing else.
+The table may delete the files there that it wrote itself, and no others.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from parquetry.store import Store
 
 
 def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
-    """Return where partitions of any version, and directories of their heavy values, lie outside of their table's folder, resolved.
+    """Return the folders outside of a table's folder, of partitions and of directories for heavy values.
 
-    REPLACE TABLE … LOCATION leaves earlier versions where they are.
+    They are resolved, and include folders of all versions: REPLACE TABLE … LOCATION does not move earlier
+    versions.
 
     Args:
-        store: of the metastore.
-        table: id.
-        location: of the table.
-        real: links and `..` resolved.
+        store: the metastore's store.
+        table: the table's id.
+        location: the table's location.
+        real: resolves links and `..`.
     """
     root = real.folder(storage_path(location))
     locations = set(_new_partition_locations(store, table))
@@ -46,13 +47,13 @@ def outer_folders(store: Store, table: bytes, location: str, real: RealPaths) ->
 
 
 def former_folders(store: Store, table: bytes, location: str, real: RealPaths) -> frozenset[StoragePath]:
-    """Return the folders of its own that a table had before a REPLACE TABLE … LOCATION, resolved.
+    """Return the folders that a managed table had before a REPLACE TABLE … LOCATION, resolved.
 
     Args:
-        store: of the metastore.
-        table: id.
-        location: of the table.
-        real: links and `..` resolved.
+        store: the metastore's store.
+        table: the table's id.
+        location: the table's location.
+        real: resolves links and `..`.
     """
     root = real.folder(storage_path(location))
     own = (metadata.location for metadata in _metadata(store, table) if not metadata.external)
@@ -60,7 +61,7 @@ def former_folders(store: Store, table: bytes, location: str, real: RealPaths) -
 
 
 def recorded_locations(value: bytes) -> set[str]:
-    """Return the locations that the row of a partition says of itself and of directories; none if it cannot be read."""
+    """Return the locations in a partition's row: its own and its directories'; none if it is unreadable."""
     if is_tombstone(value):
         return set()
     try:
@@ -71,11 +72,11 @@ def recorded_locations(value: bytes) -> set[str]:
             if place
         }
     except MetastoreDamagedError:
-        return set()  # of which `recorded_files` tells
+        return set()  # `recorded_files` logs it
 
 
 def _new_partition_locations(store: Store, table: bytes) -> set[str]:
-    """Return where versions of the table have partitions lie that are made from then on, and directories of their heavy values."""
+    """Return the locations that any version's metadata gives to new partitions and their directories."""
     return {
         place
         for metadata in _metadata(store, table)
@@ -85,7 +86,7 @@ def _new_partition_locations(store: Store, table: bytes) -> set[str]:
 
 
 def _metadata(store: Store, table: bytes) -> Iterator[TableMetadata]:
-    """Yield the metadata of all versions; those that cannot be read are left out, and fsck tells of them."""
+    """Yield the readable metadata of all versions; fsck reports unreadable metadata."""
     for _, value in store.scan(*prefix_range(METADATA + table)):
         with contextlib.suppress(MetastoreDamagedError):
             yield decoder(TableMetadata).decode(value)

@@ -1,6 +1,6 @@
-"""Files by their places, on any file system: whether they are there, and deleting them.
+"""Access to files by their locations, on any file system: look them up, list them, delete them.
 
-`RealPaths` follows links. Which files may be deleted is for `owned_files` to say.
+`RealPaths` resolves links. `owned_files` decides which files may be deleted.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _MAX_CACHED_DEPTH = 100
 
 
 class Info(NamedTuple):
-    """A file that is there: its bytes, and when it was modified (milliseconds since the epoch)."""
+    """An existing file: its bytes, and its time of change in milliseconds since the epoch."""
 
     bytes: int
     modified: int | None
 
 
 def require_files(label: str, locations: Iterable[str]) -> None:
-    """Make sure that files which are to be taken into a table are there.
+    """Make sure that files to be added to a table exist.
 
     Args:
-        label: of the table.
-        locations: of the files.
+        label: the table's name, for the message.
+        locations: the files' locations.
 
     Raises:
-        FileMissingError: one is gone.
+        FileMissingError: a file does not exist.
         WarehouseError: a file system does not answer.
     """
     if missing := FileAccess().missing(locations):
@@ -58,19 +58,19 @@ def require_files(label: str, locations: Iterable[str]) -> None:
 
 
 class RealPaths:
-    """Places with links and `..` resolved; each folder is looked at once."""
+    """Resolves links and `..` in paths; each folder is looked up once."""
 
     def __init__(self) -> None:
         self._local = functools.lru_cache(_MAX_CACHED_FOLDERS)(self._resolve)
 
     def folder(self, place: StoragePath) -> StoragePath:
-        """Return where a directory really is."""
+        """Return the real path of a directory."""
         if place.root:
             return StoragePath(place.root, posixpath.normpath(place.path))
         return StoragePath("", self._local(place.path))
 
     def file(self, place: StoragePath) -> StoragePath:
-        """Return where a file really is. If it is a link, the link is what can be deleted, and is meant."""
+        """Return the real path of a file. A link itself is not resolved, since it is what can be deleted."""
         folder = self.folder(parent_folder(place))
         return StoragePath(place.root, f"{folder.path.rstrip('/')}/{base_name(place.path)}")
 
@@ -90,15 +90,15 @@ class FileAccess:
         self._prefixes: dict[str, str] = {}
 
     def storage_path(self, location: str) -> StoragePath:
-        """Return where a location is; see `storage_path`."""
+        """Return the path of a location; see `storage_path`."""
         return storage_path(location)
 
     def name(self, place: StoragePath) -> str:
-        """Return a place as users write it."""
+        """Return a path as users write it."""
         return f"{spelled_root(place)}{place.path}"
 
     def _system(self, place: StoragePath) -> pafs.FileSystem:
-        """Return a file system.
+        """Return the file system of a path.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
@@ -110,17 +110,17 @@ class FileAccess:
         return self._systems[root]
 
     def _path(self, place: StoragePath) -> str:
-        """Return the path of a place on its file system, which has been opened."""
+        """Return a path on its file system, which must have been opened."""
         return f"{self._prefixes[spelled_root(place)]}{place.path.lstrip('/')}" if place.root else place.path
 
     def _storage_path(self, folder: StoragePath, path: str) -> StoragePath:
-        """Return the place of a path on the file system of a folder."""
+        """Return the `StoragePath` of a path on the file system of a folder."""
         return StoragePath(
             folder.root, f"/{path.removeprefix(self._prefixes[spelled_root(folder)]).lstrip('/')}"
         )
 
     def opened(self, place: StoragePath) -> tuple[pafs.FileSystem, str]:
-        """Return the file system of a place, and its path there.
+        """Return the file system of a path, and the path there.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
@@ -128,7 +128,7 @@ class FileAccess:
         return self._system(place), self._path(place)
 
     def infos(self, places: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
-        """Yield each place with what is known of the file there; None: there is no file.
+        """Yield each path with its file's size and time of change, or with None if it has no file.
 
         Raises:
             WarehouseError: a file system does not answer.
@@ -147,7 +147,7 @@ class FileAccess:
                 )
 
     def missing(self, locations: Iterable[str]) -> list[str]:
-        """Return those locations of files at which there is none, as users write them.
+        """Return the locations without a file, as users write them.
 
         Raises:
             WarehouseError: a file system does not answer.
@@ -157,7 +157,7 @@ class FileAccess:
         ]
 
     def below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
-        """Yield the files below a directory, at any depth; none if it is not there.
+        """Yield the files below a directory, at any depth; none if the directory does not exist.
 
         Raises:
             WarehouseError: it cannot be listed.
@@ -193,7 +193,7 @@ class FileAccess:
             yield from remote.walk(path)
 
     def delete(self, place: StoragePath) -> None:
-        """Delete a file, if it is there.
+        """Delete a file, if it exists.
 
         Raises:
             WarehouseError: it cannot be deleted.
@@ -250,11 +250,11 @@ class FileAccess:
         return False
 
     def delete_empty_below(self, folder: StoragePath, kept: Callable[[StoragePath], bool]) -> None:
-        """Delete the directories below one, and itself, in which there is no file at any depth.
+        """Delete a directory and all directories below it that have no file at any depth.
 
         Args:
-            folder: of a table that is no more, so that nobody is about to write there.
-            kept: tells which directories stay.
+            folder: the folder of a table that no longer exists, so that no writer is about to write there.
+            kept: returns whether a directory must stay.
         """
         if not folder.root:
             with contextlib.suppress(OSError):
@@ -280,7 +280,7 @@ class FileAccess:
 
 
 def checksummed_file(place: StoragePath) -> StoragePath | None:
-    """Return the file whose checksum Hadoop's local file system keeps here; None: it is no such file.
+    """Return the file of a checksum file of Hadoop's local file system, or None if it is no such file.
 
     >>> checksummed_file(StoragePath("", "/t/.a.parquet.crc"))
     StoragePath(root='', path='/t/a.parquet')
@@ -290,14 +290,14 @@ def checksummed_file(place: StoragePath) -> StoragePath | None:
 
 
 def checksum_file(place: StoragePath) -> StoragePath:
-    """Return where Hadoop's local file system keeps the checksum of a file."""
+    """Return the file with a file's checksum, as Hadoop's local file system names it."""
     return StoragePath(place.root, file_names.checksum_path(place.path))
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Yield a local directory and those below it, each before those in it, with their entries.
+    """Yield a local directory and all directories below it with their entries, parents first.
 
-    Arrow's own listing follows links, and may so leave the directory.
+    Arrow's own listing would follow links, and could leave the directory.
     """
     waiting = [path]
     while waiting:

@@ -1,4 +1,4 @@
-"""Remove tables that nobody can reach any more, the files of those that nobody ever could among them."""
+"""Remove unreachable tables, which no name leads to, with the files of tables that never had a name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parquetry.store import Store
 
 @dataclass(frozen=True, slots=True)
 class RemovedOrphans:
-    """What was removed, or would be.
+    """The numbers and files that were removed, or would be.
 
     Attributes:
-        tables: how many.
-        names: how many rows of names that lead to no table.
-        files: paths and sizes in bytes of the files of tables that never had a name.
+        tables: number of tables.
+        names: number of name rows that lead to no table.
+        files: paths and sizes in bytes of files of tables that never had a name.
     """
 
     tables: int
@@ -28,12 +28,12 @@ class RemovedOrphans:
 
 
 def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) -> RemovedOrphans:
-    """Remove what was left of tables whose making, dropping or replacing was cut short.
+    """Remove the remains of tables whose creation, drop or replacement was interrupted.
 
     Args:
-        store: of the metastore.
-        files: where tables lie. A table whose files cannot be deleted is left for another time.
-        dry_run: report only.
+        store: the metastore's store.
+        files: the file systems of the tables. A table whose files cannot be deleted is left for the next run.
+        dry_run: only report.
     """
     orphans = Orphans(store)
     removed: list[tuple[str, int]] = []
@@ -58,12 +58,12 @@ def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) ->
 
 
 def _remove_files(store: Store, files: FileAccess, orphan: Orphan, dry_run: bool) -> list[tuple[str, int]]:
-    """Delete the files that were written into a table that never had a name."""
+    """Delete the files of a table that never had a name."""
     if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
         return []
     try:
         metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
-    except TableNotFoundError:  # cut short before they were written
+    except TableNotFoundError:  # interrupted before the metadata were written
         return []
     own = OwnedFiles(store, orphan.id, metadata, files)
     found = {place: info for place, info in files.below(own.root) if own.is_own(place)}

@@ -1,22 +1,24 @@
-"""The one rule by which data files are deleted, whatever the statement: DROP, REPLACE, PURGE, vacuum.
+"""The one rule for deleting data files. All statements follow it: DROP, REPLACE, PURGE, vacuum.
 
-A file may go if all of this holds:
+A file may be deleted if all three conditions are true:
 
-1. It is the table's own: its name begins with `pq-<table id>-`, behind the bucket if it is of one (`is_own`); or the
-   table is managed, or its owner has said `purge-on-overwrite`, and its records name the file, which others wrote. Of other files nobody knows whose they are.
-2. It really is below the table's location: `..` and links are resolved first, so that a link that leads out of
-   the folder leads to nothing that is deleted. Of a partition with a location elsewhere those go that the table wrote there
-   itself; of the others nobody knows whose they are (`external_folders`).
-3. No other table has a claim to it. Of the files that others wrote, none goes that lies in another table's
-   folder; of the table's own, none that a table lists whose folder overlaps with this one's.
+1. The file belongs to the table. Its name begins with `pq-<table id>-`, after the bucket if it has one
+   (`is_own`): the table wrote it. Or another writer wrote it, the table's records name it, and the table is
+   managed, or its owner has set `purge-on-overwrite`. All other files have no known owner and are kept.
+2. The file is below the table's location, after links and `..` are resolved. So a link that leads out of the
+   folder never leads to a deleted file. In a partition with a location elsewhere (`external_folders`), only
+   files that the table wrote are deleted; other files there have no known owner and are kept.
+3. No other table has a claim to the file. A file of another writer is kept if it is in another table's
+   folder. A file that this table wrote is kept if another table lists it whose folder overlaps this one's.
 
-With a file goes the checksum that Hadoop's local file system keeps beside it. Directories go when they are
-empty, up to the table's location, but never one that is another table's location.
+With a file, its checksum is deleted, which Hadoop's local file system keeps beside it. Empty directories are
+deleted, up to the table's location, but no directory that is another table's location.
 
-Files that a failing write has just made under names of its own are not asked for here: the write sweeps them up.
+The rule does not apply to files that a failing write has just made under new names: the write deletes them
+itself.
 
-For rule 3 the locations of all tables are read, and the partitions of those tables only whose folders overlap:
-in a metastore that was not made by older versions these are external tables over one folder.
+For condition 3 the locations of all tables are read, but partitions only of tables whose folders overlap.
+Unless older versions made the metastore, these are external tables over one folder.
 """
 
 from __future__ import annotations
@@ -55,21 +57,21 @@ _LOG = logging.getLogger("parquetry")
 
 
 class OwnedFiles:
-    """What may be deleted of a table's files.
+    """Decides which of a table's files may be deleted, and deletes them.
 
     Args:
-        store: of the metastore.
-        table: id.
-        metadata: of the table.
+        store: the metastore's store.
+        table: the table's id.
+        metadata: the table's metadata.
         files: the file systems.
-        read_claims: what tables hold, if that was read already; read when it is needed, otherwise.
-        everything: whether files that others wrote may be deleted of an external table, too, as its owner has said.
-        elsewhere: the folders of partitions elsewhere, and those that were the table's own before, if they were read already; read
-            when they are needed, otherwise.
+        read_claims: returns the claims of tables, or None to read them when needed.
+        everything: whether other writers' files may be deleted from an external table, too, as its owner has
+            set.
+        elsewhere: the folders of `outer` and of `former`, or None to read them when needed.
 
     Attributes:
-        real: links and `..` resolved.
-        root: where the table's location really is.
+        real: resolves links and `..`.
+        root: the real path of the table's location.
     """
 
     def __init__(
@@ -95,25 +97,25 @@ class OwnedFiles:
         self._is_link = self.real.file(place) != self.root
 
     def is_own(self, place: StoragePath) -> bool:
-        """Return whether a file's name says that it was written for this table; also of its checksum."""
+        """Return whether this table wrote a file, by the file's name. Checksums count, too."""
         return is_own(base_name(place.path).removeprefix("."), self._table)
 
     @functools.cached_property
     def outer(self) -> frozenset[StoragePath]:
-        """The folders elsewhere in which partitions lie."""
+        """The folders of partitions outside of the table's folder."""
         if self._elsewhere is not None:
             return self._elsewhere[0]
         return outer_folders(self._store, self._table, self._location, self.real)
 
     @functools.cached_property
     def former(self) -> frozenset[StoragePath]:
-        """The folders that were the table's own before it was given another location."""
+        """The folders of the table before it got another location."""
         if self._elsewhere is not None:
             return self._elsewhere[1]
         return former_folders(self._store, self._table, self._location, self.real)
 
     def own_elsewhere(self) -> Iterator[tuple[StoragePath, Info]]:
-        """Yield the table's own files in those folders; one that cannot be looked at is passed over, and told to the log."""
+        """Yield files that the table wrote to `outer` folders; a folder that cannot be listed is logged."""
         for folder in sorted(self.outer):
             try:
                 yield from (each for each in self._files.below(folder) if self.is_own(each[0]))
@@ -135,15 +137,15 @@ class OwnedFiles:
 
     @functools.cached_property
     def _within(self) -> list[StoragePath]:
-        """The places of other tables in this one's folder."""
+        """The folders of other tables within this table's folder."""
         places = (claim.place for claim in self._others)
         return [place for place in places if place == self.root or is_below(place, self.root)]
 
     def deletable(self, places: Iterable[StoragePath]) -> set[StoragePath]:
-        """Return which files may be deleted.
+        """Return the files that may be deleted.
 
         Args:
-            places: of files that the table's records name, or whose names say that they are its own.
+            places: paths of files that the table's records name, or that it wrote by their names.
         """
         every = {place: self.real.file(place) for place in places}
         found = {place: real for place, real in every.items() if is_below(real, self.root)}
@@ -165,7 +167,7 @@ class OwnedFiles:
         return self._managed and not any(is_below(real, place) for place in self._within)
 
     def _is_written_elsewhere(self, place: StoragePath, real: StoragePath) -> bool:
-        """Return whether the table wrote a file to a partition that lies elsewhere; what links below the table lead to stays."""
+        """Return whether the table wrote a file to a partition elsewhere; targets of links do not count."""
         if not self.is_own(place) or is_below(real, self.root):
             return False
         if is_below(place, self._files.storage_path(self._location)) or not self.outer:
@@ -179,7 +181,7 @@ class OwnedFiles:
         return True
 
     def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[StoragePath]:
-        """Return the files of some names that other tables list."""
+        """Return the files with some names that other tables list."""
         listed = set()
         for claim in others:
             for location in recorded_files(self._store, claim.table, claim.head):
@@ -191,10 +193,10 @@ class OwnedFiles:
         """Delete files with their checksums, and the directories that become empty.
 
         Args:
-            places: of files that are deletable.
+            places: paths of deletable files.
 
         Returns:
-            what could not be deleted, with the reasons.
+            A message for each file that could not be deleted.
         """
         failures = []
         folders = set()
@@ -204,7 +206,7 @@ class OwnedFiles:
             if place.root:
                 remote.append(place)
                 continue
-            try:  # the checksum first: without its file nobody would know it for ours
+            try:  # the checksum first: without its file, its owner would not be known
                 self._files.delete(checksum_file(place))
                 self._files.delete(place)
             except WarehouseError as error:
@@ -214,11 +216,13 @@ class OwnedFiles:
         return failures
 
     def prune(self, folders: Iterable[StoragePath], kept: Collection[StoragePath] = ()) -> None:
-        """Delete directories that are empty, and those above them that become so, below the table's location or in a former one.
+        """Delete empty directories, and their parents that become empty.
+
+        Only directories below the table's location or in a former one are deleted.
 
         Args:
-            folders: of deleted files, resolved.
-            kept: those that stay, resolved.
+            folders: the folders of deleted files, resolved.
+            kept: folders that must stay, resolved.
         """
         for folder in sorted(folders, reverse=True):
             while self._may_go(folder) and folder not in kept and not self._is_claimed(folder):
@@ -232,7 +236,7 @@ class OwnedFiles:
         )
 
     def delete_empty(self) -> None:
-        """Delete the table's directory, and all in it that hold no file: the table is no more, or never was."""
+        """Delete the directory of a table that no longer exists, and directories in it without files."""
         if self._managed:
             self._files.delete_empty_below(self.root, self._stays)
 
@@ -246,15 +250,15 @@ class OwnedFiles:
 
 
 def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
-    """Yield the locations of the files that any row of a table lists, of older versions, too.
+    """Yield the locations of all files that any row of a table lists, rows of older versions included.
 
-    Rows that cannot be read are passed over, and told to the log.
+    Unreadable rows are skipped, and logged.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: of the table.
-        foreign: leave out those whose names say that they were written for the table.
+        store: the metastore's store.
+        table: the table's id.
+        head: the table's head.
+        foreign: leave out files that the table wrote, by their names.
     """
     placements = _placements(store, table, head)
     prefix = partition_prefix(table)
@@ -282,7 +286,7 @@ def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = Fa
 
 
 def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
-    """Return each placement that partitions had by default."""
+    """Return each placement that any version gave to partitions by default."""
     metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
     found: dict[object, TablePlacement] = {}
     for commit in {**metadata, head.commit.metadata: head.commit}.values():
@@ -298,17 +302,17 @@ def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
 class DroppedTableFiles:
     """The files of a table that is about to be dropped: its records are read now, its files deleted later.
 
-    Of a managed table all that is its own goes, whichever version listed it. Of an external table the live
-    files stay; but those that an overwrite has left for readers of older versions would be taken for data by
-    whoever reads the folder next.
+    Of a managed table all own files are deleted, of any version. Of an external table the live files stay.
+    Files that only older versions list are deleted, since the next reader of the folder would take them for
+    data.
 
     Args:
-        table: as it is now.
-        given_up: whether it never had a name: then nothing that it lists is live.
+        table: the newest version.
+        given_up: whether the table never had a name: then none of its files is live.
 
     Attributes:
-        store: of the metastore.
-        label: of the table, for messages.
+        store: the metastore's store.
+        label: the table's name, for messages.
     """
 
     def __init__(self, table: TableSnapshot, *, given_up: bool = False) -> None:
@@ -333,13 +337,13 @@ class DroppedTableFiles:
             }
 
     def delete(self, read_claims: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
-        """Delete the files; those of a table that is there stay: another may have been dropped by the name that this one had.
+        """Delete the files, unless the table still exists: the drop by name may have dropped another table.
 
         Args:
-            read_claims: reads what tables hold, if that was read already.
+            read_claims: returns the claims of tables, or None to read them when needed.
 
         Returns:
-            what could not be deleted, with the reasons.
+            A message for each file that could not be deleted.
         """
         table = self._snapshot
         head = read_head(table.store, table.id)
@@ -352,7 +356,7 @@ class DroppedTableFiles:
             there = {place for place, _ in self._files.below(own.root)}
             there |= {place for place, _ in own.own_elsewhere()}
         except WarehouseError as error:
-            # an external table that nobody has written into left nothing there, wherever that is
+            # an external table without a write has no files there
             return [] if table.metadata.external and not table.version else [error.message]
         unneeded = {place for place in there if own.is_own(place) or place in self._recorded}
         stray = {
@@ -364,14 +368,16 @@ class DroppedTableFiles:
 
 
 def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) -> list[str]:
-    """Delete the files that an overwrite has replaced, of an external table those of others, too: its owner has asked for that.
+    """Delete the files that an overwrite has replaced, even other writers' files of an external table.
+
+    The table's owner has set `purge-on-overwrite`.
 
     Args:
-        before: the partitions that were overwritten, as they were.
-        table: after that.
+        before: the overwritten partitions, before the overwrite.
+        table: the version after it.
 
     Returns:
-        what could not be deleted, with the reasons.
+        A message for each file that could not be deleted.
     """
     gone: set[str] = set()
     for partition in before:
@@ -385,15 +391,15 @@ def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) ->
 def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
     """Delete the files of partitions that a managed table has dropped.
 
-    Files that another of its partitions lists stay. The partitions are gone through only if there are files
-    that others wrote: the table's own are in one partition each.
+    Files that another partition lists stay. To find them, all partitions are read, but only if other writers
+    wrote some of the files: a file that the table wrote is in one partition only.
 
     Args:
-        table: without those partitions.
-        locations: of the files.
+        table: the version without those partitions.
+        locations: the files' locations.
 
     Returns:
-        what could not be deleted, with the reasons.
+        A message for each file that could not be deleted.
     """
     return [] if table.metadata.external else _purge(table, locations, everything=False)
 

@@ -1,19 +1,20 @@
 """Delete what only old versions of a table need: data files first, then the rows of the metastore.
 
-1. Versions before `older_than` are retired in the head: from here on, reading them is an error, and so is a
+1. Retire versions before `older_than` in the head. From here on, reading them is an error, and so is a
    rollback to them that has not committed yet.
-2. Files are looked for that nobody needs: those listed by rows that no kept version shows, and the table's
-   own files that no row lists. All rows of kept versions and of commits under way are gone through; a file
-   that one of them lists stays.
-3. Files are deleted, then rows. A row that lists a file goes after the file, so whatever a crash leaves, the
-   next run finds.
-4. What is left of tables whose making, dropping or replacing was cut short is removed, whichever tables they
-   were: nobody else can name them.
+2. Find unneeded files: files that only rows of retired versions list, and the table's own files that no row
+   lists. All rows of kept versions and of running commits are read; a file that one of them lists stays.
+3. Delete the files, then the rows. A row that lists a file is deleted after the file, so the next run finds
+   all that a crash leaves.
+4. Remove the remains of tables whose creation, drop or replacement was interrupted, for any table of the
+   metastore: no statement can name such a table.
 
-A running write has files that no row lists yet: such files have to be older than the safety age. While one lies in a folder outside of the table's
-that no kept row tells of any longer, the rows stay that do, for the next run to find it. Which files
-are the table's to delete is `owned_files`'s rule; files that Parquetry did not write have to be still what the
-table had listed, besides.
+A running write has files that no row lists yet. So files without a row are deleted only if they are older
+than the safety age. A younger file may be in a folder outside of the table's folder. If only retired rows
+name that folder, these rows stay, so that the next run finds the file.
+
+`owned_files` has the rule for the files that the table may delete. A file of another writer must also still
+be the file that the table listed: the same size and time of change.
 """
 
 from __future__ import annotations
@@ -66,24 +67,24 @@ from parquetry.metastore.versions import TablePlacement, TableSnapshot, keyed_by
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEPT_MS = 7 * DAY_MS
-"""How long a version can be read after another took its place, unless the caller says otherwise."""
+"""Milliseconds that a version stays readable after the next one, unless the caller gives another time."""
 SAFETY_MS = DAY_MS
-"""How old a file has to be, of which no commit tells, before it counts as left over."""
+"""Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
 PATIENCE_S = 30.0
-"""How long to wait for commits under way, in seconds."""
+"""Seconds to wait for running commits."""
 _FILES_PER_CLAIM = 100
 
 
 @dataclass(slots=True)
 class _DeletionCandidate:
-    """A file that may be of no use.
+    """A file that may be unneeded.
 
     Attributes:
-        path: absolute.
+        path: its absolute path.
         own: whether Parquetry wrote it for this table.
-        listed: as the table had listed it; None: nothing did.
-        info: as it is on disk.
-        checksum: the file that Hadoop keeps beside it, as it is on disk.
+        listed: its records in the table's rows; empty if no row lists it.
+        info: the file on disk, or None if it does not exist.
+        checksum: its checksum file on disk, which Hadoop keeps beside it, or None if that does not exist.
     """
 
     path: str
@@ -96,22 +97,22 @@ class _DeletionCandidate:
 def vacuum(
     table: TableSnapshot, *, older_than: int | None = None, dry_run: bool = False, safety: int = SAFETY_MS
 ) -> list[Removed]:
-    """Delete what no version needs that was the table's content after a time.
+    """Delete all that is needed only by versions that were replaced before a time.
 
     Args:
-        table: any version of it.
-        older_than: that time, in milliseconds since the epoch; None: seven days ago. The newest version is
-            always kept.
-        dry_run: report only.
-        safety: age in milliseconds from which an own file that nothing lists counts as left over.
+        table: any version of the table.
+        older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
+            is always kept.
+        dry_run: only report.
+        safety: the age in milliseconds at which an own file that no row lists may be deleted.
 
     Returns:
-        what was deleted, or would be: a row for each file, and one for each kind of row.
+        What was deleted, or would be: one result for each file, and one for each kind of row.
 
     Raises:
         TableNotFoundError: the table was dropped meanwhile.
         WarehouseError: a file cannot be deleted, or a directory cannot be listed.
-        CommitConflictError: others keep committing; nothing is lost, run it again.
+        CommitConflictError: others keep committing; no data is lost, run it again.
     """
     files = FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
@@ -125,14 +126,14 @@ def vacuum(
 
 
 class _Vacuum:
-    """One vacuum, once it is settled what is kept.
+    """One run of vacuum, after the versions to keep are decided.
 
     Args:
-        table: any version of it.
-        territory: what may be deleted of its files.
+        table: any version of the table.
+        territory: the files that may be deleted.
         files: the file systems.
-        oldest: the first version that is kept.
-        dry_run: report only.
+        oldest: the oldest version that is kept.
+        dry_run: only report.
         safety: see `vacuum`.
     """
 
@@ -156,7 +157,7 @@ class _Vacuum:
         self._known_placements: tuple[int, list[TablePlacement]] | None = None
 
     def run(self, head: Head) -> list[Removed]:
-        """Delete, given the table's head as it is since."""
+        """Delete what is not needed, given the table's head after old versions were retired."""
         unneeded = self._unneeded_files(head)
         rows = self._rows(head)
         if not self._dry_run:
@@ -183,7 +184,7 @@ class _Vacuum:
     # -- files
 
     def _unneeded_files(self, head: Head) -> dict[StoragePath, _DeletionCandidate]:
-        """Return the files that nobody needs, as far as the head tells."""
+        """Return the unneeded files, by the head's versions."""
         candidates = self._superseded(head)
         checksums: dict[StoragePath, Info] = {}
         kept: set[StoragePath] = set()
@@ -211,13 +212,13 @@ class _Vacuum:
         return self._deletable(candidates)
 
     def _outer_folder(self, place: StoragePath) -> StoragePath | None:
-        """Return the folder outside of the table's in which a file lies that is its own."""
+        """Return the folder of a file that the table wrote outside of its own folder, else None."""
         if not self._owned.outer or not self._owned.is_own(place):
             return None
         return next((folder for folder in self._owned.outer if is_below(place, folder)), None)
 
     def _partitions_recording(self, head: Head, young: dict[StoragePath, _DeletionCandidate]) -> set[bytes]:
-        """Return the partitions whose rows alone tell of folders in which files lie that are too young to go."""
+        """Return the partitions whose unneeded rows alone name the folders of files that are too young."""
         if young:
             self._keep_needed(head, young)
         folders = {folder for place in young if (folder := self._outer_folder(place)) is not None}
@@ -237,7 +238,7 @@ class _Vacuum:
         return recording
 
     def _there(self) -> Iterator[tuple[StoragePath, Info]]:
-        """Yield the files below the table, and what it may have written to partitions that lie elsewhere."""
+        """Yield the files below the table, and the files that it wrote to partitions elsewhere."""
         yield from self._files.below(self._owned.root)
         yield from self._owned.own_elsewhere()
 
@@ -245,11 +246,11 @@ class _Vacuum:
         return (info.modified or now_ms()) < now_ms() - self._safety
 
     def _real_path(self, path: str) -> StoragePath:
-        """Return where a file really is: two ways may lead to it."""
+        """Return the real path of a file, since several paths may lead to it."""
         return self._owned.real.file(self._files.storage_path(path))
 
     def _superseded(self, head: Head) -> dict[StoragePath, _DeletionCandidate]:
-        """Return the files that were listed by versions which are no longer kept."""
+        """Return the files that versions which are no longer kept have listed."""
         placements = self._placements(head)
         first = next(iter(placements.values()))
         found: dict[StoragePath, _DeletionCandidate] = {}
@@ -257,12 +258,12 @@ class _Vacuum:
             needed = row.need in (Need.LIVE, Need.WORKING)
             if needed or is_tombstone(row.value) or head.is_aborted(row.ticket):
                 continue
-            # Commits before the first that is kept wrote only rows that it shows, too.
+            # Commits before the oldest kept one wrote only rows that this one shows, too.
             placement = placements.get(row.ticket, first)
             try:
                 listed = list(self._listed(placement, row.key, decode_entry(row.value)))
             except MetastoreDamagedError:
-                continue  # the row goes; files of the table's own are found without it
+                continue  # the row is deleted; the table's own files are found without it
             for path, file in listed:
                 place = self._real_path(path)
                 if place not in found:
@@ -288,7 +289,7 @@ class _Vacuum:
             yield join_location(folder, file.path), file
 
     def _keep_needed(self, head: Head, candidates: dict[StoragePath, _DeletionCandidate]) -> None:
-        """Take out what kept versions and commits under way list."""
+        """Remove the candidates that kept versions and running commits list."""
         if not candidates:
             return
         for row in stored_rows(self._store, self._id, head, self._oldest):
@@ -300,28 +301,28 @@ class _Vacuum:
     ) -> None:
         entry = decode_entry(row.value)
         placements = [placement for placement in self._kept_placements(head) if placement.fits(row.key)]
-        if not placements:  # a REPLACE TABLE under way, whose partition columns no version has yet
+        if not placements:  # a running REPLACE TABLE, whose partition columns no version has yet
             self._keep_named(entry, candidates)
         for placement in placements:
             try:
                 for path, _ in self._listed(placement, row.key, entry):
                     candidates.pop(self._real_path(path), None)
             except TableNotFoundError:
-                # A commit under way may not have written yet what its row refers to.
+                # A running commit may not have written yet what its row refers to.
                 if row.need is not Need.WORKING:
                     raise
 
     def _keep_named(self, entry: PartitionEntry, candidates: dict[StoragePath, _DeletionCandidate]) -> None:
-        """Take out the files of a partition wherever they lie; names of files are not used twice."""
+        """Remove the candidates with the names of a partition's files: no two files have one name."""
         try:
             names = {base_name(file.path) for file in read_files(self._store, self._id, entry)}
-        except TableNotFoundError:  # a commit under way may not have written the list yet
+        except TableNotFoundError:  # a running commit may not have written the list yet
             return
         for place in [place for place in candidates if base_name(place.path) in names]:
             del candidates[place]
 
     def _kept_placements(self, head: Head) -> list[TablePlacement]:
-        """Return each placement that partitions of kept versions have by default."""
+        """Return each placement that kept versions give to partitions by default."""
         if self._known_placements is None or self._known_placements[0] != head.commit.metadata:
             found: dict[object, TablePlacement] = {}
             kept = (c for _, c in commit_rows(self._store, self._id) if c.version >= self._oldest.version)
@@ -345,14 +346,14 @@ class _Vacuum:
         return load(self._store, self._id, head)
 
     def _delete_files(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> None:
-        # nobody lists these names anew, save for a rollback, which now fails
+        # only a rollback could list these names again, and it now fails
         self._delete({place: candidate for place, candidate in unneeded.items() if candidate.own})
         if any(not candidate.own for candidate in unneeded.values()):
             head = self._delete_adopted(head, unneeded)
         self._delete_folders(head, unneeded)
 
     def _delete(self, files: Mapping[StoragePath, _DeletionCandidate]) -> None:
-        """Delete files with their checksums: these first, because nobody would know them for ours without their files.
+        """Delete files and their checksums. A checksum goes first: without its file, its owner would not be known.
 
         Raises:
             WarehouseError: one cannot be deleted.
@@ -365,7 +366,7 @@ class _Vacuum:
                 raise WarehouseError(failure)
 
     def _delete_adopted(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> Head:
-        """Delete files that others wrote, a few at a time, while nobody can take them in again."""
+        """Delete other writers' files, some at a time, while no commit can take them in again."""
         adopted = {place: candidate for place, candidate in unneeded.items() if not candidate.own}
         with cleaner(self._store, self._id) as one:
             while adopted:
@@ -378,12 +379,12 @@ class _Vacuum:
                     continue
                 before, head = set(adopted), now
                 self._keep_needed(head, adopted)
-                for place in before - adopted.keys():  # adopted again since
+                for place in before - adopted.keys():  # taken in again meanwhile
                     del unneeded[place]
         return head
 
     def _delete_folders(self, head: Head, files: Iterable[StoragePath]) -> None:
-        """Remove directories that are empty now; one that is left would be taken for a partition."""
+        """Remove directories that are empty now, since an empty directory could be taken for a partition."""
         real = self._owned.real
         folders = {parent_folder(place) for place in files}
         if folders:
@@ -394,7 +395,7 @@ class _Vacuum:
     # -- rows
 
     def _rows(self, head: Head) -> list[Removed]:
-        """Count the rows that are not needed."""
+        """Count the unneeded rows."""
         chunks = list(self._chunks(head))
         removed = [
             self._unneeded("partition versions", head),
@@ -443,11 +444,12 @@ class _Vacuum:
         return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
 
     def _delete_rows(self, head: Head, counted: Container[str]) -> None:
-        """Delete the rows that are not needed.
+        """Delete the unneeded rows.
 
         Args:
-            head: by which they were counted.
-            counted: the kinds of which there are any: of the others, a million keys need not be gone through again.
+            head: the head that was used to count them.
+            counted: the kinds with a count above 0. The others are skipped, which avoids reading a million
+                keys again.
         """
         recovery.sweep(self._store, self._id, head)
         if "index entries" in counted:
@@ -469,7 +471,7 @@ def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
 
 
 def _is_listed(candidate: _DeletionCandidate, info: Info) -> bool:
-    """Return whether a file is still one that was listed."""
+    """Return whether a file on disk is still the file that was listed."""
     return any(
         file.bytes == info.bytes and (file.modified is None or file.modified == info.modified)
         for file in candidate.listed

@@ -1,6 +1,6 @@
-"""A metastore as a folder of text files, written and read, whatever store the metastore is in.
+"""Dump a metastore into a folder of text files, and restore it into any store.
 
-`dump` writes it, `restore` reads it, and `format` is what both agree on.
+`dump` writes the folder, `restore` reads it, and `format` defines it.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,8 +1,8 @@
-"""Write what a metastore holds into a directory, to keep it or to restore it into another store.
+"""Dump a metastore into a directory, as a backup or to restore it into another store.
 
-Databases, tables and all versions that can be read; data files are left where they are, and what lies below the warehouse is
-said to lie there, wherever the warehouse is. Others may go on
-working: of each table, what one head shows is written. The format is told in `format`.
+A dump has databases, tables and all readable versions. Data files stay where they are. Locations below the
+warehouse are written relative to it, so that a dump can be restored for a warehouse elsewhere. Others may go
+on working: each table is written as one head shows it. `format` describes the format.
 """
 
 from __future__ import annotations
@@ -56,28 +56,28 @@ from parquetry.metastore.versions import TableSnapshot
 from parquetry.progress import Progress, silent
 
 MAX_READ_ATTEMPTS = 5
-"""How often a table is read that others drop or vacuum meanwhile, and names are that others change."""
+"""Attempts to read a table that others drop or vacuum meanwhile, and names that others change."""
 MAX_PASSES = 100
-"""How often tables are looked for that were made meanwhile."""
+"""Passes over the metastore's tables; each pass writes tables that were created during the last one."""
 
 
 def dump(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
-    """Write databases, tables, views and versions into a new directory, which appears when it is whole.
+    """Write databases, tables, views and versions into a new directory, which appears when it is complete.
 
     Args:
-        metastore: to read.
-        folder: must not be there yet.
-        progress: called with each table that is next.
+        metastore: the metastore.
+        folder: the directory, which must not exist.
+        progress: called before each table, with its name.
 
     Returns:
-        what was written.
+        The dump's manifest.
 
     Raises:
-        WarehouseError: the directory is there already, or cannot be written.
+        WarehouseError: the directory exists, or cannot be written.
     """
     target = Path(folder).absolute()
     if target.exists() or target.is_symlink():
-        raise WarehouseError(f"{target} is there already; name a directory that is not, or remove it.")
+        raise WarehouseError(f"{target} exists already; name a directory that does not exist, or remove it.")
     work: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -119,9 +119,9 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
 
 
 def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[DumpedTable]:
-    """Write all tables: those that are there when the dump begins, and those that are there when it has written them.
+    """Write all tables, and then tables that were created meanwhile, until no new table is found.
 
-    They are found by their ids, so that none is passed over that is renamed meanwhile.
+    Tables are found by their ids, so that a table that is renamed meanwhile is not missed.
     """
     tables: list[DumpedTable] = []
     looked_at: set[bytes] = set()
@@ -143,9 +143,10 @@ def _write_tables(metastore: Metastore, work: Path, progress: Progress) -> list[
 
 
 def _with_names(metastore: Metastore, tables: list[DumpedTable]) -> tuple[list[Database], list[DumpedTable]]:
-    """Return the databases, and the tables by names of which none is given twice, each in a database that is there.
+    """Return the databases, and the tables with unique names, each in an existing database.
 
-    A table whose name another has by now was renamed since it was written, or dropped: then it is left out.
+    If two tables have one name, at least one was renamed or dropped since it was written. Its present name is
+    read, and a dropped table is left out.
     """
     for _ in range(MAX_READ_ATTEMPTS):
         databases = [database for name in metastore.databases() if (database := _database(metastore, name))]
@@ -174,7 +175,7 @@ def _kept_properties(metastore: Metastore, properties: dict[str, str]) -> dict[s
 
 
 def _write_table(metastore: Metastore, id: bytes, work: Path) -> DumpedTable | None:
-    """Write a table; None if it was dropped since it was found."""
+    """Write a table. Return None if it was dropped since it was found."""
     file, label = f"{TABLES}/{id.hex()}.jsonl", ""
     for _ in range(MAX_READ_ATTEMPTS):
         snapshot = metastore.table_of(id)
@@ -184,7 +185,7 @@ def _write_table(metastore: Metastore, id: bytes, work: Path) -> DumpedTable | N
         digest = hashlib.sha256()
         try:
             lines = _write_file(work / file, _lines(metastore.store, snapshot), digest.update)
-        except TableNotFoundError:  # dropped or vacuumed in mid-reading
+        except TableNotFoundError:  # dropped or vacuumed while it was read
             (work / file).unlink(missing_ok=True)
             continue
         return DumpedTable(id.hex(), snapshot.database, snapshot.name, file, lines, digest.hexdigest())
@@ -243,17 +244,17 @@ def _lines(store: WarehouseStore, snapshot: TableSnapshot) -> Iterator[bytes]:
     _require_all(commits, oldest)
     if not complete:
         raise WarehouseError(
-            f"The list of a partition's files is missing in table {snapshot.label}; CALL system.fsck tells more."
+            f"The list of a partition's files is missing in table {snapshot.label}; CALL system.fsck shows more."
         )
 
 
 def _require_all(commits: list[CommitRecord], oldest: CommitRecord) -> None:
     if [commit.version for commit in commits] != list(range(oldest.version, oldest.version + len(commits))):
-        raise WarehouseError("A version's commit is missing; CALL system.fsck tells more.")
+        raise WarehouseError("A version's commit is missing; CALL system.fsck shows more.")
 
 
 def _chunks(store: WarehouseStore, table: bytes, head: Head, lists: set[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the lists of files that rows refer to, and add ticket and number of each to `lists`."""
+    """Yield the lines of all committed chunks, and add the ticket and number of each chunk to `lists`."""
     start = CHUNKS + table
     for key, value in store.scan(start, start + number(head.next_ticket)):
         ticket, place = chunk_position(key)

@@ -1,10 +1,11 @@
-"""The format of a dump: a directory of JSON lines that says what a metastore holds, whatever store it is in.
+"""The format of a dump: a directory of JSON lines with all that a metastore holds, for any store.
 
-    manifest.json      {"format": "parquetry dump", "version": 1, "written_by", "warehouse", …}
-    tables/<id>.jsonl  a table each
+    manifest.json      {"format": "parquetry dump", "version": 5, "written_by", "warehouse", …}
+    tables/<id>.jsonl  one table each
 
-The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id", "database", "name", "file",
-"lines", "sha256"}`; its own `sha256` comes last, and is the hash of all bytes of the file with 64 noughts in its place. The lines of a table are objects of one key, in this order:
+The manifest's `databases` are `{"name", "properties"}`, and its `tables` are `{"id", "database", "name",
+"file", "lines", "sha256"}`. Its own `sha256` comes last: the hash of all bytes of the file, with 64 zeros in
+place of the hash. The lines of a table are objects with one key, in this order:
 
 | key       | value                                                                                 |
 |-----------|---------------------------------------------------------------------------------------|
@@ -12,19 +13,25 @@ The manifest's `databases` are `{"name", "properties"}`, its `tables` are `{"id"
 | commit    | a version: `metastore.storage.model.Commit`; oldest first                             |
 | metadata  | `ticket`, and `value`: `metastore.storage.model.TableMetadata`                        |
 | files     | `ticket`, `number`, and `value`: part of a long list of files                         |
-| partition | `key` (hexadecimal), `ticket`, and `value`: the entry; null: the partition is gone    |
-| taken_out | `path`, `ticket`, and `value`: a file of others as it was when it was taken out       |
-|           | (`bytes`, `modified`); null: it is not taken out any longer                           |
+| partition | `key` (hexadecimal), `ticket`, and `value`: the entry, or null (the partition is dropped) |
+| taken_out | `path`, `ticket`, and `value`: another writer's file when it was removed              |
+|           | (`bytes`, `modified`), or null (the file is no longer removed)                        |
 
-Entries of indexes are not written: they follow from the partitions. Keys of partitions are encoded values (`parquetry.keys`), which are the same in all stores. A value that JSON
-does not have is an object: `{"bytes": hexadecimal}`, `{"float": "nan"}`. The `arrangement` of a table and of a partition is
-left out where it is plain, and so is a file's `rest_of` where it has none; since version 5 there is one.
+Index entries are not written, since they follow from the partitions. Keys of partitions are encoded values
+(`parquetry.keys`), which are the same in all stores. A value that JSON does not have is an object: `{"bytes":
+hexadecimal}`, `{"float": "nan"}`. A plain `arrangement` of a table or partition is left out, and so is a
+file's `rest_of` if the file has none.
 
-A view stands among the tables: its metadata have a `view`, and it has no partitions.
+A view is among the tables: its metadata have a `view`, and it has no partitions.
 
-Dumps of version 1 are read, too: theirs are the same lines, in which partitions have `parameters` (always empty), and
-nothing has an arrangement. Those of version 2 have no views, those of version 3 no constraints, and the manifests of those of version 4 no hash. Until version 3 all locations are absolute; since then those below the
-warehouse are relative to it (`locations.warehouse_relative`), so that they lie below the warehouse of whoever restores them. Later versions are refused.
+Older versions can be read, too; later versions are refused:
+
+- Version 1 has the same lines, but partitions have `parameters` (always empty), and nothing has an
+  arrangement.
+- Version 2 has no views.
+- Version 3 has no constraints, and all locations are absolute. Since version 4, locations below the warehouse
+  are relative to it (`locations.warehouse_relative`), so that a restore puts them below its own warehouse.
+- Version 4 has no hash in the manifest, and no `rest_of`.
 """
 
 from __future__ import annotations
@@ -54,7 +61,7 @@ FIRST = 1
 HASHED = 5
 """The first version whose manifest has a hash of its own."""
 VERSION = 5
-"""Of the dumps that are written: the newest, whatever they hold, so that there is one form to write."""
+"""The version of new dumps. All dumps have the newest version, even if an older one would do."""
 MANIFEST = "manifest.json"
 TABLES = "tables"
 
@@ -67,7 +74,7 @@ class DumpedDatabase(msgspec.Struct, frozen=True):
 
 
 class DumpedTable(msgspec.Struct, frozen=True):
-    """A table in the manifest: its id (hexadecimal), and its file with number of lines and hash."""
+    """A table in the manifest: its hexadecimal id, its file, and the file's number of lines and hash."""
 
     id: str
     database: str
@@ -78,7 +85,7 @@ class DumpedTable(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a dump holds."""
+    """The contents of a dump."""
 
     format: str
     version: int
@@ -91,7 +98,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 _NO_HASH = "0" * 64
 _HASH = re.compile(rb'"sha256": "([0-9a-f]{64})"\n}\n\Z')
-"""At the end of a manifest: its own."""
+"""The end of a manifest, with its own hash."""
 
 
 def write_manifest(manifest: Manifest) -> tuple[Manifest, bytes]:
@@ -106,7 +113,7 @@ def _text(manifest: Manifest) -> bytes:
 
 
 def _is_as_written(text: bytes, version: int) -> bool:
-    """Return whether a manifest has the hash that it says; before `HASHED` there is none."""
+    """Return whether a manifest's hash is right; versions before `HASHED` have none."""
     found = _HASH.search(text)
     if found is None:
         return version < HASHED
@@ -119,8 +126,8 @@ def read_manifest(text: bytes, where: str) -> Manifest:
     """Return the manifest of a dump.
 
     Raises:
-        WarehouseError: it is none.
-        MetastoreVersionError: the dump is of another version.
+        WarehouseError: the text is no manifest, or is damaged.
+        MetastoreVersionError: the dump has a version that cannot be read.
     """
     try:
         plain = msgspec.json.decode(text)
@@ -139,20 +146,20 @@ def read_manifest(text: bytes, where: str) -> Manifest:
 
 
 def metadata_to_json(metadata: TableMetadata) -> dict[str, Any]:
-    """Return what a table is as JSON holds it."""
+    """Encode a table's metadata for JSON."""
     plain: dict[str, Any] = msgspec.to_builtins(metadata, builtin_types=(bytes,))
     plain.pop("arrangement", None)
     return {**plain, **_arrangement_to_json(metadata.arrangement)}
 
 
 def metadata_from_json(value: dict[str, Any]) -> TableMetadata:
-    """Return what `metadata_to_json` has written."""
+    """Decode metadata that `metadata_to_json` has encoded."""
     arrangement = {"arrangement": _value(value["arrangement"])} if "arrangement" in value else {}
     return msgspec.convert({**value, **arrangement}, TableMetadata)
 
 
 def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
-    """Return a partition's entry as JSON holds it."""
+    """Encode a partition's entry for JSON."""
     return {
         "location": entry.location,
         "file_count": entry.file_count,
@@ -165,11 +172,11 @@ def entry_to_json(entry: PartitionEntry) -> dict[str, Any]:
 
 
 def entry_from_json(value: dict[str, Any], chunks: Mapping[tuple[int, int], FileChunk]) -> PartitionEntry:
-    """Return the entry that `entry_to_json` has written.
+    """Decode an entry that `entry_to_json` has encoded.
 
     Args:
-        value: of JSON.
-        chunks: that the store has now, by ticket and number.
+        value: the entry in JSON.
+        chunks: the chunks in the new store, by ticket and number.
     """
     return PartitionEntry(
         value["location"],
@@ -183,7 +190,7 @@ def entry_from_json(value: dict[str, Any], chunks: Mapping[tuple[int, int], File
 
 
 def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
-    """Return files as JSON holds them."""
+    """Encode files for JSON."""
     plain = [_fields(file) for file in files]
     for file in plain:
         if file["rest_of"] is None:
@@ -192,7 +199,7 @@ def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
 
 
 def files_from_json(values: list[dict[str, Any]]) -> tuple[FileRecord, ...]:
-    """Return the files that `files_to_json` has written."""
+    """Decode files that `files_to_json` has encoded."""
     return tuple(
         FileRecord(
             **{
@@ -218,7 +225,7 @@ def _arrangement_from_json(value: dict[str, Any]) -> ArrangementSpec:
 
 
 def _fields(record: msgspec.Struct) -> dict[str, Any]:
-    """Return a record's fields by their names, as JSON holds them."""
+    """Encode a record for JSON, as its fields by their names."""
     return {name: _plain(value) for name, value in msgspec.structs.asdict(record).items()}
 
 

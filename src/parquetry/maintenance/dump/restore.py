@@ -1,7 +1,7 @@
-"""Fill an empty metastore, of whatever store, with what a dump holds.
+"""Restore a dump into an empty metastore, in any store.
 
-Everything is checked before anything is written. Names come last: until then nothing shows, and a restore
-that was cut short can be run again. A row of its own tells such a metastore from one that is in use.
+The whole dump is checked before anything is written. Names are written last: until then no table is visible,
+and an interrupted restore can be run again. A row of its own marks a metastore with an unfinished restore.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ Rows = Iterator[tuple[bytes, bytes]]
 
 
 def look_into(source: Path) -> tuple[Manifest, bytes]:
-    """Return what a dump says that it holds, and the bytes that say so.
+    """Return a dump's manifest, decoded and as bytes.
 
     Raises:
-        WarehouseError: it is no dump, or damaged.
-        MetastoreVersionError: it is of another version.
+        WarehouseError: the folder is no dump, or is damaged.
+        MetastoreVersionError: the dump has a version that cannot be read.
     """
     try:
         text = (source / MANIFEST).read_bytes()
@@ -81,19 +81,22 @@ def _unreadable(source: Path, error: OSError) -> WarehouseError:
 
 
 def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
-    """Write the databases, tables and versions of a dump into a metastore that has no tables.
+    """Write the databases, tables and versions of a dump into a metastore without tables.
+
+    Tables keep their ids. Locations below the old warehouse become locations below this metastore's
+    warehouse; all others stay.
 
     Args:
-        metastore: to fill. Tables keep their ids; those below the warehouse lie below this one then, others where they lay.
-        folder: that `dump` made.
-        progress: called with each table that is done.
+        metastore: the metastore to fill.
+        folder: a directory that `dump` made.
+        progress: called for each table.
 
     Returns:
-        what was restored.
+        The dump's manifest.
 
     Raises:
         WarehouseError: the dump is damaged, or the metastore is in use.
-        MetastoreVersionError: the dump is of another version.
+        MetastoreVersionError: the dump has a version that cannot be read.
         StoreError: the store fails; run it again.
     """
     source = Path(folder)
@@ -106,7 +109,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
     store = metastore.store
     mark = hashlib.sha256(text).digest()
     _claim(metastore, mark)
-    require_format(store, FORMAT_VERSION)  # like any store that is made now; nobody else uses it
+    require_format(store, FORMAT_VERSION)  # like any new store; no one else uses it yet
     heads = []
     for done, table in enumerate(manifest.tables):
         progress(f"{table.database}.{table.name}", done, len(manifest.tables))
@@ -124,7 +127,7 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
                 metastore.alter_database(database.name, database.properties)
         elif database.name not in known:
             metastore.create_database(database.name, database.properties)
-    for table, row in names:  # by compare-and-set: a put that arrived late would undo a later DROP or RENAME
+    for table, row in names:  # by compare-and-set: a late put would undo a later DROP or RENAME
         key = name_key(table.database, table.name)
         if store.get(key) != row and not swap(store, key, None, row):
             raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
@@ -144,7 +147,7 @@ def _verify(source: Path, table: DumpedTable) -> None:
 
 
 def _claim(metastore: Metastore, mark: bytes) -> None:
-    """Mark the metastore as one into which this dump is being restored.
+    """Mark the metastore: this dump is being restored into it.
 
     Raises:
         WarehouseError: it is in use, or another dump is being restored into it.
@@ -160,14 +163,14 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
     if any(True for tag in (DATABASES, NAMES) for _ in store.scan(*prefix_range(tag), limit=1)):
         raise WarehouseError(
             f"The metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
-            "those of the dump; restore into an empty one."
+            "the tables of the dump; restore into an empty one."
         )
     if not swap(store, RESTORING, None, mark):
         raise WarehouseError("Someone else is restoring into this metastore.")
 
 
 def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
-    """Write the rows of a table; return its head, which is not written yet."""
+    """Write the rows of a table, except its head. Return the head."""
     lines = _TableLines(bytes.fromhex(table.id))
     try:
         with (source / table.file).open("rb") as file:
@@ -179,10 +182,10 @@ def _restore_table(store: Store, source: Path, table: DumpedTable) -> Head:
 
 
 class _TableLines:
-    """The lines of a table's dump, which become rows one after another.
+    """Turns the lines of a table's dump into rows, one after another.
 
     Args:
-        id: of the table.
+        id: the table's id.
     """
 
     def __init__(self, id: bytes) -> None:
@@ -198,7 +201,7 @@ class _TableLines:
         """Yield the rows of lines.
 
         Raises:
-            KeyError, TypeError, ValueError, msgspec.MsgspecError: one is damaged.
+            KeyError, TypeError, ValueError, msgspec.MsgspecError: a line is damaged.
         """
         for line in lines:
             ((kind, fields),) = msgspec.json.decode(line).items()
@@ -246,10 +249,10 @@ class _TableLines:
         yield from entry_rows(self._id, self._indexes.values(), [(key, age, row)])
 
     def head(self, table: DumpedTable) -> Head:
-        """Return the head that the rows are for, once all are made.
+        """Return the table's head, after `rows` has yielded all rows.
 
         Raises:
-            KeyError, TypeError, ValueError, IndexError: something is missing.
+            KeyError, TypeError, ValueError, IndexError: a line or a field is missing.
         """
         hidden = tuple((int(start), int(end)) for start, end in self._first["hidden"])
         if self._last is None:

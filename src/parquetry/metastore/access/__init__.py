@@ -1,6 +1,7 @@
-"""Which way to a filter's partitions reads the fewest keys: the table's own keys, or an index's.
+"""The choice of an access path: the way to a filter's partitions that reads the fewest keys.
 
-`access_paths` chooses, `ways` counts, and `key_sample` estimates.
+The candidates are the table's own keys and its indexes. `access_paths` chooses, `ways` counts keys, and
+`key_sample` estimates.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

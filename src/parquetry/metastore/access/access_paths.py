@@ -1,17 +1,20 @@
-"""Which way to a filter's partitions examines the fewest keys: the partitions' own keys, an index, or a union of them.
+"""The choice of the access path that examines the fewest keys.
 
-No statistics of values are kept. Ways are compared in three steps, each of which may decide:
+An access path reads the partitions of a filter by the partitions' own keys, by an index, or by a union of
+both. The metastore stores no statistics of values. So paths are compared in up to three steps:
 
-1. Keys of each way are counted in turn, up to a quarter of a percent of the table's. A way whose keys have all been counted is taken once
-   no other can be shorter. Keys counted by an index need not be read again.
-2. A sample of the table's keys (`key_sample`) is tested against each way. So some 40 seeks tell that `region != 'eu'` reads
-   three quarters of the table by either way.
-3. If the sample favours an index, its entries are counted on, as far as they stay fewer than the other ways' keys. If
-   the sample is too coarse to tell, since the ways read a few hundredths of the table each, they are counted in turn.
+1. **Count.** Keys of each path are counted in turn, up to a quarter of a percent of the table's keys. A path
+   whose keys have all been counted wins once no other path can be shorter. Keys counted by an index need not
+   be read again.
+2. **Sample.** A sample of the table's keys (`key_sample`) is tested against each path. Example: some 40 seeks
+   show that `region != 'eu'` reads three quarters of the table by either path.
+3. **Count on.** If the sample favours an index, its entries are counted on while they stay fewer than the
+   other paths' keys. If the sample is too coarse, because each path reads only a few hundredths of the table,
+   all paths are counted in turn.
 
-So a filter for which no index helps costs some 3 % more than it would without one, and a way that is taken is nearly
-always the shortest. A key that an index leads to costs as much as three that are read in order, and a union has to
-be shorter by a tenth, at least, before it is taken on the word of a sample.
+A filter that no index helps costs some 3 % more than it would without indexes. The chosen path is nearly
+always the shortest. An entry of an index, or the row behind it, costs as much as three keys that are read in
+order. A path that wins by estimates alone must be shorter by at least a tenth.
 """
 
 from __future__ import annotations
@@ -35,28 +38,29 @@ from parquetry.scan import IndexOrder, ScanPlan, Test, compile_residual, plan_by
 from parquetry.scan.unions import unions
 
 FIRST_COUNTED_KEYS, COUNT_GROWTH_FACTOR = 16, 4
-"""Keys of each way that are counted first, and the factor by which this grows."""
+"""Keys of each path that are counted in the first round, and the growth factor of a round."""
 MIN_KEYS_BEFORE_SAMPLE, PARTITIONS_PER_KEY_BEFORE_SAMPLE = 64, 400
-"""Keys that are counted before a sample is taken: so many, or the table's number divided by this if that is more."""
+"""Keys counted before a sample is taken: 64, or one per 400 partitions of the table if that is more."""
 MAX_INCONCLUSIVE_HITS = 3
-"""Keys of a sample that a way reads, up to which nobody can tell it from a way that reads none of them."""
+"""Hits of a path in the sample. With so few, the sample cannot distinguish it from a path without hits."""
 MAX_ESTIMATE_ERROR_FACTOR = 4
-"""Factor by which a way may turn out longer than its estimate before it is given up."""
+"""Limit of a path's keys as a multiple of its estimate. Beyond it, the path is given up."""
 MAX_COST_SHARE = 0.9
-"""Share of the cost of the partitions' own keys that another way may have at most, where both are estimates."""
+"""Fraction of the estimated cost of the partitions' own keys. Another path must cost less to win by
+estimates."""
 MAX_TESTED_KEYS = 256
-"""Counted keys, at most, by which it is told how many satisfy the filter."""
+"""Counted keys that are tested, at most, to estimate the fraction of keys that satisfy the filter."""
 MAX_PLAIN_GETS = 64
-"""Whole keys that are read as they are."""
+"""Lookups of single partitions. For so few, a search for a shorter path would cost more than it saves."""
 
 
 def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | None = None) -> ScanPlan:
-    """Plan the reading of the partitions that a condition may be TRUE for.
+    """Plan the reading of the partitions that may satisfy a filter.
 
     Args:
         snapshot: the version of the table.
-        filter: on partition columns only; parts that are not understood become residuals.
-        examined: counts the keys that had to be read in order to choose.
+        filter: a filter on partition columns only. Parts that cannot become key ranges become residuals.
+        examined: counts the keys that the choice had to read.
 
     Returns:
         the plan that examines the fewest keys, as far as that is worth finding out, for
@@ -87,13 +91,13 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
 
 
 class _PathChoice:
-    """The choice between the partitions' own keys and other ways.
+    """The choice between the partitions' own keys and other access paths.
 
     Args:
         snapshot: the version of the table.
-        own: by the partitions' own keys.
-        others: of which there is one, at least.
-        test: tells whether a partition's key satisfies the filter, or may.
+        own: the path by the partitions' own keys.
+        others: the other paths, at least one.
+        test: returns whether a partition's key satisfies the filter, or may.
         examined: counts the keys read.
     """
 
@@ -112,7 +116,7 @@ class _PathChoice:
         self._examined = examined
 
     def best(self) -> AccessPath:
-        """Return the shortest way, or that by the partitions' keys if nothing shorter is found at little cost."""
+        """Return the shortest path, or the partitions' own keys if little effort finds no shorter one."""
         total = self._snapshot.totals.partitions
         best = self._counted(
             self._ways, max(MIN_KEYS_BEFORE_SAMPLE, total // PARTITIONS_PER_KEY_BEFORE_SAMPLE)
@@ -135,7 +139,7 @@ class _PathChoice:
         return likely
 
     def _counted(self, ways: Sequence[AccessPath], limit: int) -> AccessPath | None:
-        """Count keys of ways in turn; return one that is complete when no other can be shorter, or None at the limit."""
+        """Count keys of paths in turn; return a complete one that no other can beat, or None at the limit."""
         upto = FIRST_COUNTED_KEYS
         while True:
             best: AccessPath | None = None
@@ -150,14 +154,14 @@ class _PathChoice:
             upto = min(upto * COUNT_GROWTH_FACTOR, limit)
 
     def _is_dense(self) -> bool:
-        """Return whether so many of the partitions' own keys that were counted satisfy the filter that no index can gain."""
+        """Return whether so many of the counted own keys satisfy the filter that no index can gain."""
         counted = self._own.counted
         some = counted[:: 1 + len(counted) // MAX_TESTED_KEYS]
         keys = list(filter(self._snapshot.key_schema.fits, some))  # others are from before a REPLACE TABLE
         return 2 * INDEXED_KEY_COST * sum(map(self._test, keys)) >= len(keys) > 0
 
     def _entries_counted(self, way: AccessPath) -> bool:
-        """Count the entries of a way's indexes, but no more than it may have; return whether there are no more."""
+        """Count the entries of a path's indexes until it loses; return whether all of them were counted."""
         parts = way.by_index if isinstance(way, UnionPath) else [way]
         for part in parts:
             limit = round(

@@ -1,12 +1,14 @@
-"""A sample of a table's keys, for estimates of what share of all keys a plan reads.
+"""A sample of a table's keys, which estimates the fraction of all keys that a plan reads.
 
-Nothing is stored about how values are distributed. So the bytes between the first key and the last one are divided into
-strata of equal width, and a run of neighbouring keys is read in each stratum that has a key. The run does not begin at
-the stratum's first key, which has the least values in all columns but the first: it begins somewhere among the keys
-that have the same value in the first column.
+The metastore stores no distribution of values. So the sample divides the bytes between the first and the last
+key into strata of equal width. It has a run of neighbouring keys from each stratum that is not empty.
 
-All runs count alike, however many keys their strata hold: estimates are good for telling a tenth of the table from all
-of it, and no better. Keys from before a REPLACE TABLE that changed the partition columns are no part of it.
+The first key of a stratum has the least values in all columns but the first, so a run that began there would
+be biased. A run begins somewhere among the keys with the same value in the first column.
+
+All runs count alike, however many keys their strata have. So an estimate can distinguish a tenth of the table
+from all of it, and no more. Keys from before a REPLACE TABLE that changed the partition columns do not belong
+to the sample.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from parquetry.metastore.versions import Examined, TableSnapshot
 from parquetry.store import Range
 
 PARTITIONS_PER_SAMPLED_KEY = 400
-"""The sample is one key in so many of the table, but at least `MIN_SAMPLED_KEYS` keys."""
+"""Partitions of the table per key of the sample, which has at least `MIN_SAMPLED_KEYS` keys."""
 MIN_SAMPLED_KEYS = 16
 MAX_RUNS = 16
-"""Runs at most; to find out where each begins takes two seeks."""
+"""Most runs of a sample. To find the beginning of a run takes two seeks."""
 _GOLDEN_RATIO = 0.618_033_988_7
-"""Multiples of it, without the whole part, are spread evenly, however many there are."""
+"""The fractional parts of its multiples are spread evenly over 0 to 1, however many are taken."""
 _DIVIDED_BYTES = 8
-"""Bytes behind what two keys have in common, in which what lies between them is divided."""
+"""Bytes behind the common prefix of two keys that are taken as a number, to divide the range between them."""
 
 
 def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> list[bytes]:
@@ -55,7 +57,10 @@ def sample_keys(snapshot: TableSnapshot, examined: Examined | None = None) -> li
 
 
 def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> Iterator[bytes]:
-    """Yield where runs begin, in order: for the first key of each stratum a place among those with its first value."""
+    """Yield the key at which the run of each stratum begins, in order.
+
+    The first value of this key is the first value of the stratum's first key.
+    """
     width = len(snapshot.key_schema)
     first = next(snapshot.visible.first_keys([(b"", None)], examined), None)
     last = snapshot.last_key(b"", None)
@@ -78,7 +83,7 @@ def _starts(snapshot: TableSnapshot, runs: int, examined: Examined | None) -> It
 
 
 def _between(first: bytes, last: bytes, fractions: list[float]) -> list[bytes]:
-    """Return bytes that divide what lies between two keys, in order and without repetition."""
+    """Return bytes that divide the range between two keys at fractions, in order and without repetition."""
     common = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     low, high = (
         int.from_bytes(key[common : common + _DIVIDED_BYTES].ljust(_DIVIDED_BYTES, b"\0"))

@@ -1,4 +1,4 @@
-"""Ways to a filter's partitions, each with the keys that it examines: counted, or expected by a sample."""
+"""Access paths to a filter's partitions, each with its number of keys to examine, counted or estimated."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from parquetry.scan import Estimate, ScanPlan, Test, compile_residual
 from parquetry.store import Range
 
 INDEXED_KEY_COST = 3
-"""Cost of a key that an index is read for, in keys that are read in order."""
+"""Cost of an index's entry, or of the row behind it, as a multiple of a key that is read in order."""
 MAX_CACHED_ROWS = 1 << 16
-"""Rows that an index has led to, past which their keys are read again rather than kept."""
+"""Most keys of indexed rows that are kept for the reading. If there are more, the reading finds them
+again."""
 
 
 class AccessPath(ABC):
-    """A plan, and how many keys it examines.
+    """A plan, and the number of keys that it examines.
 
     Attributes:
-        plan: as given.
-        keys: counted so far; of an index, entries and the rows to which they lead.
-        complete: whether these are all.
-        expected: keys that it examines by the sample, or None if there was no sample.
+        plan: the plan.
+        keys: keys counted so far. An index counts its entries and the rows behind them.
+        complete: whether all keys have been counted.
+        expected: keys that it examines, as the sample estimates them, or None if there was no sample.
     """
 
     def __init__(self, plan: ScanPlan) -> None:
@@ -35,7 +36,7 @@ class AccessPath(ABC):
 
     @abstractmethod
     def count(self, limit: int, examined: Examined | None) -> None:
-        """Count on until so many keys are known, or all."""
+        """Count on until `limit` keys are counted, or all."""
 
     @abstractmethod
     def expect(self, sample: Sequence[bytes], total: int) -> None:
@@ -43,20 +44,20 @@ class AccessPath(ABC):
 
         Args:
             sample: keys of partitions, spread over the whole table.
-            total: number of the table's partitions.
+            total: number of partitions of the table.
         """
 
     @property
     @abstractmethod
     def cost(self) -> float:
-        """Return what the expected keys cost, in keys that are read in order."""
+        """Return the cost of the expected keys, in keys that are read in order."""
 
     def rows(self) -> tuple[bytes, ...] | None:
-        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        """Return the keys of the rows that indexes lead to, in order, or None if they are not known."""
         return None
 
     def estimate(self) -> Estimate:
-        """Return the number of keys as far as it is known."""
+        """Return the number of keys, counted or estimated."""
         plan = self.plan
         names = tuple(index.name for index in plan.indexes)
         expected = self._expected_now()
@@ -65,12 +66,12 @@ class AccessPath(ABC):
         return Estimate(names, plan.index is None and bool(plan.scans), keys, self.complete, sampled)
 
     def _expected_now(self) -> float | None:
-        """Return `expected`, as what was counted since then corrects it."""
+        """Return `expected`, corrected by the keys counted since."""
         return self.expected
 
 
 class KeyPath(AccessPath):
-    """By the partitions' own keys."""
+    """The access path by the partitions' own keys."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
@@ -82,7 +83,7 @@ class KeyPath(AccessPath):
             self.complete = True
 
     def count(self, limit: int, examined: Examined | None) -> None:
-        """Count on until so many keys are known, or all."""
+        """Count on until `limit` keys are counted, or all."""
         if self.complete or self.keys >= limit:
             return
         counted, self._remaining = self._visible.keys(self._remaining, limit - self.keys)
@@ -104,7 +105,7 @@ class KeyPath(AccessPath):
 
 
 class IndexPath(AccessPath):
-    """By the entries of an index."""
+    """The access path by the entries of an index."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
@@ -116,7 +117,7 @@ class IndexPath(AccessPath):
         self.counted: list[bytes] = []
 
     def count(self, limit: int, examined: Examined | None) -> None:
-        """Count on until so many keys are known, or all."""
+        """Count on until `limit` keys are counted, or all."""
         before = self._read.keys
         while not self.complete and self.keys < limit:
             wanted = limit - self.keys
@@ -133,7 +134,7 @@ class IndexPath(AccessPath):
         self.expected = self.keys if self.complete else max(self.keys, scaled(hits, sample, total))
 
     def _keys_for(self, key: bytes) -> int:
-        """Return how many keys are examined because of one partition: at most its entry and its row."""
+        """Return the number of keys examined for one partition: at most its entry and its row."""
         assert self.plan.index is not None
         order = self.plan.index.order
         entry = entry_key(order, key)
@@ -150,14 +151,14 @@ class IndexPath(AccessPath):
         return INDEXED_KEY_COST * (self.keys if self.expected is None else self.expected)
 
     def rows(self) -> tuple[bytes, ...] | None:
-        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        """Return the keys of the rows that the index leads to, in order, or None if they are not known."""
         if not self.complete or len(self.counted) > MAX_CACHED_ROWS:
             return None
         return tuple(sorted(self.counted))
 
 
 class UnionPath(AccessPath):
-    """By the partitions' own keys for some branches, and by indexes for others."""
+    """The access path by the partitions' own keys for some branches of an OR, and by indexes for others."""
 
     def __init__(self, snapshot: TableSnapshot, plan: ScanPlan) -> None:
         super().__init__(plan)
@@ -165,7 +166,7 @@ class UnionPath(AccessPath):
         self._parts: list[AccessPath] = [*self.by_index, KeyPath(snapshot, ScanPlan(plan.scans))]
 
     def count(self, limit: int, examined: Examined | None) -> None:
-        """Count on until so many keys are known, or all."""
+        """Count on until `limit` keys are counted, or all."""
         for part in self._parts:
             part.count(part.keys + max(0, limit - self.keys), examined)
             self.keys = sum(each.keys for each in self._parts)
@@ -178,7 +179,7 @@ class UnionPath(AccessPath):
         self.expected = sum(part.expected or 0 for part in self._parts)
 
     def _expected_now(self) -> float | None:
-        """Return `expected`, as what was counted since then of each part corrects it."""
+        """Return `expected`, corrected by the keys counted since in each part."""
         if self.expected is None:
             return None
         return sum(max(part.keys, 0 if part.complete else part.expected or 0) for part in self._parts)
@@ -189,7 +190,7 @@ class UnionPath(AccessPath):
         return sum(part.cost for part in self._parts)
 
     def rows(self) -> tuple[bytes, ...] | None:
-        """Return the keys of the rows to which indexes lead, in order, if they are known."""
+        """Return the keys of the rows that indexes lead to, in order, or None if they are not known."""
         counted = [part.counted for part in self.by_index]
         if not all(part.complete for part in self.by_index) or sum(map(len, counted)) > MAX_CACHED_ROWS:
             return None
@@ -197,10 +198,10 @@ class UnionPath(AccessPath):
 
 
 def only_gets(plan: ScanPlan) -> bool:
-    """Return whether a plan reads whole keys only, whose number is known."""
+    """Return whether a plan reads single keys only, so that their number is known."""
     return all(scan.kind == "get" for scan in plan.scans)
 
 
 def scaled(hits: int, sample: Sequence[bytes], total: int) -> float:
-    """Return the number of keys in a table of `total` keys, of whose sample so many are like them."""
+    """Return the estimated number of such keys in a table of `total` keys, given the hits in its sample."""
     return (hits + 0.5) / (len(sample) + 1) * total

@@ -1,6 +1,6 @@
-"""What commits leave behind: rows of those that failed, versions that nobody needs, entries of indexes.
+"""Removing what commits leave behind: rows of failed commits, unneeded versions, entries of indexes.
 
-Data files are deleted elsewhere, in `parquetry.maintenance.deletion`.
+`parquetry.maintenance.deletion` deletes data files.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

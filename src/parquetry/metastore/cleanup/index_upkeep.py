@@ -1,7 +1,7 @@
-"""Which entries of indexes are of no use, and which are missing.
+"""Unneeded and missing entries of indexes.
 
-An entry is needed as long as its row is, and goes with it, in the order in which rows go. One that leads to no
-row does no harm.
+An entry is needed as long as its row is, and is removed together with it, in the order of the rows.
+An entry without a row does no harm.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ROWS_PER_BATCH = 1000
 
 
 def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
-    """Yield the keys of entries that no version from the oldest on needs, and no commit under way.
+    """Yield the keys of entries that neither a version from the oldest on nor a commit under way needs.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was some time ago at most.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago.
         oldest: the oldest version that is kept.
     """
     yield from entries_of_dropped(store, table, head, oldest)
@@ -52,7 +52,7 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecor
 
 
 def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> Iterator[bytes]:
-    """Yield the keys of all entries of indexes that no version has which is kept."""
+    """Yield the keys of all entries of indexes that no kept version has."""
     stored = list(stored_ids(store, table))
     kept = _kept_indexes(store, table, head, oldest)
     for id in stored:
@@ -64,7 +64,7 @@ def entries_of_dropped(store: Store, table: bytes, head: Head, oldest: CommitRec
 def entries_of_rows(
     store: Store, table: bytes, head: Head, oldest: CommitRecord
 ) -> Callable[[StoredRow], Iterable[bytes]]:
-    """Return what gives the keys of a row's entries, in the indexes of all versions that are kept."""
+    """Return a function that returns the keys of a row's entries in the indexes of all kept versions."""
     kept = _kept_indexes(store, table, head, oldest)
     places = [(index_prefix(table, id), order) for id, order in kept.items()]
 
@@ -77,7 +77,7 @@ def entries_of_rows(
 
 
 def _kept_indexes(store: Store, table: bytes, head: Head, oldest: CommitRecord) -> dict[str, tuple[int, ...]]:
-    """Return the orders of the indexes of which needed metadata tell, by their ids."""
+    """Return the orders of the indexes of all metadata still needed, by the ids of the indexes."""
     unneeded = set(unneeded_metadata(store, table, head, oldest))
     kept: dict[str, tuple[int, ...]] = {}
     for key, value in store.scan(*prefix_range(METADATA + table)):
@@ -90,13 +90,13 @@ def _kept_indexes(store: Store, table: bytes, head: Head, oldest: CommitRecord) 
 def missing_entries(
     store: Store, table: bytes, index: PartitionIndex, rows: Iterable[tuple[bytes, int]]
 ) -> Iterator[tuple[bytes, int]]:
-    """Yield those rows of partitions to which an index does not lead.
+    """Yield the rows of partitions that have no entry in an index.
 
     Args:
-        store: of the metastore.
-        table: id.
-        index: to look into.
-        rows: keys of partitions, and tickets.
+        store: store of the metastore.
+        table: id of the table.
+        index: index to look into.
+        rows: keys and tickets of partitions.
     """
     prefix = index_prefix(table, index.id)
     wanted = (
@@ -110,13 +110,14 @@ def missing_entries(
 
 
 def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionIndex) -> Iterator[bytes]:
-    """Yield the keys of entries that lead to no row, that belong to commits given up, or that are not as they were written.
+    """Yield the keys of entries that lead to no row, belong to aborted commits, or are damaged.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was some time ago at most; entries of commits under way in it, or newer, are left out.
-        index: to look into.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago. Entries of its pending tickets and of later tickets
+            are left out.
+        index: index to look into.
     """
     prefix, partitions = index_prefix(table, index.id), partition_prefix(table)
     for some in batches(store.scan(*prefix_range(prefix)), _ROWS_PER_BATCH):
@@ -141,5 +142,5 @@ def leftover_entries(store: Store, table: bytes, head: Head, index: PartitionInd
 
 
 def _present(store: Store, keys: list[bytes]) -> set[bytes]:
-    """Return those keys of which there is a row."""
+    """Return the keys that have a row."""
     return {key for key, value in zip(keys, store.get_many(keys), strict=True) if value is not None}

@@ -1,4 +1,4 @@
-"""Remove rows that nobody needs: of commits that were given up or died, and of tables that are gone."""
+"""Remove the rows of aborted commits and of dropped tables."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from parquetry.store import Store
 
 
 def sweep(store: Store, table: bytes, head: Head) -> None:
-    """Remove the journals of commits that ended, and the rows of those that were given up.
+    """Remove the journals of commits that have ended, and the rows of aborted commits.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was some time ago at most; tickets that are pending in it, or newer, are left alone.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago. Its pending tickets and later tickets are left alone.
     """
     indexes = load_metadata(store, table, head.commit.metadata).indexes
     journal = list(store.scan(*prefix_range(JOURNAL + table)))
@@ -64,15 +64,15 @@ def delete_rows(
     indexes: Iterable[PartitionIndex],
     files: Iterable[bytes] = (),
 ) -> None:
-    """Remove all rows of a ticket that no version shows, its journal last.
+    """Remove all rows of an aborted ticket, its journal last.
 
     Args:
-        store: of the metastore.
-        table: id.
-        ticket: aborted.
-        partitions: keys of the partitions it may have written.
-        indexes: to which it may have written entries.
-        files: keys of files taken out of which it may have written.
+        store: store of the metastore.
+        table: id of the table.
+        ticket: the aborted ticket.
+        partitions: keys of the partitions whose rows it may have written.
+        indexes: indexes whose entries it may have written.
+        files: keys of the removed files whose records it may have written.
     """
     prefix, age = partition_prefix(table), complement(ticket)
     rows = ((key, age, b"") for key in partitions)
@@ -86,7 +86,7 @@ def delete_rows(
 
 
 def delete_table(store: Store, table: bytes) -> None:
-    """Remove all rows of a table to which no name leads; its head last, so that readers notice."""
+    """Remove all rows of a table that no name leads to. Its head goes last, so that readers notice."""
     for prefix in (
         partition_prefix(table),
         CHUNKS + table,

@@ -1,10 +1,11 @@
-"""Which rows of a table are needed, by versions that are kept or by commits under way; removing the others.
+"""Finding the rows of a table that kept versions or commits under way need, and removing the others.
 
-`commits.committer` writes rows, `recovery` removes those of commits that failed. Here it is about versions of partitions
-that others have superseded. Data files are `parquetry.maintenance.deletion.vacuum`'s.
+This module is about rows of partitions that later rows have superseded. `commits.committer` writes rows,
+`recovery` removes the rows of failed commits, and `parquetry.maintenance.deletion.vacuum` deletes data files.
 
-A row that says that a partition is gone hides older ones, and a reader takes the newest row that it finds; so
-rows are removed oldest first, lest a reader of a version that is going away takes an older row for its own.
+A reader takes the newest row that its version shows, and a tombstone hides the rows before it. So rows are
+removed oldest first. In another order, a reader of a version that is about to disappear could take an older
+row for its own.
 """
 
 from __future__ import annotations
@@ -44,24 +45,33 @@ from parquetry.store import Store
 
 
 class Need(IntEnum):
-    """Who needs a row; those that nobody needs, in the order in which they have to go."""
+    """The use of a row. Unneeded rows have to be removed in the order of these numbers.
+
+    Example: the oldest kept version shows the row of ticket 9, and a later one the row of ticket 12. The rows
+    of a partition have the tickets 12, 9, 7 and 4: two are LIVE, 7 is SUPERSEDED and 4 is OLDER.
+    """
 
     LIVE = 0
-    """A version that is kept."""
+    """A kept version shows the row."""
     WORKING = 1
-    """A commit under way, or one so new that the head read before does not know it."""
+    """A commit under way wrote the row, or a commit so new that the head does not know its ticket."""
     OLDER = 2
-    """Nobody: newer rows are superseded, too, or its commit was given up."""
+    """Unneeded: a newer row is superseded, too, or the row's commit was aborted."""
     SUPERSEDED = 3
-    """Nobody: the newest among those that the kept versions have left behind."""
+    """Unneeded: the newest row that is older than all rows of kept versions."""
     TOMBSTONE = 4
-    """Nobody, once the rows are gone that it hides."""
+    """Unneeded once the rows that it hides have been removed."""
 
 
 class StoredRow(NamedTuple):
-    """A row of a partition: its key in the store, the partition's key, its commit's ticket, its value.
+    """A row of a partition, or of a removed file.
 
-    Or one of a file taken out, whose path is the key.
+    Attributes:
+        row_key: the row's key in the store.
+        key: the partition's key, or the removed file's path.
+        ticket: ticket of the commit that wrote the row.
+        value: the row's value.
+        need: the use of the row.
     """
 
     row_key: bytes
@@ -72,16 +82,16 @@ class StoredRow(NamedTuple):
 
 
 def kept_since(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
-    """Return the oldest version that has to be kept for reading the table as of a time, or later.
+    """Return the oldest version that is needed to read the table as of a time, or of any later time.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: of the table.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head.
         time: milliseconds since the epoch.
 
     Raises:
-        TableNotFoundError: the table was dropped, or vacuumed by someone else meanwhile.
+        TableNotFoundError: the table was dropped, or another process vacuumed it meanwhile.
     """
     return commit_as_of(store, table, head, time) or oldest_commit(store, table, head)
 
@@ -90,7 +100,7 @@ def oldest_commit(store: Store, table: bytes, head: Head) -> CommitRecord:
     """Return the commit of the oldest version that can be read.
 
     Raises:
-        TableNotFoundError: its row is not there: the table was dropped or vacuumed meanwhile.
+        TableNotFoundError: its row is missing: the table was dropped or vacuumed meanwhile.
     """
     commit = load_commit(store, table, head, head.oldest)
     if commit is None:
@@ -101,10 +111,10 @@ def oldest_commit(store: Store, table: bytes, head: Head) -> CommitRecord:
 
 
 def retire(store: Store, table: bytes, oldest: int) -> Head:
-    """Make versions before one unreadable for good, and give up the commits of dead authors.
+    """Make the versions before `oldest` unreadable for good, and abort the commits of dead authors.
 
     Returns:
-        the head as it is then; someone else may have retired more.
+        the new head. Another process may have retired more versions.
 
     Raises:
         TableNotFoundError: the table was dropped.
@@ -128,19 +138,19 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
 def stored_rows(
     store: Store, table: bytes, head: Head, oldest: CommitRecord, prefix: bytes | None = None
 ) -> Iterator[StoredRow]:
-    """Yield all rows of a table's partitions, with who needs them.
+    """Yield all rows of a table's partitions with their use.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was some time ago at most.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago.
         oldest: the oldest version that is kept.
-        prefix: of the rows, if they are others that are tagged alike: `removed_files_prefix`.
+        prefix: prefix of other rows with tickets, namely `removed_files_prefix`; None for partitions.
     """
     prefix = prefix or partition_prefix(table)
     invisible = oldest.invisible
     last: bytes | None = None
-    superseding = False  # whether a row of this partition was seen that the oldest version shows
+    superseding = False  # whether the row of this partition that the oldest version shows has been seen
     superseded = False
     for row_key, value in store.scan(*prefix_range(prefix)):
         key, ticket = row_key[len(prefix) : -TICKET_BYTES], ticket_of(row_key)
@@ -170,16 +180,16 @@ def delete_stored_rows(
     prefix: bytes | None = None,
     spared: Container[bytes] = frozenset(),
 ) -> None:
-    """Remove the rows of partitions that nobody needs, in the order that readers need.
+    """Remove the unneeded rows of partitions, in an order that is safe for readers.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was some time ago at most.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, now or a short time ago.
         oldest: the oldest version that is kept.
-        entries: keys of a row's entries in indexes, which go in the same order.
-        prefix: as for `stored_rows`.
-        spared: keys of partitions of which no row goes.
+        entries: returns the keys of a row's entries in indexes, which are removed in the same order.
+        prefix: prefix of the rows, as for `stored_rows`.
+        spared: keys of partitions whose rows are all kept.
     """
     for need in (Need.OLDER, Need.SUPERSEDED, Need.TOMBSTONE):
         rows = (
@@ -188,20 +198,20 @@ def delete_stored_rows(
             if row.need is need and row.key not in spared
         )
         for batch in batches(rows, ROWS_PER_DELETE):
-            # Rows of one batch go in any order, and only a row that is there tells of its entries.
+            # A row leads to its entries, and a batch is removed in any order. So entries go first.
             delete_in_batches(store, (key for row in batch for key in entries(row)))
             store.delete_many([row.row_key for row in batch])
 
 
 def commit_rows(store: Store, table: bytes) -> Iterator[tuple[bytes, CommitRecord]]:
-    """Yield the keys and commits of all versions but the newest, oldest first, vacuumed ones included."""
+    """Yield the keys and commits of all versions but the newest, oldest first, including retired versions."""
     decode = decoder(CommitRecord).decode
     for key, value in store.scan(*prefix_range(COMMITS + table)):
         yield key, decode(value)
 
 
 def unneeded_commits(store: Store, table: bytes, oldest: CommitRecord) -> Iterator[bytes]:
-    """Yield the keys of the commits before the oldest version that is kept."""
+    """Yield the keys of the commits before the oldest kept version."""
     for key, _ in store.scan(COMMITS + table, commit_key(table, oldest.version)):
         yield key
 
@@ -219,13 +229,13 @@ def unneeded_metadata(store: Store, table: bytes, head: Head, oldest: CommitReco
 def unneeded_chunks(
     store: Store, table: bytes, head: Head, referenced: set[tuple[int, int]]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows with parts of long lists of files, and those that sum them up, to which no row refers.
+    """Yield the rows of chunks that no partition refers to, and the rows of their summaries.
 
     Args:
-        store: of the metastore.
-        table: id.
-        head: as it was before the references were collected.
-        referenced: ticket and number of each chunk that is still referred to.
+        store: store of the metastore.
+        table: id of the table.
+        head: the table's head, read before the references were collected.
+        referenced: ticket and number of each chunk that a partition refers to.
     """
     for tag in (CHUNKS, SUMMARIES):
         for key, value in store.scan(tag + table, tag + table + number(head.next_ticket)):

@@ -1,7 +1,8 @@
-"""Who deletes files of a table that others wrote, so that nobody takes them in again at the same time.
+"""The lock of a vacuum that deletes files of other writers, so that no commit adopts them at the same time.
 
-The table's own files have names that are never listed anew. Others' files may be: a commit that lists some
-(`Transaction.adopt`) is refused while a cleaner is at work, and a cleaner begins when no commit is under way.
+The table's own files have unique names, which no later commit lists. A file of another writer may be adopted
+again. So a commit that adopts files (`Transaction.adopt`) is refused while a cleaner is at work, and a
+cleaner begins when no commit is under way.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ _PAUSE_S = 0.05
 
 
 class Cleaner:
-    """One who deletes files; see `vacuum_lock`.
+    """A process that deletes files; see `vacuum_lock`.
 
     Args:
-        store: of the metastore.
-        table: id.
-        owner: that tells this cleaner from others.
+        store: store of the metastore.
+        table: id of the table.
+        owner: this process; its nonce distinguishes this cleaner from others.
     """
 
     def __init__(self, store: Store, table: bytes, owner: Owner) -> None:
@@ -34,16 +35,16 @@ class Cleaner:
         self._owner = owner
 
     def claim(self, patience: float) -> Head:
-        """Begin, or go on for another lease, once no commit is under way.
+        """Take the lock, or renew its lease, once no commit is under way.
 
         Args:
-            patience: how long to wait, in seconds.
+            patience: seconds to wait.
 
         Returns:
-            the head: all that was committed until then is known, and nobody adopts files from then on.
+            the head. It shows every commit so far, and no commit adopts files from then on.
 
         Raises:
-            CommitConflictError: there is always a commit under way, or somebody else deletes files.
+            CommitConflictError: a commit was under way all the time, or another process deletes files.
             TableNotFoundError: the table was dropped.
         """
         deadline = time.monotonic() + patience
@@ -74,7 +75,7 @@ class Cleaner:
         return head if head.cleaner == mine and not is_written(head, now) else None
 
     def release(self) -> None:
-        """Let others take files in again."""
+        """Release the lock, so that commits can adopt files again."""
 
         def change(head: Head) -> Head:
             return msgspec.structs.replace(head, cleaner=None) if self._is_mine(head) else head
@@ -87,16 +88,16 @@ class Cleaner:
 
 @contextlib.contextmanager
 def cleaner(store: Store, table: bytes) -> Iterator[Cleaner]:
-    """Yield one who may delete a table's files after a claim; he is done when the block ends."""
+    """Yield a cleaner, which may delete a table's files after a claim. Its lock ends with the block."""
     with active_owner() as owner:
         one = Cleaner(store, table, owner)
         try:
             yield one
         finally:
-            with contextlib.suppress(ParquetryError):  # then the end of the process, or of the lease, does it
+            with contextlib.suppress(ParquetryError):  # the lock also ends with the process, or its lease
                 one.release()
 
 
 def is_written(head: Head, now: int) -> bool:
-    """Return whether a commit is under way whose author may be alive at a time in milliseconds."""
+    """Return whether a commit is under way and its author may be alive at a time in milliseconds."""
     return any(not owner.is_dead(now) for owner in head.pending.values())

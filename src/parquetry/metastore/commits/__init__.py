@@ -1,7 +1,9 @@
-"""How a table changes: a transaction gathers changes, and the committer makes them visible at once.
+"""Changes of a table: a transaction gathers changes, and the committer makes them visible in one step.
 
-`committer` tells the protocol, whose steps are in `attempt`. `validate` and `arrangement_rules` refuse, `conflicts` compares with others' commits, and `apply` makes
-the new rows.
+- `committer` is the protocol; `attempt` has its steps.
+- `validate` and `arrangement_rules` refuse impossible changes.
+- `conflicts` compares a transaction with others' commits.
+- `apply` makes the new rows.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

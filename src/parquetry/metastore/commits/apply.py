@@ -1,4 +1,4 @@
-"""What a change makes of a partition: its new row, and the difference in the totals."""
+"""Applying a change to a partition: its new row, and the difference in the table's totals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from parquetry.metastore.versions import PartitionRow, entry_of
 
 
 class Merge:
-    """Puts the changes of one commit on top of the partitions as they are.
+    """Applies the changes of one commit to the newest rows of partitions.
 
     Args:
-        prepared: the transaction, and what follows from it; paths of files are meant as of its base.
-        ticket: of the commit.
+        prepared: the transaction with its effects. Paths of files are relative to the partitions in its base.
+        ticket: ticket of the commit.
     """
 
     def __init__(self, prepared: PreparedCommit, ticket: int) -> None:
@@ -36,19 +36,19 @@ class Merge:
         )
 
     def take_chunk_rows(self) -> list[tuple[bytes, bytes]]:
-        """Return the rows of chunks, and of their sums, that the rows made since the last call refer to."""
+        """Return the rows of the new chunks, and of their summaries, since the last call."""
         rows, self._entries.chunk_rows = self._entries.chunk_rows, []
         return rows
 
     def row(self, key: bytes, current: PartitionRow | None) -> tuple[bytes, Totals]:
-        """Return the new row of a partition, and what it adds to the totals.
+        """Return the new row of a partition, and the difference that it makes to the totals.
 
         Args:
-            key: of the partition.
+            key: key of the partition.
             current: its row now.
         """
         change = self._prepared.changes[key]
-        # Where nothing of the base is left, the totals begin anew, and rows that cannot be read are no hindrance.
+        # REPLACE TABLE keeps nothing of the base: totals begin at zero, and damaged rows are no hindrance.
         old = None if self._transaction.successor else entry_of(current)
         totals = Totals() if old is None else Totals().plus(old, -1)
         match change:
@@ -81,7 +81,7 @@ class Merge:
             arrangement = arrangement_for(self._transaction, change, at_base)
             return self._entries.entry(written, change.files, arrangement)
         files: Sequence[FileRecord] = change.files
-        if written != old.location:  # the partition lies elsewhere than where these files were written
+        if written != old.location:  # the partition has another location than these files
             folder = written or self._default_location(key)
             files = [_absolute(file, folder) for file in files]
         arrangement = decode_arrangement(old.arrangement)
@@ -92,7 +92,7 @@ class Merge:
     def _grown(
         self, old: PartitionEntry, own: ArrangementSpec, written: ArrangementSpec, files: Sequence[FileRecord]
     ) -> PartitionEntry:
-        """Return the entry of a partition whose map takes in the map of the files that are added; see `layout.grown_maps`."""
+        """Return a partition's entry whose map grows by the added files' map; see `layout.grown_maps`."""
         assert own.skew is not None  # else it is a conflict
         assert written.skew is not None
         metadata = self._transaction.metadata or self._base.metadata
@@ -111,7 +111,7 @@ class Merge:
         try:
             now = grow(most)
         except (TableNotFoundError, MetastoreDamagedError):
-            # A list that cannot be read keeps nobody from appending.
+            # An unreadable list does not stop an append.
             now = grow(len(own.skew.cells))
         arrangement = msgspec.structs.replace(own, skew=now.skew)
         if now.before is None:

@@ -1,11 +1,14 @@
-"""Which arrangement a partition gets, and whether the files that it is given fit it.
+"""The arrangement of a partition, and whether new files fit it.
 
-A partition gets the table's arrangement when it is made, and keeps it. Example: table `t` has 4 buckets, and partition
-`d=1`; then 8, and gets partition `d=2`. Files appended to `d=1` name one of its 4 buckets, those appended to `d=2` one
-of 8. Suppose that somebody replaces `d=1` by files of 8 buckets while an append of files of 4 is being prepared: bucket
-3 of 4 is none of those 8, so the append conflicts. Where maps of heavy values grow, files may have been written for fewer of
-these, or for others (`layout.grown_maps`). Files that name neither cell nor bucket are read whatever the
-arrangement, and can be appended to any partition.
+A new partition gets the table's arrangement, and keeps it. Example: table `t` has 4 buckets when partition
+`d=1` is made, and 8 buckets when `d=2` is made. A file appended to `d=1` names one of 4 buckets, and a file
+appended to `d=2` one of 8.
+
+Suppose that one writer prepares an append of files of 4 buckets to `d=1`, and meanwhile another writer
+replaces `d=1` by files of 8 buckets. Bucket 3 of 4 is none of the 8 buckets, so the append conflicts.
+
+There are two exceptions. If maps of heavy values grow, files may have been written for fewer or other heavy
+values (`layout.grown_maps`). Files that name neither cell nor bucket fit any arrangement.
 """
 
 from __future__ import annotations
@@ -21,12 +24,12 @@ from parquetry.metastore.versions import PartitionRow, entry_of
 def arrangement_for(
     transaction: Transaction, change: FileChange, at_base: PartitionEntry | None
 ) -> ArrangementSpec:
-    """Return the arrangement that a partition's files were written for.
+    """Return the arrangement that a change's files were written for.
 
     Args:
-        transaction: that gives them to the partition.
-        change: by which it does.
-        at_base: the partition's entry in the transaction's base; None: it was not there.
+        transaction: the transaction of the change.
+        change: the change that gives the files to the partition.
+        at_base: the partition's entry in the transaction's base, or None if the base does not have it.
     """
     if change.arrangement is not None:
         return change.arrangement
@@ -36,13 +39,13 @@ def arrangement_for(
 def require_fitting(
     transaction: Transaction, key: bytes, change: FileChange, at_base: PartitionEntry | None
 ) -> bool:
-    """Make sure that files fit the partition that they are given to, as it is in the transaction's base.
+    """Make sure that a change's files fit its partition as it is in the transaction's base.
 
     Returns:
-        whether it is arranged at all, which takes a format that can say it.
+        whether the files have an arrangement, which needs a format that can store it.
 
     Raises:
-        ArrangementError: they are arranged otherwise, or by columns that are not in files.
+        ArrangementError: the files have another arrangement, or one by columns that are not in files.
     """
     base = transaction.base
     arrangement = arrangement_for(transaction, change, at_base)
@@ -51,8 +54,8 @@ def require_fitting(
     added_to = at_base if isinstance(change, Append) else None
     if added_to is not None and not _takes(decode_arrangement(added_to.arrangement), change, arrangement):
         raise ArrangementError(
-            f"Partition {base.describe(key)} of table {base.label} is arranged otherwise than the files that are to be "
-            "added to it: write them for its own arrangement, or replace it."
+            f"Partition {base.describe(key)} of table {base.label} has another arrangement than the files to be added "
+            "to it: write the files for the partition's arrangement, or replace the partition."
         )
     for file in change.files:
         if file.is_arranged:
@@ -63,11 +66,11 @@ def require_fitting(
 def is_arranged_otherwise(
     transaction: Transaction, change: Change, before: PartitionRow | None, latest: PartitionRow | None
 ) -> bool:
-    """Return whether files are to be added to a partition that others made meanwhile, arranged otherwise.
+    """Return whether a change adds files to a partition that now has another arrangement than the files.
 
     Args:
-        transaction: that is to add them.
-        change: by which it does.
+        transaction: the transaction of the change.
+        change: the change to the partition.
         before: the partition's row in the transaction's base.
         latest: its row now.
     """
@@ -83,22 +86,23 @@ def is_arranged_otherwise(
 
 
 def _takes(own: ArrangementSpec, change: FileChange, written: ArrangementSpec) -> bool:
-    """Return whether a partition can take in files that were written for an arrangement."""
+    """Return whether a partition of arrangement `own` can take files written for another arrangement."""
     return own == written or (isinstance(change, Grow) and can_grow(own, written))
 
 
 def is_hashed_otherwise(
     transaction: Transaction, change: Change, before: PartitionRow | None, now: TableMetadata
 ) -> bool:
-    """Return whether a column that a partition is arranged by was given another type while its files were written.
+    """Return whether a column of a partition's arrangement got another type while its files were written.
 
-    Its values would be looked for by the hash of the new type, and lie by that of the old one.
+    The files are in the buckets of the old type's hash, and a reader would look for them by the new type's
+    hash.
 
     Args:
-        transaction: that gives files to the partition.
-        change: by which it does.
+        transaction: the transaction of the change.
+        change: the change to the partition.
         before: the partition's row in the transaction's base.
-        now: the table's metadata as others have made it meanwhile.
+        now: the table's newest metadata.
     """
     match change:
         case FileChange():
@@ -111,7 +115,7 @@ def is_hashed_otherwise(
 
 
 def retyped(before: TableMetadata, after: TableMetadata) -> frozenset[str]:
-    """Return the physical names of the columns that have another type than before, or are gone."""
+    """Return the physical names of the columns that have another type than before, or were dropped."""
     types = {column.physical: column.type for column in after.columns}
     return frozenset(
         column.physical for column in before.columns if types.get(column.physical) != column.type

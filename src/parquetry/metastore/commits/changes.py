@@ -1,6 +1,6 @@
-"""What a transaction may do: to a partition, one of the kinds of `Change`; to a part of the table, a `Scope`.
+"""The changes of a transaction: a `Change` is to one partition, a `Scope` to a part of the table.
 
-What becomes of a partition by each is `apply`'s, which of them get in each other's way `conflicts`'.
+`apply` applies a change to a partition, and `conflicts` decides which changes conflict.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from parquetry.scan import ScanPlan
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a transaction gives a partition.
+    """A change that gives files to a partition.
 
     Attributes:
-        files: to add, or to put in place of the present ones.
-        location: where `files` lie; None: where the partition lies in `base`, else its default location.
-        arrangement: that the files were written for, and that the partition has from now on unless files are only
-            added; None: that of the partition in `base`, or else the table's.
+        files: files to add, or to replace the present files.
+        location: location of `files`. None is the partition's location in `base`, or else its default
+            location.
+        arrangement: the arrangement that the files were written for. Unless files are only added, the
+            partition has it from now on. None is the partition's arrangement in `base`, or else the table's.
     """
 
     files: tuple[FileRecord, ...] = ()
@@ -31,33 +32,33 @@ class FileChange:
 
 
 class Append(FileChange):
-    """Files are added to a partition, which is made if it is not there, on top of whatever others do meanwhile."""
+    """Add files to a partition, on top of what other commits do to it, or make it with these files."""
 
 
 class Grow(Append):
-    """Files are added to a partition whose map of heavy values may grow: by what they were written for, and by what others add.
+    """Add files to a partition whose map of heavy values may grow, by these files and by others' commits.
 
-    `layout.grown_maps` says what becomes of the map and of the files.
+    `layout.grown_maps` decides how the map grows and which cells the files get.
     """
 
 
 class Replace(FileChange):
-    """Files take the place of a partition's, which is made if it is not there.
+    """Replace the files of a partition, or make it with these files.
 
-    Like all changes but `Append`, it needs the partition to be as it was in `base`.
+    Like all changes but `Append` and `Recut`, it needs the partition to be as it was in `base`.
     """
 
 
 class Add(FileChange):
-    """A partition is made that must not be there, nor have been made and dropped by others since `base`."""
+    """Make a partition, which must not exist, and which no other commit has made and dropped since `base`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A partition that has to be there is taken out.
+    """Drop a partition, which must exist.
 
     Attributes:
-        moves: its content goes to another partition in the same commit, by a `Move`.
+        moves: whether a `Move` of the same commit gives its content to another partition.
     """
 
     moves: bool = False
@@ -65,7 +66,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The content of another partition becomes this one's, which must not be there.
+    """Make a partition, which must not exist, with the content of another one.
 
     Attributes:
         source: key of the other partition.
@@ -76,10 +77,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """A partition becomes what it was in an earlier version, or lies where it does by its own record from now on.
+    """Give a partition the entry of an earlier version, or its present entry with its location written out.
 
     Attributes:
-        entry: to write as it is.
+        entry: the entry, which is written unchanged.
     """
 
     entry: PartitionEntry
@@ -87,31 +88,36 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Recut:
-    """A partition's list of files is written anew, in its newest form; which files those are is whatever others say meanwhile.
+    """Rewrite a partition's list of files in its newest form, with the files that the newest version has.
 
-    It conflicts only with those who take the partition out.
+    It conflicts only with a commit that drops the partition.
     """
 
 
 Change = Append | Replace | Add | Drop | Move | Restore | Recut
-"""What happens to one partition."""
+"""A change to one partition."""
 
 
 @dataclass(slots=True)
 class Scope:
-    """A part of the table that is replaced as a whole; None is all of it."""
+    """A part of the table that is replaced as a whole.
+
+    Attributes:
+        plan: selects the partitions, or None for the whole table.
+    """
 
     plan: ScanPlan | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """Partitions that were read for what a transaction does, and must be as they were then.
+    """Partitions that were read for a transaction, and must not have changed since.
 
     Attributes:
-        version: of the table, that was read.
-        plan: which partitions; None: all.
-        harmless: operations of others that leave true what was read.
+        version: the version that was read.
+        plan: selects the partitions, or None for all.
+        harmless: operations that cannot change what was read. If all later commits are such operations, the
+            partitions are not compared.
     """
 
     version: TableSnapshot

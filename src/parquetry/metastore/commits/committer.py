@@ -1,40 +1,43 @@
 """How a transaction becomes a version: on compare-and-set of one row, atomic over any number of partitions.
 
-1. Raise the format of the store, if the rows need it (`storage.format`). Take a ticket: compare-and-set of the head, which
-   then names this process as the author of a commit under way.
-2. Write the journal: the keys of the partitions that are going to be written, and of the files of others that
-   are taken out, for whoever has to clean up.
-3. Read the partitions as they are, write their new rows, tagged with the ticket, their entries in the table's
-   indexes, and the rows of files taken out. No version shows them. Before the first long list of files in columns, raise the
-   format for it.
-4. Compare-and-set the head: the ticket leaves the pending ones, the version goes up by one, and where the head lists
-   the newest rows of partitions (`versions.newest_rows`), these are listed. Now all rows are visible. If others committed since, first
-   look whether they touched the same partitions: appends are merged again, anything else is a conflict.
-5. Remove the journal, and what dead writers left.
+1. Raise the format of the store, if the rows need it (`storage.format`). Take a ticket: compare-and-set of
+   the head, which then names this process as the author of a commit under way.
+2. Write the journal: the keys of the partitions that this commit will write, and of the foreign files that it
+   removes. A later writer needs them to clean up after a crash.
+3. Read the newest rows of the partitions. Write the new rows, tagged with the ticket, their entries in the
+   table's indexes, and the records of removed files. No version shows them yet. Before the first long list of
+   files in columns, raise the format for it.
+4. Compare-and-set the head: the ticket leaves the pending ones, and the version goes up by one. If the head
+   lists the newest rows of partitions (`versions.newest_rows`), the new rows join that list. Now all rows are
+   visible. If others have committed since, first compare: appends are merged again, and any other change of a
+   partition that others changed is a conflict.
+5. Remove the journal, and the rows of dead writers.
 
 Two writers, A and B, append to partition d=1 of version 7, whose head gives out ticket 12 next:
 
     A   1  head: next 13, pending {12}           B   1  head: next 14, pending {12, 13}
     A   3  row (d=1, ticket 12): files 1, 2, a   B   3  row (d=1, ticket 13): files 1, 2, b
-    A   4  head: version 8, pending {13}         B   4  the head has moved since version 7, and A's row is on d=1:
+    A   4  head: version 8, pending {13}         B   4  the head has moved, and A has a row on d=1:
                                                         B gives up ticket 13 (aborted {13}), takes ticket 14,
                                                         writes row (d=1, ticket 14): files 1, 2, a, b
                                                  B   4  head: version 9, pending {}
 
-A reader of version 7 sees the row of the newest ticket below 12, one of version 8 that of ticket 12, one of version 9
-that of ticket 14. None ever sees ticket 13. Had A overwritten the partition instead, B's append would be a conflict.
+A reader of version 7 sees the row of the newest ticket below 12. A reader of version 8 sees the row of ticket
+12, and a reader of version 9 the row of ticket 14. None ever sees ticket 13. Had B overwritten the partition
+instead of appending to it, its commit would fail with a conflict.
 
-Along the rows of a partition, or of a file taken out, tickets must grow in the order of the commits, since the
-newest ticket wins. A commit that finds a later ticket than its own on one of them gives up its ticket and takes
-another. So does one that would have to build a row anew that it has written: no row is ever given a second value, of
-which a late message, or a clock that was set back, could make the first one the last.
+The newest ticket of a partition, or of a removed file, wins. So tickets must grow in the order of the
+commits. A commit that finds a later ticket than its own on one of its rows gives up its ticket and takes
+another. It does the same if it would have to change a row that it has written. No row ever gets a second
+value: a late message, or a clock that was set back, could bring the first value back.
 
-A crash before 4 leaves invisible rows and a pending ticket, which the next writer turns into an aborted one
-before it deletes the rows; an author who wakes up too late finds its ticket aborted. Aborted tickets are
-remembered for ever, unless their own author has seen all its rows deleted: then none can turn up late.
+A crash before step 4 leaves invisible rows and a pending ticket. The next writer aborts the ticket, and then
+deletes the rows. An author that wakes up too late finds its ticket aborted. The head remembers aborted
+tickets for ever, because a late message may bring a row back. It forgets one only if the ticket's own author
+has seen all its rows deleted.
 
-A store that tries again inside says so (`Store.put_many`): what it tried first may be carried out after the
-rows were deleted. Such a ticket is not forgotten either.
+A store that tries a write twice says so (`Store.put_many`): the first try may arrive after the rows were
+deleted. Such a ticket is not forgotten either.
 """
 
 from __future__ import annotations
@@ -72,20 +75,20 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
 
     Args:
         transaction: what to change.
-        summary: free text by key, for the history.
+        summary: texts by key, for the history.
 
     Returns:
-        The version made; the transaction's base if there is nothing to change.
+        The new version, or the transaction's base if the transaction changes nothing.
 
     Raises:
-        PartitionNotFoundError: a partition to drop or rename is not there.
-        PartitionExistsError: a partition to add is there.
-        CommitConflictError: others changed meanwhile what this transaction changes.
+        PartitionNotFoundError: a partition to drop or rename does not exist.
+        PartitionExistsError: a partition to add exists.
+        CommitConflictError: another commit changed what this transaction changes.
         CommitAbortedError: another writer took this one for dead.
-        CommitUnknownError: the store does not say whether the commit took place.
+        CommitUnknownError: the store does not answer whether the commit took place.
         TableNotFoundError: the table was dropped or replaced meanwhile.
         BatchCommittedError: the batch of a streaming query was committed before.
-        UnsupportedError: it was tried to commit the transaction before.
+        UnsupportedError: the transaction was committed, or tried, before.
     """
     if isinstance(transaction.base, Successor):
         transaction.base.gather(transaction, summary or {})
@@ -107,10 +110,10 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
 
 
 def _require_base(transaction: Transaction) -> None:
-    """Make sure that what is missing in a transaction's base has not been vacuumed away.
+    """Make sure that no vacuum has removed rows of a transaction's base.
 
     Raises:
-        CommitConflictError: it may have been.
+        CommitConflictError: a vacuum has retired the base.
         TableNotFoundError: the table was dropped or replaced.
     """
     base = transaction.base
@@ -125,10 +128,10 @@ class _Committer:
     """One run of the protocol above, from its second step on.
 
     Args:
-        task: what to commit.
+        task: the commit.
         owner: this process, as the author of the commit.
-        head: as it is since the first ticket was taken.
-        ticket: the first one.
+        head: the head after the first ticket was taken.
+        ticket: the first ticket.
     """
 
     def __init__(self, task: CommitTask, owner: Owner, head: Head, ticket: int) -> None:
@@ -155,12 +158,12 @@ class _Committer:
         except CommitUnknownError:
             raise
         except BaseException as error:
-            if isinstance(error, Exception):  # nobody must take it for a commit that failed
+            if isinstance(error, Exception):  # a caller must not take it for a commit that failed
                 raise unknown(self._task, error) from error
             raise
 
     def _work(self) -> Head:
-        """Write and publish, as often as it takes."""
+        """Write and publish, until one attempt succeeds."""
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
@@ -181,13 +184,13 @@ class _Committer:
             try:
                 return publish(task, self._attempt, version, self._head, self._forgettable)
             except MovedError as moved:
-                # A later library may have written the rows that are about to be read.
+                # A later library may have written the rows that come next.
                 require_format(store, task.format)
                 self._head = moved.head
                 moves += 1
 
     def _take_another(self) -> None:
-        """Give up the ticket for a later one; there is no trace of the old one once its rows are gone."""
+        """Give up the ticket for a later one. Once its rows are deleted, the old ticket can be forgotten."""
         old = self._attempt
         self._head, ticket = take(self._task, self._owner, instead_of=old.ticket)
         self._attempt = Attempt(self._task, ticket)
@@ -198,7 +201,7 @@ class _Committer:
     def _result(self, head: Head) -> TableSnapshot:
         task = self._task
         commit = own_commit(task, head)
-        with contextlib.suppress(ParquetryError):  # what is left is found by the next writer
+        with contextlib.suppress(ParquetryError):  # the next writer finds what remains
             recovery.sweep(task.store, task.table, head)
         try:
             return load(task.store, task.table, head, commit)

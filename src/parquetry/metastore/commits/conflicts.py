@@ -1,14 +1,27 @@
-"""Whether what others committed meanwhile is in the way of a transaction.
+"""Conflicts of a transaction with what others have committed since its base.
 
-Appends are never in each other's way, unless their files are arranged, and the partition that others made meanwhile
-is arranged otherwise; nor are those that write a partition's list of files in another form. Whatever else a transaction does to a partition was decided by looking
-at it, so it must still be as it was in the version the transaction is based on; a scope must select the same
-partitions, all unchanged, and so must what was read for the transaction, in the version in which it was read; metadata must not have been changed by two. Nor may a column be given another type while
-files are written into buckets by it: the hash of a value depends on its type.
+In this table, *placement* is the partition columns, the location, the format and the checks of a table.
 
-Who adds a partition, to take files in, must not take in what others took in meanwhile, nor what they took in and
-then took out or renamed: an absent partition that came and went is another one. The same holds for what an
-adopting transaction forgets of files taken out.
+| the transaction                      | conflicts if others have, since its base,                       |
+|--------------------------------------|-----------------------------------------------------------------|
+| makes any change                     | changed the placement, or replaced the table                    |
+| appends files to a partition         | given it another arrangement than the files have                |
+| rewrites a partition's list of files | dropped the partition                                           |
+| changes a partition in another way   | changed the partition                                           |
+| adds a partition                     | made the partition, even if it was dropped or renamed again     |
+| replaces a scope, or has read one    | added, changed or dropped a partition in it                     |
+| changes metadata                     | changed metadata                                                |
+| changes the placement                | committed anything                                              |
+| gives a column another type          | changed how partitions are arranged                             |
+| puts files into buckets by a column  | given the column another type: the hash depends on the type     |
+
+An append does not depend on the files that a partition already has, so appends do not conflict with each
+other. The exception is files with an arrangement: see `arrangement_rules`. Any other change of a partition
+was decided by looking at it, so the partition must still be the one that was looked at.
+
+A transaction that adds a partition adopts files there. If another one adopted the same files and then dropped
+the partition, its absence is another absence: the files must not come back. For the same reason a transaction
+that adopts files must find the records of removed files as they were in its base.
 """
 
 from __future__ import annotations
@@ -25,10 +38,10 @@ from parquetry.metastore.versions import PartitionRow, TableSnapshot, load
 
 
 class Conflicts:
-    """What a transaction takes for granted.
+    """The conditions that a transaction relies on, to be compared with the newest version.
 
     Args:
-        prepared: the transaction, and what follows from it.
+        prepared: the transaction with its effects.
     """
 
     def __init__(self, prepared: PreparedCommit) -> None:
@@ -43,12 +56,12 @@ class Conflicts:
         """Compare the newest version with the base.
 
         Args:
-            head: of the table now.
-            latest: the rows in it of the partitions to be changed.
-            removed_rows: the rows in it of the files taken out that the commit is to write anew.
+            head: the table's head now.
+            latest: the newest rows of the partitions to change.
+            removed_rows: the newest records of the removed files whose records the commit writes.
 
         Raises:
-            CommitConflictError: something has changed that the transaction relies on.
+            CommitConflictError: another commit changed something that the transaction relies on.
         """
         now = load(self._base.store, self._base.id, head)
         is_altered = now.commit.metadata != self._base.commit.metadata
@@ -64,7 +77,7 @@ class Conflicts:
             self._metadata is not None
             and now.totals.arrangements != self._base.totals.arrangements
             and retyped(self._base.metadata, self._metadata)
-        ):  # a partition that was made meanwhile may be in buckets by such a column
+        ):  # a new partition may have buckets by such a column
             raise self._conflict("how its partitions are arranged", now)
         for key, change in self._prepared.changes.items():
             row = latest.get(key)
@@ -80,7 +93,7 @@ class Conflicts:
             before = self._base.visible.removed_file_records().newest(removed_rows)
             for path, row in removed_rows.items():
                 if row != before.get(path):
-                    raise self._conflict(f"what is known of {path.decode()}", now, row.ticket)
+                    raise self._conflict(f"the record of {path.decode()}", now, row.ticket)
         for scope, was in zip(self._transaction.scopes, self._prepared.in_scope, strict=True):
             here = {partition.key: partition.ticket for partition in now.partitions(scope.plan)}
             for key in sorted(here.keys() | was.keys()):
@@ -89,10 +102,10 @@ class Conflicts:
         self.check_reads(now)
 
     def check_reads(self, now: TableSnapshot) -> None:
-        """Compare what was read for the transaction with a later version.
+        """Compare the partitions that were read for the transaction with a later version.
 
         Raises:
-            CommitConflictError: something that was read has changed.
+            CommitConflictError: one of them has changed.
         """
         for read in self._transaction.reads:
             self._check_read(read, now)
@@ -125,7 +138,7 @@ class Conflicts:
 
 
 def _placement(metadata: TableMetadata) -> tuple[Any, ...]:
-    """Return what decides where a partition's files lie, how they are read, and which rows may be in them."""
+    """Return the metadata that decide where files are, how they are read, and which rows they may have."""
     columns = tuple((column.physical, column.type) for column in metadata.partition_columns)
     return (
         columns, metadata.descending, metadata.location, metadata.format, metadata.checks, metadata.replacement,

@@ -1,6 +1,7 @@
-"""What a transaction comes to on its base, before a ticket is taken and anything is written.
+"""The effects of a transaction on its base, before it takes a ticket and writes anything.
 
-Nothing but the base is looked at; whether it can be done is for `validate`, what others have done since for `conflicts`.
+This module looks at the base only. `validate` decides whether the changes are possible, and `conflicts`
+compares them with others' commits.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from parquetry.metastore.versions import PartitionRow, TableSnapshot, entry_of, 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCommit:
-    """A transaction with what follows from it.
+    """A transaction with its effects.
 
     Attributes:
-        transaction: that is to be committed.
-        metadata: that the table gets; None: it keeps its own.
-        changes: by the keys of partitions, those that follow from scopes included.
+        transaction: the transaction.
+        metadata: the table's new metadata, or None if they stay the same.
+        changes: the changes by the keys of their partitions, including the changes that follow from scopes.
         before: the partitions' rows in the base.
-        in_scope: for each scope, the partitions that the base has in it, with the tickets of their rows.
+        in_scope: for each scope, its partitions in the base with the tickets of their rows.
     """
 
     transaction: Transaction
@@ -40,15 +41,15 @@ class PreparedCommit:
         return self.transaction.base
 
     def base_entry(self, key: bytes) -> PartitionEntry | None:
-        """Return a partition's entry in the base, or None if it is not there or nothing of the base is left."""
+        """Return a partition's entry in the base, or None if it has none or nothing of the base is kept."""
         return None if self.transaction.successor else entry_of(self.before.get(key))
 
 
 def prepare(transaction: Transaction) -> PreparedCommit:
-    """Return what a transaction comes to.
+    """Return a transaction with its effects.
 
     Raises:
-        TableNotFoundError: the table was dropped, or the base vacuumed away.
+        TableNotFoundError: the table was dropped, or a vacuum retired the base.
     """
     base = transaction.base
     metadata = transaction.metadata
@@ -63,11 +64,11 @@ def prepare(transaction: Transaction) -> PreparedCommit:
 
 
 def _drop_scopes(transaction: Transaction, changes: dict[bytes, Change]) -> list[dict[bytes, int]]:
-    """Add to a transaction's changes those that follow from its scopes: what is in one is dropped, or replaced.
+    """Extend a transaction's changes by its scopes: drop their partitions, or replace them if they get files.
 
     Args:
-        transaction: with the scopes.
-        changes: by the keys of partitions; some are added, and others take their place.
+        transaction: the transaction with the scopes.
+        changes: its changes by the keys of their partitions, which this function extends.
 
     Returns:
         `PreparedCommit.in_scope`.

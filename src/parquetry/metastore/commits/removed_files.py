@@ -1,12 +1,14 @@
-"""Files of others that a table took out on purpose, so that whoever adopts files passes over them.
+"""Records of foreign files that a table removed on purpose, so that a later sync does not adopt them again.
 
-A file that is overwritten, deleted or dropped stays on disk for the versions before. The table's own files are
-known by their names; others' are recorded here, by the commit that takes them out: a row for each file, keyed
-by its path below the table's location and the ticket, so that it belongs to the same versions as the commit's
-partitions. Example: `DELETE FROM t WHERE p = 1` in version 5 writes `p=1/a.parquet` with its size and time. A
-tombstone says that the file is live again, or no longer what was taken out.
+A file that is overwritten, deleted or dropped stays on disk for the earlier versions. The table recognises
+its own files by their names. Files of other writers need a record: the commit that removes them writes a row
+for each file. The row's key is the file's path below the table's location and the ticket, so that it belongs
+to the same versions as the commit's partitions.
 
-Where a live file is recorded, it is live all the same. What to do about the files is the adopter's decision.
+Example: `DELETE FROM t WHERE p = 1` in version 5 writes the record `p=1/a.parquet` with the file's size and
+time. A later tombstone says that the file is live again, or is another file now.
+
+A live file stays live even if it has a record. The code that adopts files decides what to do about records.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _RECORD = b"\x01"
 
 
 class RemovedFile(NamedTuple):
-    """A file that was taken out: its path below the table's location, what it was, and the commit's ticket."""
+    """A removed file: its path below the table's location, its record, and the ticket of the commit."""
 
     path: str
     record: RemovedFileRecord
@@ -42,7 +44,7 @@ class RemovedFile(NamedTuple):
 
 
 def encode_removed(record: RemovedFileRecord) -> bytes:
-    """Return the value of a row."""
+    """Return the value of a record's row."""
     return _RECORD + encode(record)
 
 
@@ -53,10 +55,10 @@ def decode_removed(value: bytes) -> RemovedFileRecord:
 
 
 def files_removed(snapshot: TableSnapshot) -> Iterator[RemovedFile]:
-    """Yield the files that a version of a table knows as taken out, by their paths.
+    """Yield the removed files that a version of a table has records of, in the order of their paths.
 
     Raises:
-        TableNotFoundError: the table was dropped, or this version vacuumed away.
+        TableNotFoundError: the table was dropped, or a vacuum retired this version.
     """
     for key, age, value in snapshot.visible.removed_file_records().scan([(b"", None)]):
         yield RemovedFile(key.decode(), decode_removed(value), ticket_of(age))
@@ -64,22 +66,23 @@ def files_removed(snapshot: TableSnapshot) -> Iterator[RemovedFile]:
 
 
 def live_files(snapshot: TableSnapshot) -> Iterator[tuple[str, ListedFile]]:
-    """Yield the absolute paths of all files of a version, with what they are."""
+    """Yield the absolute paths of all files of a version, with their records."""
     for partition in snapshot.partitions():
         for file in read_listed(snapshot.store, snapshot.id, partition.entry):
             yield join_location(partition.location, file.path), file
 
 
 def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
-    """Return the rows that a commit writes, without their tickets: keys and values.
+    """Return the keys, without tickets, and values of the records that a commit writes.
 
-    They follow from the transaction's base: what takes a file out needs its partition to be as it was there.
+    They follow from the transaction's base alone: a change that removes files needs its partition as it was
+    there.
     """
     transaction, base = prepared.transaction, prepared.base
     rows: dict[str, RemovedFileRecord | None] = {}
     for key, change in prepared.changes.items() if transaction.records else ():
         there = _base_entry(prepared, key)
-        # an append or another form of the list takes nothing out, and a rename leaves the files in the table
+        # An append or another form of the list removes no file, and a rename leaves the files in the table.
         if there is None or isinstance(change, Append | Move | Recut) or change == Drop(moves=True):
             continue
         for path, file in _foreign(base.id, base.placement, key, there.location, _readable(base, there)):
@@ -94,7 +97,7 @@ def records_of(prepared: PreparedCommit) -> dict[bytes, bytes]:
 
 
 def _base_entry(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
-    """Return a partition's entry in the transaction's base; None if it cannot be read, and nothing is left of the base."""
+    """Return a partition's entry in the base, or None if it is damaged and nothing of the base is kept."""
     try:
         return entry_of(prepared.before.get(key))
     except MetastoreDamagedError:
@@ -104,7 +107,7 @@ def _base_entry(prepared: PreparedCommit, key: bytes) -> PartitionEntry | None:
 
 
 def _incoming(prepared: PreparedCommit) -> set[str]:
-    """Return the files of others that a commit takes in; what it restores comes with the records of its version."""
+    """Return the foreign files that a commit adopts. Restored partitions bring their records with them."""
     incoming: set[str] = set()
     for key, change in prepared.changes.items():
         if isinstance(change, FileChange):
@@ -117,7 +120,7 @@ def _incoming(prepared: PreparedCommit) -> set[str]:
 
 
 def _readable(base: TableSnapshot, entry: PartitionEntry) -> Sequence[ListedFile]:
-    """Return the files of an entry; none if a list of them is lost, so that a sync takes them in again."""
+    """Return the files of an entry, or none if their list is lost; then a sync adopts them again."""
     try:
         return read_listed(base.store, base.id, entry)
     except (TableNotFoundError, MetastoreDamagedError):  # a table that was dropped fails the commit later
@@ -131,7 +134,7 @@ def _foreign(
     location: str | None,
     files: Iterable[ListedFile | FileRecord],
 ) -> Iterator[tuple[str, ListedFile | FileRecord]]:
-    """Yield those of a partition's files that are not the table's own and lie below its location."""
+    """Yield the foreign files of a partition below the table's location, with their paths there."""
     folder: str | None = None
     for file in files:
         if is_own(file.path, table):
@@ -144,6 +147,6 @@ def _foreign(
 
 
 def _recorded_paths(base: TableSnapshot, paths: set[str]) -> list[str]:
-    """Return those paths that are recorded."""
+    """Return the paths that have a record."""
     rows = base.visible.removed_file_records().newest(path.encode() for path in paths)
     return [key.decode() for key, row in rows.items() if not row.is_tombstone]

@@ -1,7 +1,7 @@
-"""REPLACE TABLE: another definition and other content for a table, gathered out of sight and shown by one commit.
+"""REPLACE TABLE: a new definition and content for a table, gathered out of sight, then shown by one commit.
 
-The table stays what it is: its name, its id, its history. Earlier versions are read with their own columns and partition columns,
-and a rollback brings them back. Nobody sees the table without content in between.
+The table keeps its name, its id and its history. Earlier versions are read with their own columns and
+partition columns, and a rollback brings them back. No reader sees the table without content in between.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from parquetry.metastore.storage import RemovedFileRecord, TableMetadata, live_h
 from parquetry.metastore.versions import TableSnapshot, load
 
 MAX_PUBLISH_ATTEMPTS = 100
-"""How often a replacement is tried while others keep committing to the table: what they write is replaced, too."""
+"""Attempts to publish while others keep committing to the table. What they commit is replaced, too."""
 
 
 class Replacement:
-    """What a table is to become.
+    """A new definition and new content for a table.
 
     Args:
-        base: the table as it is.
-        metadata: as it is to be.
+        base: the present table.
+        metadata: its new metadata.
 
     Attributes:
-        id: random; tells replacements apart.
-        snapshot: the table as it is to be defined, without partitions. A commit on it is kept for `publish`.
+        id: random id of this replacement.
+        snapshot: the table with its new definition, without partitions. A commit on it waits for `publish`.
     """
 
     def __init__(self, base: TableSnapshot, metadata: TableMetadata) -> None:
@@ -52,19 +52,19 @@ class Replacement:
         self.snapshot: TableSnapshot = Successor(base, metadata, self.gather)
 
     def gather(self, transaction: Transaction, summary: Mapping[str, str]) -> None:
-        """Take in what a commit on the snapshot says."""
+        """Keep the changes of a commit on the snapshot."""
         self._changes.update(transaction.changes)
         self._reads += transaction.reads
         self._summary.update(summary)
 
     @property
     def may_be_visible(self) -> bool:
-        """Return whether a version may show what was gathered, so that its files must stay."""
+        """Return whether a version may show the new content, so that its files must stay."""
         return self._transaction is not None and self._transaction.may_be_visible
 
     @property
     def files(self) -> list[str]:
-        """Return the locations of the files that were written, which nobody lists before the commit."""
+        """Return the locations of the new files, which no version lists before `publish`."""
         locations = []
         for key, change in self._changes.items():
             if isinstance(change, FileChange):
@@ -73,18 +73,18 @@ class Replacement:
         return locations
 
     def publish(self) -> TableSnapshot:
-        """Show what was gathered in place of all that the table holds, whatever others have written to it meanwhile.
+        """Replace all content of the table, including what others have committed meanwhile.
 
         Returns:
-            The version made.
+            The new version.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
-            CommitConflictError: it was renamed meanwhile, or others commit all the time; where the statement has to be serializable, if
-                others have committed since it began.
-            CommitUnknownError: the store does not say whether the commit took place.
+            CommitConflictError: the table was renamed meanwhile, or others commit all the time. If the
+                statement must be serializable: others have committed since it began.
+            CommitUnknownError: the store does not answer whether the commit took place.
         """
-        if self._reads:  # the content is right for the version that was read, and no other
+        if self._reads:  # the content is right only for the version that was read
             return self._publish(self._base)
         attempt = 0
         while True:
@@ -115,14 +115,15 @@ class Replacement:
         return commit(transaction, self._summary)
 
     def _removed_files(self, now: TableSnapshot) -> dict[str, RemovedFileRecord | None]:
-        """Return what is known of files taken out, by their paths below the new location.
+        """Return the records of removed files, by their paths below the new location.
 
-        Files of others that the table listed until now, and that lie there, were not meant to come back.
+        They include foreign files there that the table lists until now: a later sync must not bring them
+        back.
         """
         location = self.snapshot.metadata.location
         try:
             return self._records_at(now, location)
-        except MetastoreDamagedError:  # a table that cannot be read can be replaced all the same
+        except MetastoreDamagedError:  # an unreadable table can still be replaced
             return {}
 
     def _records_at(self, now: TableSnapshot, location: str) -> dict[str, RemovedFileRecord | None]:

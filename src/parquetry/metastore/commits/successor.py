@@ -1,6 +1,7 @@
-"""A table as a REPLACE TABLE defines it: what is committed on it waits for the replacement's own commit.
+"""A table as a REPLACE TABLE defines it. Commits on it wait for the replacement's own commit.
 
-Whoever fills it does not need to know: its transactions are those of any table, and `committer` hands them over.
+The code that fills it need not know: it makes transactions as on any table, and `committer` hands them to
+`gather`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from parquetry.metastore.versions import TableSnapshot
 
 
 class Successor(TableSnapshot):
-    """A table that has no partitions.
+    """A table without partitions.
 
     Args:
         base: the table that is replaced.
-        metadata: what it is to be.
-        gather: takes in a transaction that is committed, and its summary.
+        metadata: its new metadata.
+        gather: receives each committed transaction with its summary.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class Successor(TableSnapshot):
         gather: Callable[[Transaction, Mapping[str, str]], None],
     ) -> None:
         nothing = CommitRecord(
-            version=-1,  # it is none yet: what is remembered of versions must never be taken for what is to come
+            version=-1,  # not a version yet: caches of real versions must never answer for it
             ticket=0,
             id="",
             committed_at=base.committed_at,
@@ -42,4 +43,4 @@ class Successor(TableSnapshot):
         self.gather = gather
 
     def check_kept(self) -> None:
-        """Do nothing: no row of any version is read."""
+        """Do nothing: a successor reads no row of any version."""

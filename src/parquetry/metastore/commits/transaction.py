@@ -1,9 +1,6 @@
-"""What a commit is to change, collected before anything is written.
+"""The changes of a commit, collected before anything is written.
 
-A transaction looks at one version of its table (`base`) and gathers changes to partitions and metadata;
-several calls for one partition add up. Others' files that it takes out are recorded (`removed_files`), unless it
-says otherwise (`leave_records`). The changes to partitions are those of `changes`; `committer.commit` makes them
-visible.
+`changes` defines the kinds of changes, and `committer.commit` makes them visible.
 """
 
 from __future__ import annotations
@@ -36,15 +33,66 @@ from parquetry.types import Value
 
 
 class Transaction:
-    """Changes to a table, on top of one version of it. Nothing is written before `commit`.
+    """Changes to a table on top of one version of it, which one commit makes visible together.
+
+    **What it is.** A list of changes to partitions, at most one for each, and perhaps new metadata. Several
+    calls for one partition add up. Gathering changes writes nothing. `commit` then checks the changes against
+    `base`, compares them with what others have committed since, and publishes all of them in one step.
+
+    **Example.** Version 1 has the partitions d=1 with files a and b, and d=2 with file c. We append file m to
+    d=1 and drop d=2. Before we commit, another writer appends file z to d=1.
+
+    >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
+    >>> from parquetry.metastore.commits import commit
+    >>> a, b, c, m, z = (FileRecord(name, bytes=100, rows=10) for name in "abcmz")
+    >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
+    >>> fill = Transaction(open_metastore("/lake", "memory").create_table("default", "t", metadata), "fill")
+    >>> fill.append((1,), [a, b])
+    >>> fill.append((2,), [c])
+    >>> version_1 = commit(fill)
+
+    >>> ours, theirs = Transaction(version_1, "change"), Transaction(version_1, "append")
+    >>> ours.append((1,), [m])
+    >>> ours.drop((2,))
+    >>> theirs.append((1,), [z])
+    >>> commit(theirs).version, commit(ours).version
+    (2, 3)
+    >>> [(each.values, [file.path for file in each.files]) for each in version_1.refresh().partitions()]
+    [((1,), ['a', 'b', 'z', 'm'])]
+
+    Our append was merged with theirs. Other commits of the other writer would have had these outcomes:
+
+    | the other writer  | our commit                                                                |
+    |-------------------|---------------------------------------------------------------------------|
+    | replaces d=1 by z | succeeds: d=1 has z and m, as an append does not depend on other files    |
+    | drops d=1         | succeeds: d=1 is made anew with m                                         |
+    | appends z to d=9  | succeeds: d=1 has a, b and m, and d=9 has z                               |
+    | appends z to d=2  | raises CommitConflictError: we decided to drop d=2 before it had z        |
+
+    **What it is not.**
+
+    - It holds no lock, and reads nothing for its caller. If the changes depend on partitions that the caller
+      has read, `rely_on` names them; then the commit fails if they have changed.
+    - It covers one table. Two tables need two commits.
+    - It neither writes nor deletes data files. The caller writes them before the commit. If the commit fails,
+      the caller may delete them, but only if `may_be_visible` is False.
+    - It cannot be committed twice, even after a failure: begin another one on the newest version.
+
+    **Why not otherwise.** Locks on partitions would outlive a writer that dies, and HBase offers nothing to
+    take many of them at once. Conflicts of whole versions instead of partitions would let one of two writers
+    to different partitions fail.
+
+    **Reference.** Kung and Robinson, *On Optimistic Methods for Concurrency Control*, ACM TODS 1981. The
+    protocol is in `commits.committer`, and its rules in `commits.conflicts`.
 
     Args:
         base: the version.
-        operation: for the history.
+        operation: name of the change in the history, such as ``append``.
 
     Attributes:
-        may_be_visible: whether a version may show the changes: the commit took place, or nobody knows whether it did. Files of a
-            transaction that failed may be deleted only if not.
+        may_be_visible: whether a version may show the changes, because the commit took place or may have.
+            Only if it is False may the files of a failed transaction be deleted.
+        records: whether the commit records the foreign files that it removes; see `removed_files`.
     """
 
     def __init__(self, base: TableSnapshot, operation: str) -> None:
@@ -71,14 +119,18 @@ class Transaction:
         location: str | None = None,
         arrangement: ArrangementSpec | None = None,
     ) -> None:
-        """Add files to a partition, which is made if it is not there. By itself it never conflicts with others' changes.
+        """Add files to a partition, or make it.
+
+        Files without an arrangement never conflict with others' changes.
 
         Args:
             values: internal values of the partition columns.
-            files: paths are relative to where the partition lies in `base` (or to its default location).
-            location: what the paths are relative to instead; where a new partition will lie.
-            arrangement: that the files were written for, where they name cells or buckets; the partition's own must be
-                the same. None: the one that it has in `base`, or else the table's, which a new partition gets.
+            files: the files. Their paths are relative to the partition's location in `base`, or else to its
+                default location.
+            location: another base of the paths, and the location of a new partition.
+            arrangement: the arrangement that the files were written for, if they name cells or buckets. The
+                partition must have the same. None is the partition's arrangement in `base`, or else the
+                table's.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -98,14 +150,15 @@ class Transaction:
     def grow(
         self, values: Sequence[Value], files: Iterable[FileRecord], arrangement: ArrangementSpec
     ) -> None:
-        """Add files to a partition, and to its map the heavy values of theirs; it is made if it is not there.
+        """Add files to a partition, and their heavy values to its map; or make the partition.
 
-        By itself it conflicts with others' changes only where a partition is arranged by other columns.
+        It conflicts with others' changes only if they arrange the partition by other columns.
 
         Args:
             values: internal values of the partition columns.
             files: as for `append`.
-            arrangement: that the files were written for: the partition's own, whose map may have more values.
+            arrangement: the arrangement that the files were written for. It is the partition's own, with
+                perhaps more values in its map.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -123,13 +176,14 @@ class Transaction:
         location: str | None = None,
         arrangement: ArrangementSpec | None = None,
     ) -> None:
-        """Put files in place of a partition's; it is made if it is not there.
+        """Replace the files of a partition, or make it.
 
         Args:
             values: internal values of the partition columns.
             files: as for `append`.
-            location: the partition's location from now on; None: as in `base`, else the default.
-            arrangement: of the partition from now on; None: its own, or the table's if it is made.
+            location: the partition's new location. None keeps the location in `base`, or else the default.
+            arrangement: the partition's new arrangement. None keeps its own, or the table's for a new
+                partition.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -148,17 +202,17 @@ class Transaction:
         files: Iterable[FileRecord] = (),
         arrangement: ArrangementSpec | None = None,
     ) -> None:
-        """Make a partition that must not be there yet; whether it is, shows at `commit`.
+        """Make a partition. `commit` fails if it exists.
 
         Args:
             values: internal values of the partition columns.
-            location: of the partition; None: the default.
+            location: location of the partition, or None for the default.
             files: as for `append`.
-            arrangement: of the partition; None: the table's.
+            arrangement: arrangement of the partition, or None for the table's.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
-            PartitionExistsError: this transaction already gives it files.
+            PartitionExistsError: this transaction already gives the partition files.
         """
         key = self._key(values)
         before = self.changes.get(key)
@@ -172,7 +226,7 @@ class Transaction:
             self.changes[key] = Replace(tuple(files), location, arrangement or self.arrangement)
 
     def drop(self, values: Sequence[Value]) -> None:
-        """Take a partition out of the table; whether it is there, shows at `commit`. Files are left alone.
+        """Drop a partition. `commit` fails if it does not exist. Files are left alone.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
@@ -196,33 +250,33 @@ class Transaction:
         for key in (old, new):
             if key in self.changes:
                 raise UnsupportedError(
-                    f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and changed "
-                    "otherwise in one commit; make two of it."
+                    f"Partition {self.base.placement.describe(key)} of table {self.base.label} is renamed and "
+                    "changed in another way in one commit; make two commits."
                 )
         self.changes[old] = Drop(moves=True)
         self.changes[new] = Move(old)
 
     def restore(self, version: TableSnapshot, partition: PartitionSnapshot) -> None:
-        """Put a partition back as it was, in place of what this transaction does to it otherwise.
+        """Restore a partition of an earlier version, instead of any other change of this transaction to it.
 
-        Its files are listed again; the commit fails if the version is vacuumed away meanwhile.
+        Its files are listed again. The commit fails if a vacuum retires the version meanwhile.
 
         Args:
-            version: of the same table.
-            partition: in that version.
+            version: a version of the same table.
+            partition: the partition in that version.
         """
         oldest = version.version if self.restored_from is None else self.restored_from
         self.restored_from = min(oldest, version.version)
         self.changes[partition.key] = Restore(partition.entry)
 
     def keep_location(self, partition: PartitionSnapshot) -> None:
-        """Have a partition stay where it lies in `base`, whatever becomes of the table's location.
+        """Keep a partition at its location in `base`, even if the table's location changes.
 
         Args:
-            partition: of `base`.
+            partition: a partition of `base`.
 
         Raises:
-            UnsupportedError: this transaction changes the partition otherwise.
+            UnsupportedError: this transaction changes the partition in another way.
         """
         if partition.key in self.changes:
             raise self._changed_twice()
@@ -232,11 +286,11 @@ class Transaction:
             )
 
     def recut(self, values: Sequence[Value]) -> None:
-        """Write a partition's list of files anew, in its newest form, full chunks in the table's order.
+        """Rewrite a partition's list of files in its newest form: full chunks, in the table's order.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
-            UnsupportedError: this transaction changes the partition otherwise.
+            UnsupportedError: this transaction changes the partition in another way.
         """
         key = self._key(values)
         if key in self.changes:
@@ -244,17 +298,17 @@ class Transaction:
         self.changes[key] = Recut()
 
     def replace_where(self, plan: ScanPlan | None) -> None:
-        """Drop all partitions of `base` that a plan selects, save those that this transaction gives files.
+        """Drop all partitions of `base` that a plan selects, unless this transaction gives them files.
 
-        Those begin empty: an `append` to them replaces what they hold. The commit conflicts with whatever
-        others add, change or drop in the scope meanwhile.
+        An `append` to such a partition replaces its files. The commit conflicts with every partition that
+        others add, change or drop in the scope.
 
         Args:
-            plan: the scope; None: the whole table.
+            plan: the scope, or None for the whole table.
 
         Raises:
-            UnsupportedError: the plan may select partitions that do not fulfil its filter, or uses an index,
-                which says nothing of later versions.
+            UnsupportedError: the plan may select partitions that do not satisfy its filter, or uses an index,
+                which a later version may not have.
         """
         if plan is not None and plan.indexes:
             raise UnsupportedError(
@@ -271,93 +325,103 @@ class Transaction:
     def rely_on(
         self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()
     ) -> None:
-        """Say what was read for this transaction: the commit conflicts with whatever others add, change or drop there meanwhile.
+        """Name the partitions that were read for this transaction.
+
+        The commit conflicts if others change them.
 
         Args:
-            version: of the table, that was read.
-            plan: of partitions' own keys; it may select more than was read. None: the whole table.
-            harmless: operations that are not in the way, where there were no others.
+            version: the version that was read.
+            plan: a plan by the partitions' own keys, which may select more than was read; None for the whole
+                table. A partition that others add or drop in it is a conflict, too.
+            harmless: operations that cannot change what was read. If all later commits are such operations,
+                the partitions are not compared.
         """
         self.reads.append(ReadScope(version, plan, harmless))
 
     def adopt(self, check: Callable[[], None]) -> None:
-        """Say that files are listed which others wrote, and which a vacuum may be about to delete.
+        """Declare that this transaction lists files of other writers, which a vacuum may be about to delete.
 
-        Partitions that are not there are to be made by `add`, so that two who come upon the same files do not
-        both list them.
+        New partitions must be made by `add`, so that two writers who find the same files do not both list
+        them.
 
         Args:
-            check: raises an error if one of them is not there; called when no vacuum can come in between.
+            check: raises an error if one of the files is missing. It is called when no vacuum can come in
+                between.
         """
         self.checks.append(check)
 
     def leave_records(self) -> None:
-        """Have what this transaction takes out not be recorded: it is gone from disk, or another file by now.
+        """Write no records of the files that this transaction removes: they are deleted or other files now.
 
-        Files that it lists are no longer known as taken out all the same.
+        The records of files that it lists are still withdrawn.
         """
         self.records = False
 
     def record_removed_files(self, files: Mapping[str, RemovedFileRecord | None]) -> None:
-        """Say which files of others are known as taken out from now on, whatever else this transaction does.
+        """Set records of removed foreign files, besides the records that follow from the changes.
 
         Args:
-            files: by their paths below the table's location; None: the file is no longer known as taken out.
+            files: the records by paths below the table's location; None withdraws a record.
         """
         self.removed_files.update(files)
 
     def set_stream_batch(self, batch: StreamBatch) -> None:
-        """Say which batch of a streaming query this is: nobody commits it a second time."""
+        """Name the batch of a streaming query that this transaction writes.
+
+        A batch is committed only once.
+        """
         self.batch = batch
 
     def become(self, successor: TableSnapshot, changes: Mapping[bytes, Change]) -> None:
-        """Put other columns, partition columns and content in place of the table's; nothing of `base` is left in the next version.
+        """Replace the table's columns, partition columns and content.
 
-        The commit conflicts with whatever others commit meanwhile.
+        The next version keeps nothing of `base`.
+
+        The commit conflicts with any other commit.
 
         Args:
-            successor: the table as it is to be defined: by it keys are read, and partitions lie in its default places.
-            changes: to a table without partitions, by their keys.
+            successor: the table with its new definition, which decodes the keys and sets default locations.
+            changes: changes to a table without partitions, by the keys of the partitions.
         """
         self.come_back(successor, successor.metadata)
         self.changes = dict(changes)
         self.scopes = [Scope(None)]
 
     def come_back(self, version: TableSnapshot, metadata: TableMetadata) -> None:
-        """Read the keys of partitions that are restored by another version's partition columns, which become the table's.
+        """Give the table the partition columns of an earlier version, to decode keys of restored partitions.
 
-        The commit conflicts with whatever others commit meanwhile.
+        The commit conflicts with any other commit.
 
         Args:
-            version: of the same table.
-            metadata: as in that version, save for its indexes.
+            version: the earlier version of the same table.
+            metadata: the metadata of that version, except for its indexes.
         """
         self.set_metadata(metadata)
         self.successor = version
 
     def require_name(self) -> None:
-        """Have the commit fail if somebody gives the table another name meanwhile: what it does is meant for this one."""
+        """Let the commit fail if another process renames the table: the changes are meant for this name."""
         self.keeps_name = True
 
     @property
     def placement(self) -> TablePlacement:
-        """Return the keys and default locations of partitions that are given files."""
+        """Return the keys and default locations of partitions that get files."""
         return (self.successor or self.base).placement
 
     def set_metadata(self, metadata: TableMetadata) -> None:
-        """Put metadata in place of the table's; conflicts with others who do the same.
+        """Replace the table's metadata. The commit conflicts with any other commit that does the same.
 
         Raises:
-            ArrangementError: rows are to be arranged by a column that is not in the files.
+            ArrangementError: the arrangement names a column that is not in the files.
         """
         metadata.require_arrangeable(metadata.arrangement)
         self.metadata = metadata
 
     def end(self) -> None:
-        """Say that this transaction is being committed: that can be tried once.
+        """Mark this transaction as committed or tried, which is possible only once.
 
         Raises:
-            UnsupportedError: it was tried before.
+            UnsupportedError: it was marked before.
         """
         if self._done:
             raise UnsupportedError("This transaction was already committed or has failed; begin another.")
@@ -365,14 +429,14 @@ class Transaction:
 
     @property
     def arrangement(self) -> ArrangementSpec:
-        """Return the table's arrangement, as this transaction has it: that of the partitions it makes."""
+        """Return the table's arrangement after this transaction, which new partitions get."""
         return (self.metadata or self.base.metadata).arrangement
 
     def _key(self, values: Sequence[Value]) -> bytes:
         return self.base.placement.key_of(values)
 
     def _changeable(self, key: bytes) -> Append | Replace | Add | Drop | None:
-        """Return what the transaction does to a partition so far, which is not to rename or to restore it."""
+        """Return the transaction's change to a partition so far, which must not be a rename or a restore."""
         match self.changes.get(key):
             case None | Append() | Replace() | Add() | Drop(moves=False) as before:
                 return before
@@ -382,5 +446,5 @@ class Transaction:
     def _changed_twice(self) -> UnsupportedError:
         return UnsupportedError(
             f"A partition of table {self.base.label} is renamed, restored, compacted or given two locations or "
-            "arrangements, and changed otherwise, in one commit; make two of it."
+            "arrangements, and changed in another way, in one commit; make two commits."
         )

@@ -1,4 +1,4 @@
-"""Whether what a transaction asks for can be done to its base; what others have done since is for `conflicts`."""
+"""Checks of a transaction against its base. `conflicts` compares it with what others have committed since."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def require_possible(prepared: PreparedCommit) -> bool:
     """Make sure that changes can be made to the base.
 
     Returns:
-        Whether a partition is arranged, which takes a format that can say it.
+        Whether a partition gets an arrangement, which needs a format that can store it.
 
     Raises:
-        PartitionNotFoundError: a partition is to be dropped that is not there.
-        PartitionExistsError: one is to be made that is.
-        ArrangementError: files do not fit the partition they are given to.
-        UnsupportedError: the partition columns are to change while there are partitions.
+        PartitionNotFoundError: a partition to drop does not exist.
+        PartitionExistsError: a partition to make exists.
+        ArrangementError: files do not fit their partition.
+        UnsupportedError: the partition columns would change although the table has partitions.
     """
     base = prepared.base
     arranged = False

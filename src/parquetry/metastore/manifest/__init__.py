@@ -1,7 +1,7 @@
-"""The lists of files of a partition: in its entry while they are short, in chunks when they are long.
+"""The manifest: the list of a partition's files, in its entry while it is short, in chunks when it is long.
 
-`entries` is the entrance. `columns` and `inline` code the files, `summary` says what a chunk's files have in common, and
-`merge_policy` says when chunks are written anew.
+`entries` is the entrance. `columns` and `inline` encode and decode the files, `summary` sums up a chunk's
+statistics, and `merge_policy` decides when chunks are merged.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,10 +1,12 @@
-"""Arrays that stand packed in several chunks, unpacked as one: a few calls of NumPy for all in place of some for each.
+"""Decoding the packed arrays of several chunks together: a few calls of NumPy for all of them.
 
-    chunk 0    base 1000, width 1, data 00 04      1000 1004
-    chunk 1    base 7,    width 1, data 00 01 02   7 8 9
-    together   00 04 00 01 02 + 1000 1000 7 7 7    1000 1004 7 8 9
+| chunks   | packed                           | values          |
+|----------|----------------------------------|-----------------|
+| 0        | base 1000, width 1, data 00 04   | 1000 1004       |
+| 1        | base 7, width 1, data 00 01 02   | 7 8 9           |
+| together | 00 04 00 01 02 + 1000 1000 7 7 7 | 1000 1004 7 8 9 |
 
-What is packed alike is; the rest is unpacked by each chunk's own and put together.
+Arrays of the same kind are decoded together. Others are decoded chunk by chunk, and then joined.
 """
 
 from __future__ import annotations
@@ -27,16 +29,16 @@ from parquetry.metastore.manifest.encoding import (
 )
 
 _NO_NUMBERS = Packed("i", b"", 0, 0, False)
-"""In place of bounds of which a chunk knows none, among whole numbers."""
+"""Stands for the bounds of a chunk that knows none, among chunks whose bounds are whole numbers."""
 
 
 def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Indices | None = None) -> Flags:
-    """Return the flags of several bitmaps, those of one after those of the one before.
+    """Return the flags of several bitmaps, one bitmap after the other.
 
     Args:
-        bitmaps: at least one.
-        counts: of the flags of each.
-        places: among all, of those that are wanted, here and in the functions below; None: all.
+        bitmaps: the bitmaps, at least one.
+        counts: number of flags of each.
+        places: positions of the wanted flags among all, or None for all; the same in the functions below.
     """
     first = bitmaps[0]
     if isinstance(first, bool) and all(each is first for each in bitmaps):
@@ -48,7 +50,7 @@ def flags_together(bitmaps: Sequence[Bitmap], counts: Sequence[int], places: Ind
 def numbers_together(
     packed: Sequence[Packed | None], counts: Sequence[int], places: Indices | None = None
 ) -> Numbers:
-    """Return whole numbers, UNKNOWN where they are not known."""
+    """Return whole numbers, with UNKNOWN for a number that is not known."""
     whole = [each for each in packed if each is not None and each.kind == "i"]
     if len(whole) < len(packed):
         pairs = zip(packed, counts, strict=True)
@@ -64,7 +66,7 @@ def numbers_together(
 def bounds_together(
     packed: Sequence[Packed | None], counts: Sequence[int], places: Indices | None = None
 ) -> Bound:
-    """Return the least or greatest values of files."""
+    """Return the minima or maxima of files."""
     kinds = {None if each is None else each.kind for each in packed}
     if "i" in kinds and kinds <= {"i", None}:
         whole = [each or _NO_NUMBERS for each in packed]
@@ -74,7 +76,7 @@ def bounds_together(
         values = _joined([each.data for each in floats], FLOATS, counts)
         return Bound(values if places is None else values[places], _known_flags(floats, counts, places))
     parts = [unpack_bound(*pair) for pair in zip(packed, counts, strict=True)]
-    texts = kinds == {"s"}  # of which none is to be looked at
+    texts = kinds == {"s"}  # joined without a look at any of them
     bound = Bound([text for part in parts for text in part.values]) if texts else Bound.joined(parts)
     return bound if places is None else bound.take(places)
 
@@ -106,7 +108,7 @@ def _integers(packed: Sequence[Packed], counts: Sequence[int], places: Indices |
 
 
 def _joined(data: Sequence[Bitmap], dtype: np.dtype[Any] | None, counts: Sequence[int]) -> NDArray[Any]:
-    """Return the numbers in the bytes of several, which have to hold as many as they say."""
+    """Return the numbers in the bytes of several arrays, whose lengths must fit their counts."""
     size = 0 if dtype is None else dtype.itemsize
     parts = [each for each in data if not isinstance(each, bool)]
     if [len(each) for each in parts] != [size * count for count in counts]:

@@ -1,10 +1,10 @@
-"""Chunks: rows that each hold part of a partition's long list of files, and a row beside each that sums it up.
+"""Chunks: rows with a part of a partition's long list of files, each beside a row with its summary.
 
-    08 table ticket number   the files, in columns (`columns`), or, in format 1, a list of records
-    0a table ticket number   what they say all together (`summary`); a chunk of format 1 has none
+    08 table ticket number   the files, in columns (`columns`), or in format 1 as a list of records
+    0a table ticket number   the summary of their statistics (`summary`); a chunk of format 1 has none
 
-Both are immutable, and shared by the versions of a partition that refer to them. Which files go into which chunk is
-`merge_policy`'s to say.
+Both rows are immutable, and the versions of a partition share them. `merge_policy` decides which files go
+into which chunk.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from parquetry.store import Store
 
 _CHUNKS_PER_READ = 32
 _CHUNK_BYTES_PER_READ = 4 << 20
-"""Of chunks of which the files are looked at together: of some thousand files with statistics of some twenty columns."""
+"""Bytes of the chunks that are read together: some thousand files with statistics of some twenty columns."""
 _SUMMARIES_PER_READ = 1000
 
 Row = tuple[bytes, bytes]
 
 
 def chunk_files(value: bytes) -> FileColumns:
-    """Return the files that a chunk lists, whichever form it has.
+    """Return the files that a chunk lists, in either form.
 
     Raises:
-        MetastoreDamagedError: the bytes are those of no chunk; for a chunk in columns it may come later, when a column is read.
+        MetastoreDamagedError: the bytes are not a chunk. For a chunk in columns the error may come later,
+            when a column is read.
     """
     if is_in_columns(value):
         return ChunkColumns(value)
@@ -48,12 +49,12 @@ def chunk_files(value: bytes) -> FileColumns:
 
 
 def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iterator[FileColumns]:
-    """Yield the files of chunks, in their order; some chunks at a time are read.
+    """Yield the files of each chunk, in order. A few chunks are read at a time.
 
     Args:
-        store: of the metastore.
-        table: id.
-        chunks: to read.
+        store: store of the metastore.
+        table: id of the table.
+        chunks: chunks to read.
 
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
@@ -67,15 +68,15 @@ def read_chunks(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> Iter
 def read_together(
     store: Store, table: bytes, chunks: Sequence[FileChunk]
 ) -> Iterator[tuple[Sequence[int], FileColumns]]:
-    """Yield the files of chunks, in their order, of as many chunks at once as have some thousand files.
+    """Yield the files of chunks, in order, for groups of chunks with some thousand files together.
 
     Args:
-        store: of the metastore.
-        table: id.
-        chunks: to read.
+        store: store of the metastore.
+        table: id of the table.
+        chunks: chunks to read.
 
     Yields:
-        of each chunk the number of its files, and the files of all.
+        the number of files of each chunk of a group, and the files of all of them.
 
     Raises:
         TableNotFoundError, MetastoreDamagedError: as `read_chunks` does.
@@ -91,7 +92,7 @@ def read_together(
 
 
 def _read_batches(chunks: Sequence[FileChunk]) -> Iterator[Sequence[FileChunk]]:
-    """Yield chunks, as many together as take little memory."""
+    """Yield groups of chunks, each of about `_CHUNK_BYTES_PER_READ`."""
     first = size = 0
     for place, chunk in enumerate(chunks):
         size += chunk.bytes or _CHUNK_BYTES_PER_READ // _CHUNKS_PER_READ
@@ -113,12 +114,12 @@ def _values(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[byt
 
 
 def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> list[FileRecord | None]:
-    """Return what the files of each of some chunks say all together; None: it was not recorded.
+    """Return the summary of each of some chunks, or None for a chunk without one.
 
     Args:
-        store: of the metastore.
-        table: id.
-        chunks: in any order.
+        store: store of the metastore.
+        table: id of the table.
+        chunks: the chunks, in any order.
 
     Raises:
         MetastoreDamagedError: a row cannot be read.
@@ -134,14 +135,14 @@ def read_summaries(store: Store, table: bytes, chunks: Sequence[FileChunk]) -> l
 def chunk_rows(
     table: bytes, ticket: int, number: int, files: Sequence[FileRecord], types: Types
 ) -> tuple[FileChunk, Row, Row]:
-    """Return a new chunk, its row, and the row that sums it up.
+    """Return a new chunk, its row, and the row of its summary.
 
     Args:
-        table: id.
-        ticket: of the commit that writes it.
-        number: among the chunks of this ticket.
-        files: at least one.
-        types: of the table's columns.
+        table: id of the table.
+        ticket: ticket of the commit that writes it.
+        number: number of the chunk among the chunks of this ticket.
+        files: its files, at least one.
+        types: types of the table's columns.
     """
     columns = RecordedFiles(files)
     value = encode_columns(columns)
@@ -154,10 +155,10 @@ def chunk_rows(
 
 
 def chunk_position(row_key: bytes) -> tuple[int, int]:
-    """Return ticket and number in the key of a chunk's row, or of the row that sums it up."""
+    """Return ticket and number in the key of a chunk's row, or of its summary's row."""
     return int.from_bytes(row_key[-16:-8], "big"), int.from_bytes(row_key[-8:], "big")
 
 
 def encode_summary(summary: FileRecord) -> bytes:
-    """Return the value of the row that sums a chunk up."""
+    """Return the value of a summary's row."""
     return encode(encode_file(summary))

@@ -1,16 +1,20 @@
-"""The bytes of a chunk, part of a long list of files: in columns, each of which is decoded when it is asked for.
+"""The bytes of a chunk in columns. Each column is decoded only when it is needed.
 
-    c1                                      which no list of records begins with
-    [count,
-     paths,                                 their common prefix, their common suffix, and the rests, joined by NUL
-     bytes, rows, modified,                 numbers as `encoding` packs them
-     cells, buckets, sorted, described,
-     {name: statistics of this column}]     bytes that hold a `_PackedColumn`
+The value is the byte `c1` and then an array of msgpack. No list of records begins with `c1`.
 
-Numbers of an earlier rest (`DataFile.rest_of`) stand like the NULLs of a column whose name no column has. Libraries that do not
-know them never ask for it.
+| field                             | encoding                                                            |
+|-----------------------------------|---------------------------------------------------------------------|
+| `count`                           | number of files                                                     |
+| `paths`                           | their common prefix, the common suffix, and the rests, with NULs    |
+| `bytes`, `rows`, `modified`       | numbers, packed by `encoding`                                       |
+| `cells`, `buckets`                | numbers, packed by `encoding`                                       |
+| `sorted`, `described`             | bitmaps                                                             |
+| `{name: statistics of a column}`  | for each column the bytes of a `_PackedColumn`                      |
 
-A chunk of format 1 is the msgpack of a list of records, as in a partition's row; `chunks` reads both.
+The numbers of an earlier rest (`FileRecord.rest_of`) are stored as the NULL counts of a column with a name
+that no real column has. Libraries that do not know these numbers never read that column.
+
+A chunk of format 1 is the msgpack of a list of records, as in a partition's row. `chunks` reads both.
 """
 
 from __future__ import annotations
@@ -49,14 +53,15 @@ MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""
 
 _PATHS_PER_PICKED_PATH = 8
-"""Of so many paths one is found sooner by where it ends than by splitting them all."""
+"""Paths per wanted path. If a chunk has at least so many, the wanted paths are cut out one by one, which is
+faster than splitting all of them."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
-    """A `StatisticsColumn`; None where nothing is known."""
+    """A `StatisticsColumn`, with None for an array without a known value."""
 
     there: Bitmap = True
     size: Packed | None = None
@@ -68,7 +73,7 @@ class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Chunk(msgspec.Struct, frozen=True, array_like=True):
-    """The whole of a chunk; see the module."""
+    """The fields of a chunk; see the module."""
 
     count: int
     paths: bytes | list[str]
@@ -83,10 +88,10 @@ class _Chunk(msgspec.Struct, frozen=True, array_like=True):
 
 
 _ABSENT_COLUMN = _PackedColumn(there=False)
-"""In place of a column that the files of a chunk have no entry of."""
+"""Stands for a column that no file of a chunk has statistics of."""
 
 _REST_OF = "\0rest of"
-"""The name under which numbers of an earlier rest stand; see the module."""
+"""The column name for the numbers of an earlier rest; see the module."""
 
 _chunk = msgspec.msgpack.Decoder(_Chunk)
 _column = msgspec.msgpack.Decoder(_PackedColumn)
@@ -128,7 +133,7 @@ def _pack(column: StatisticsColumn) -> _PackedColumn:
 
 
 def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Have a function that reads a chunk say of damaged bytes that they are."""
+    """Wrap a function that reads a chunk, so that damaged bytes raise a MetastoreDamagedError."""
 
     @functools.wraps(read)
     def reading(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -136,24 +141,24 @@ def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
             return read(*args, **kwargs)
         except DAMAGE as error:
             raise MetastoreDamagedError(
-                f"A list of files in the metastore cannot be read: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+                f"A list of files in the metastore cannot be read: {error}. Another program has written there: CALL "
+                "system.fsck shows what is affected, parquetry restore brings back a dump."
             ) from None
 
     return reading
 
 
 class ChunkColumns(FileColumns):
-    """The files of chunks, from their bytes: of several as if they were one, in the order of the chunks.
+    """The files of one or more chunks, decoded from their bytes, in the order of the chunks.
 
     Args:
-        values: of the chunks' rows, at least one.
+        values: values of the chunks' rows, at least one.
 
     Attributes:
-        counts: of each chunk the number of its files.
+        counts: number of files of each chunk.
 
     Raises:
-        MetastoreDamagedError: here and in all methods: the bytes of one are those of no chunk.
+        MetastoreDamagedError: the bytes of a chunk are damaged. All methods may raise it.
     """
 
     @_reports_damage
@@ -188,7 +193,7 @@ class ChunkColumns(FileColumns):
         return [paths[place] for place in back.tolist()]
 
     def _paths_in_order(self, places: Indices) -> list[str]:
-        """Return the paths of files whose places rise."""
+        """Return the paths of files at ascending positions."""
         starts = self._ends - self.counts
         firsts, stops = np.searchsorted(places, starts), np.searchsorted(places, self._ends)
         paths: list[str] = []
@@ -201,7 +206,7 @@ class ChunkColumns(FileColumns):
     @property
     @_reports_damage
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return cells, buckets, and which are sorted."""
+        """Return the cell, the bucket and the sorted flag of each file, or None if no file has any."""
         chunks, counts = self._chunks, self.counts
         is_earlier = any(_REST_OF in chunk.columns for chunk in chunks)
         if not is_earlier and all(
@@ -222,12 +227,12 @@ class ChunkColumns(FileColumns):
 
     @_reports_damage
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column."""
+        """Return the files' statistics of a column, or None if no file has any."""
         return _statistics(self._chunks, name, None)
 
     @_reports_damage
     def statistics_at(self, name: str, places: Indices) -> StatisticsColumn | None:
-        """Return what some of the files say; what the others do is not made into arrays."""
+        """Return the statistics of some of the files. Arrays are made for these files only."""
         if len(self._chunks) == 1:
             return _statistics(self._chunks, name, places)
         chunk_of = np.searchsorted(self._ends, places, side="right")
@@ -242,13 +247,13 @@ class ChunkColumns(FileColumns):
 def _decoded(value: bytes) -> _Chunk:
     chunk = _chunk.decode(memoryview(value)[len(MARK) :])
     listed = len(chunk.paths) if isinstance(chunk.paths, list) else chunk.paths.count(b"\0") - 1
-    if listed != chunk.count:  # nor is any array made of so many
+    if listed != chunk.count:  # checked before any array of this length is made
         raise ValueError(f"{chunk.count} files have {listed} paths")
     return chunk
 
 
 def _statistics(chunks: Sequence[_Chunk], name: str, places: Indices | None) -> StatisticsColumn | None:
-    """Return what the files of chunks say of a column, or those at some places among them."""
+    """Return the statistics of a column of all files of chunks, or of the files at some positions."""
     decoded = [
         None if (data := chunk.columns.get(name)) is None else _column.decode(data) for chunk in chunks
     ]
@@ -279,7 +284,7 @@ def _paths_at(chunk: _Chunk, places: Indices) -> list[str]:
 
 
 def _join(paths: Sequence[str]) -> bytes | list[str]:
-    """Return paths in one: the common prefix, the common suffix and each rest, a NUL after each but the last.
+    """Join paths: the common prefix, the common suffix and each rest, with a NUL after each but the last.
 
     >>> _join(["a/1.parquet", "a/2.parquet"])
     b'a/\\x00.parquet\\x001\\x002'
@@ -293,20 +298,20 @@ def _join(paths: Sequence[str]) -> bytes | list[str]:
 
 
 def _common(texts: Sequence[str]) -> str:
-    """Return what all texts begin with, at least one: what the first and the last in their order do."""
+    """Return the common prefix of texts, at least one: the common prefix of the least and the greatest."""
     first, last = min(texts), max(texts)
     differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differ, len(first))]
 
 
 def _split(joined: bytes) -> list[str]:
-    """Return the paths that were joined."""
+    """Return all paths of a joined text."""
     prefix, suffix, rests = joined.decode().split("\0", 2)
     return f"{prefix}{rests.replace(chr(0), f'{suffix}{chr(0)}{prefix}')}{suffix}".split("\0")
 
 
 def _pick(joined: bytes, places: Indices) -> list[str]:
-    """Return some of the paths that were joined.
+    """Return some of the paths of a joined text.
 
     >>> _pick(_join(["a/1.parquet", "a/23.parquet", "a/4.parquet"]), np.array([1, 2]))
     ['a/23.parquet', 'a/4.parquet']
@@ -318,14 +323,14 @@ def _pick(joined: bytes, places: Indices) -> list[str]:
 
 
 def with_paths(value: bytes, change: Callable[[list[str]], list[str] | None]) -> bytes:
-    """Return the bytes of a chunk in columns with other paths; the same where none is other.
+    """Return the bytes of a chunk in columns with other paths, or the same bytes if no path changes.
 
     Args:
-        value: of a chunk in columns.
-        change: gives the paths that are to be in place of those that it is given; None: the same.
+        value: the bytes of a chunk in columns.
+        change: returns the new paths for the old ones, or None if no path changes.
 
     Raises:
-        MetastoreDamagedError: the bytes are those of no chunk.
+        MetastoreDamagedError: the bytes are not a chunk.
     """
     changed = change(ChunkColumns(value).paths)
     if changed is None:

@@ -1,12 +1,13 @@
-"""Arrays of numbers, flags and other values in as few bytes as are decoded at once.
+"""Arrays of numbers, flags and other values in few bytes that decode in one step.
 
-Whole numbers are packed by a frame of reference: the least of them, and what each has more, in 0, 1, 2, 4 or 8 bytes.
+Whole numbers are packed by a frame of reference. The base is the least of them. Each number is stored as its
+difference from the base, in 0, 1, 2, 4 or 8 bytes.
 
     [1000, 1004, None, 1300]  ->  kind "i", base 1000, width 2, data 0000 0400 0000 2c01, known 1101
 
-An array whose values are all equal takes no bytes, and one of which nothing is known is None in place of a `Packed`.
-Who reads damaged bytes gets `ValueError`, `TypeError`, `OverflowError`, `LookupError` or a `msgspec.MsgspecError`
-(`DAMAGE`), which `columns` turns into an error of ours.
+An array of equal values takes no bytes for data. An array without a known value is None instead of a
+`Packed`. Damaged bytes raise one of the errors of `DAMAGE`, which `columns` turns into a
+MetastoreDamagedError.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from parquetry.data_files import UNKNOWN, Bound, Flags, Indices, Numbers
 DAMAGE = (ValueError, TypeError, OverflowError, LookupError, msgspec.MsgspecError)
 
 Bitmap = bool | bytes
-"""A flag for each of N places: one for all, or a bit each."""
+"""A flag for each of N positions: one bool for all, or one bit for each."""
 
 _HUGE = 1
-"""The extension type of a whole number that msgpack has no form for: its decimal text."""
+"""The msgpack extension type of a whole number beyond 64 bits: its decimal text."""
 WIDTHS = {0: None, 1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<i8")}
-"""How the numbers of a `Packed` stand in its bytes, by its `width`."""
+"""The type of the numbers in the bytes of a `Packed`, by its `width`."""
 FLOATS = np.dtype("<f8")
 
 
@@ -35,11 +36,13 @@ class Packed(msgspec.Struct, frozen=True, array_like=True):
     """N values.
 
     Attributes:
-        kind: whole numbers (i), floats (f), flags (b), text all of which is known (s), or others (o), None among them.
-        data: of numbers and floats their bytes, of flags a `Bitmap`, of text and others the msgpack of a list.
-        width: of whole numbers, the bytes of each.
-        base: of whole numbers, what is added to each.
-        known: which are known.
+        kind: whole numbers (i), floats (f), flags (b), texts that are all known (s), or other values (o),
+            which may include None.
+        data: the bytes of numbers and floats, a `Bitmap` of flags, or the msgpack of a list of texts or
+            others.
+        width: bytes of each whole number.
+        base: the number that is added to each whole number.
+        known: which values are known.
     """
 
     kind: Literal["i", "f", "b", "s", "o"]
@@ -60,9 +63,9 @@ def unpack_flags(bitmap: Bitmap, count: int, places: Indices | None = None) -> F
     """Return the flags of a bitmap.
 
     Args:
-        bitmap: of all.
-        count: of all.
-        places: of those that are wanted, here and in the functions below; None: all.
+        bitmap: the bitmap.
+        count: number of its flags.
+        places: positions of the wanted flags, or None for all; the same in the functions below.
     """
     if isinstance(bitmap, bool):
         return np.array(bitmap).repeat(count if places is None else len(places))
@@ -73,13 +76,13 @@ def unpack_flags(bitmap: Bitmap, count: int, places: Indices | None = None) -> F
 
 
 def pack_numbers(values: Numbers) -> Packed | None:
-    """Return whole numbers, UNKNOWN among them; None where no number is known."""
+    """Pack whole numbers, which may include UNKNOWN. Return None if no number is known."""
     is_known = values != UNKNOWN
     return _pack_integers(values, is_known) if is_known.any() else None
 
 
 def unpack_numbers(packed: Packed | None, count: int, places: Indices | None = None) -> Numbers:
-    """Return whole numbers, UNKNOWN where they are not known."""
+    """Return whole numbers, with UNKNOWN for a number that is not known."""
     if packed is None:
         return _same(UNKNOWN, count, places)
     if packed.kind != "i":
@@ -91,7 +94,7 @@ def unpack_numbers(packed: Packed | None, count: int, places: Indices | None = N
 
 
 def pack_bound(bound: Bound) -> Packed | None:
-    """Return the least or greatest values of files; None where none is known."""
+    """Pack the minima or maxima of files. Return None if none is known."""
     values, count = bound.values, len(bound.values)
     is_known = np.ones(count, np.bool_) if bound.known is None else bound.known
     if not is_known.any():
@@ -108,7 +111,7 @@ def pack_bound(bound: Bound) -> Packed | None:
 
 
 def unpack_bound(packed: Packed | None, count: int, places: Indices | None = None) -> Bound:
-    """Return the least or greatest values of files."""
+    """Return the minima or maxima of files."""
     if packed is None:
         none = count if places is None else len(places)
         return Bound([None] * none, np.zeros(none, np.bool_))
@@ -124,7 +127,7 @@ def unpack_bound(packed: Packed | None, count: int, places: Indices | None = Non
 
 
 def _pack_integers(values: Numbers, is_known: Flags) -> Packed:
-    """Return int64 numbers, at least one of which is known."""
+    """Pack int64 numbers, at least one known number among them."""
     bitmap = pack_flags(is_known)
     known_values = values[is_known]
     base, last = int(known_values.min()), int(known_values.max())

@@ -1,8 +1,8 @@
 """The value of a partition's row, and long lists of files.
 
-A row lists its files inline up to `MAX_INLINE_BYTES`, or to a part of that behind a list in chunks. Then they
-move to immutable chunk rows (`chunks`) which later versions of the partition share. So an append writes little, however
-many files there are (`merge_policy`).
+A row lists its files inline up to `MAX_INLINE_BYTES`, or up to a fraction of that if the partition also has
+chunks. Then the files move to immutable chunk rows (`chunks`), which later versions of the partition share.
+So an append writes little, however many files the partition has (`merge_policy`).
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ from parquetry.store import Store
 
 MAX_INLINE_BYTES = 16 << 10
 MIN_INLINE_FILES = 8
-"""Files that stay in a row behind chunks, whatever their size: chunks that are short are written anew for those that follow."""
+"""Files that a row behind chunks lists even if they take more than its share of bytes: each move into chunks
+rewrites the last short chunks."""
 _CHUNK_BYTES_PER_INLINE_BYTE = 16
-"""How many times the bytes of a row's own files those in chunks take, where there are some."""
+"""Bytes of a partition's chunks per byte that its row may list inline."""
 MAX_CHUNK_FILES = 1000
 MAX_CHUNK_BYTES = 4 << 20
-"""A store may refuse rows of more than 10 MB, as HBase does."""
+"""Bytes of a chunk: far below the 10 MB beyond which a store may refuse a row, as HBase does."""
 FILES_PER_READ = 4096
-"""How many files of one partition are read at once, unless one row holds more."""
+"""Files of one partition that are read together, unless one row lists more."""
 
 TOMBSTONE = b"\x00"
 _ENTRY = b"\x01"
 NO_FILES = msgspec.Raw(encode(()))
-"""What an entry lists inline that lists nothing there."""
+"""The inline list of an entry without inline files."""
 _T = TypeVar("_T")
 
 
@@ -65,7 +66,7 @@ def encode_entry(entry: PartitionEntry) -> bytes:
     """Return the value of a partition's row."""
     if not entry.chunks or entry.chunks[0].bytes:  # in columns, and so are all that came later
         return _ENTRY + encode(entry)
-    # Those that format 1 has written are referred to as format 1 does it.
+    # A reference to a chunk of format 1 keeps the form of format 1.
     chunks = [chunk if chunk.bytes else (chunk.ticket, chunk.number, chunk.files) for chunk in entry.chunks]
     record = (
         entry.location,
@@ -92,7 +93,7 @@ def decode_entries(values: Sequence[bytes]) -> list[PartitionEntry]:
             joined([value[1:] for value in values])
         )
     except MetastoreDamagedError:
-        return [decode_entry(value) for value in values]  # the error is about the one that is damaged
+        return [decode_entry(value) for value in values]  # the error names the damaged row
     return entries
 
 
@@ -100,11 +101,11 @@ def decode_with_files(values: Sequence[bytes], names: tuple[str, ...]) -> list[A
     """Return the entries of many partitions, with their inline files decoded by `inline.entries_decoder`.
 
     Args:
-        values: of the partitions' rows, none of them a tombstone.
-        names: of the columns of which statistics are wanted.
+        values: values of the partitions' rows, none of them a tombstone.
+        names: names of the columns whose statistics are wanted.
 
     Returns:
-        None where one is damaged: to decode each by itself tells which.
+        the entries, or None if a row is damaged. Decoding the rows one by one shows which.
     """
     try:
         entries: list[Any] = entries_decoder(names).decode(joined([value[1:] for value in values]))
@@ -119,13 +120,13 @@ def encode_files(files: Iterable[FileRecord]) -> bytes:
 
 
 def inline_files(entry: PartitionEntry) -> tuple[FileRecord, ...]:
-    """Return the files that an entry lists itself, behind those of its chunks."""
+    """Return the files that an entry lists inline. They follow the files of its chunks."""
     files: tuple[FileRecord, ...] = decoder(tuple[FileRecord, ...]).decode(entry.inline)
     return files
 
 
 def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[FileRecord, ...]:
-    """Return the files of an entry, oldest first, or as they are sorted.
+    """Return the files of an entry: oldest first, or in the order of the table's sort column within chunks.
 
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
@@ -137,7 +138,7 @@ def read_files(store: Store, table: bytes, entry: PartitionEntry) -> tuple[FileR
 
 
 def read_listed(store: Store, table: bytes, entry: PartitionEntry) -> tuple[ListedFile, ...]:
-    """Return the same files without their statistics, in much less time.
+    """Return the files of an entry without their statistics, in much less time.
 
     Raises:
         TableNotFoundError: rows are missing, because the table was dropped meanwhile.
@@ -153,11 +154,14 @@ def _listed(files: FileColumns) -> Iterable[ListedFile]:
 
 
 def _inline_bytes(chunks: Sequence[FileChunk]) -> int:
-    """Return how much a row lists itself that refers to chunks: a little of what these hold, at most half as much as without any.
+    """Return how many bytes of files a row may list inline, given the partition's chunks.
 
-    A file takes three to five times as much here as in a chunk, so after many appends of a file each a list would be
-    twice as long as one that a single commit has written. Example: behind 600 files in chunks of 15 KB there
-    is up to 1 KB, 25 files, and 125 KB later 8 KB.
+    Without chunks it is `MAX_INLINE_BYTES`. With chunks it is a sixteenth of their bytes, at least 1 KB and
+    at most 8 KB. A file takes three to five times as many bytes inline as in a chunk. Without this limit, a
+    list that grew by many small appends would be twice as long as the same list from a single commit.
+
+    Example: behind 600 files in chunks of 15 KB, the row lists up to 1 KB, some 25 files. Behind chunks of
+    128 KB it lists up to 8 KB.
     """
     if not chunks or not all(chunk.bytes for chunk in chunks):
         return MAX_INLINE_BYTES
@@ -166,13 +170,13 @@ def _inline_bytes(chunks: Sequence[FileChunk]) -> int:
 
 
 class EntryWriter:
-    """Makes the entries of one ticket, and collects the chunk rows that have to be written before them.
+    """Makes the entries of one ticket, and collects the chunk rows that must be written before them.
 
     Args:
-        store: in which the chunks are that may be made into one.
-        table: id.
-        ticket: of the commit.
-        metadata: of the table.
+        store: store of the metastore, to read chunks that are merged.
+        table: id of the table.
+        ticket: ticket of the commit.
+        metadata: metadata of the table.
     """
 
     def __init__(self, store: Store, table: bytes, ticket: int, metadata: TableMetadata) -> None:
@@ -193,10 +197,11 @@ class EntryWriter:
         """Return an entry with the files of `previous`, if given, and then `files`.
 
         Args:
-            location: of the partition; None: the default.
-            files: to list.
-            arrangement: of the partition.
-            previous: of the partition, as arranged; its lists of files are shared.
+            location: location of the partition, or None for the default.
+            files: files to list.
+            arrangement: arrangement of the partition.
+            previous: the partition's present entry, with the same arrangement. The new entry shares its
+                chunks.
         """
         rows = row_sum(files)
         size = sum(file.bytes for file in files)
@@ -230,14 +235,14 @@ class EntryWriter:
         count: int,
         arrangement: ArrangementSpec,
     ) -> tuple[FileChunk, ...]:
-        """Return the chunks of a partition with files added to them, for which the last ones may be written anew.
+        """Return the chunks of a partition with files added, which may be merged with the last chunks.
 
         Args:
-            chunks: of the partition so far.
-            files: to list in chunks, at least one.
-            size: bytes that each of them takes on average.
-            count: of all files of the partition.
-            arrangement: of the partition.
+            chunks: the partition's chunks so far.
+            files: files to add, at least one.
+            size: average bytes of an added file.
+            count: number of all files of the partition.
+            arrangement: arrangement of the partition.
         """
         room = room_for(Room(MAX_CHUNK_FILES, MAX_CHUNK_BYTES), count)
         last = chunks[len(chunks) - to_rewrite(chunks, len(files), int(len(files) * size), room) :]
@@ -246,7 +251,7 @@ class EntryWriter:
                 file for some in read_chunks(self._store, self._table, last) for file in some.records()
             ]
         except (TableNotFoundError, MetastoreDamagedError):
-            # A chunk that cannot be read keeps nobody from appending; of a table that is gone its head tells.
+            # An unreadable chunk does not stop an append. If the table was dropped, its head will show it.
             last, earlier = (), []
         total = [*earlier, *files]
         size = (sum(chunk.bytes for chunk in last) + size * len(files)) / len(total)
@@ -255,13 +260,13 @@ class EntryWriter:
         return (*chunks[: len(chunks) - len(last)], *map(self._chunk, parts))
 
     def needs_recut(self, entry: PartitionEntry) -> bool:
-        """Return whether `recut` would return another entry; it raises what that raises."""
+        """Return whether `recut` would return another entry. It raises the same errors."""
         return self._to_recut(entry) is not None
 
     def recut(self, entry: PartitionEntry) -> PartitionEntry:
-        """Return an entry with the same files, those in chunks in as few as hold them, in the order of the table.
+        """Return an entry with the same files in as few chunks as possible, in the table's order.
 
-        Chunks that are as they should be are shared.
+        It shares the chunks that need no change.
 
         Raises:
             TableNotFoundError: a chunk is missing.
@@ -282,7 +287,7 @@ class EntryWriter:
         return msgspec.structs.replace(entry, chunks=tuple(chunks))
 
     def _to_recut(self, entry: PartitionEntry) -> tuple[list[list[FileRecord]], list[FileRecord]] | None:
-        """Return the files in each chunk, and all as they should be; None if that is how they are."""
+        """Return each chunk's files, and all files in the right order; or None if no chunk needs a change."""
         room = room_for(Room(MAX_CHUNK_FILES, MAX_CHUNK_BYTES), entry.file_count)
         column = sort_column(self._metadata, decode_arrangement(entry.arrangement))
         cut_well = is_well_divided(entry.chunks, room)
@@ -305,7 +310,7 @@ class EntryWriter:
 
 
 def row_sum(files: Iterable[FileRecord]) -> int | None:
-    """Return the number of rows of some files; None if one does not know."""
+    """Return the number of rows of some files, or None if one file's number is not known."""
     total = 0
     for file in files:
         if file.rows is None:
@@ -317,18 +322,20 @@ def row_sum(files: Iterable[FileRecord]) -> int | None:
 def files_in_parts(
     entry: PartitionEntry, read: Callable[[PartitionEntry], Sequence[_T]], start: int = 0
 ) -> Iterator[_T]:
-    """Yield the files of an entry, and read no more of them at a time than need be: a partition may list a million.
+    """Yield the files of an entry, and read only some chunks at a time: a partition may list a million files.
 
-    However the rows are coded that hold long lists, an entry that names some of them lists some of the files:
+    An entry that names some of the chunks lists some of the files, so any function that reads an entry will
+    do. Example: chunks 0 and 1 have 3,000 files each, chunk 2 has 500, and 20 files are inline.
 
-        chunks   0: 3,000 files   1: 3,000 files   2: 500 files   inline: 20 files
-        read     0 | 1, 2 | inline                                from the first file on
-                 1, 2 | inline                                    from file 4,000 on, of which the first 1,000 are passed over
+    | `start` | reads                                                              |
+    |---------|--------------------------------------------------------------------|
+    | 0       | chunk 0; then chunks 1 and 2; then the inline files                |
+    | 4,000   | chunks 1 and 2, and skips their first 1,000; then the inline files |
 
     Args:
-        entry: of the partition.
-        read: gives the files of an entry, in order.
-        start: how many files to pass over.
+        entry: entry of the partition.
+        read: returns the files of an entry, in order.
+        start: number of files to skip.
     """
     remaining = start
     for chunks in _together(entry.chunks):
@@ -340,7 +347,7 @@ def files_in_parts(
 
 
 def _together(chunks: Sequence[FileChunk]) -> Iterator[tuple[FileChunk, ...]]:
-    """Yield chunks in order, as many together as list up to `FILES_PER_READ`; one at least."""
+    """Yield groups of chunks, in order, each with up to `FILES_PER_READ` files, and at least one chunk."""
     group: list[FileChunk] = []
     files = 0
     for chunk in chunks:

@@ -1,9 +1,12 @@
-"""Files of many lists of records, decoded together and no further than is asked.
+"""Files of many lists of records, decoded together and only as far as needed.
 
-A list is what a partition's row holds inline, or a chunk row: a msgpack array of `FileRecord`. Many of them are joined
-into one array and decoded in one call, with a type that knows the wanted columns only: of a file with statistics of
-23 columns, of which a condition is about one, 22 are skipped. A file of the type for the columns `id` and `day` has
-`columns.c0` and `columns.c1`: None, where it has no statistics of the column, and `columns` is None where it has none at all.
+A list is a msgpack array of `FileRecord`: the inline list of a partition's row, or a chunk row of format 1.
+Many lists are joined into one array and decoded in one call, with a type that has the wanted columns only.
+Example: a file has statistics of 23 columns, and the condition is about one. Then the decoder skips the other
+22.
+
+The type for the columns `id` and `day` has the fields `columns.c0` and `columns.c1`. A field is None if the
+file has no statistics of the column, and `columns` is None if the file has no statistics at all.
 """
 
 from __future__ import annotations
@@ -36,9 +39,9 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.storage import PartitionEntry, RecordDecoder, decoder, joined, look_at_types
 
 _CACHED_DECODERS = 64
-"""Decoders that are kept, each for the statistics of some columns."""
+"""Decoders that are cached, each for the statistics of some columns."""
 _NO_FIELD = re.compile(r'["\\\x00-\x1f]')
-"""What msgspec takes in no field's name."""
+"""Characters that msgspec does not accept in the name of a field."""
 _List: TypeAlias = msgspec.Raw | bytes
 
 
@@ -48,28 +51,28 @@ def files_in_lists(
     """Return the files of lists of records, one list after the other.
 
     Args:
-        lists: as msgpack.
-        sizes: how many files each of them has.
-        names: of the columns of which statistics will be asked for, as the table spells them for its files. Others may
-            be, too, and take longer. None: all.
+        lists: the lists as msgpack.
+        sizes: number of files of each list.
+        names: columns whose statistics will be needed, as the table spells them in its files; None for all.
+            Statistics of other columns are available, too, but take longer.
 
     Raises:
-        MetastoreDamagedError: one is no list of files.
+        MetastoreDamagedError: one of them is not a list of files.
     """
-    # To make a type for some columns takes longer than to decode all of a few files.
+    # To make a type for some columns takes longer than to decode a few files completely.
     if names is None or sum(sizes) <= MAX_FILES_AS_RECORDS or not can_narrow(names):
         return recorded(lists)
     wanted = tuple(sorted(names))
     try:
         decoded = lists_decoder(wanted).decode(joined(lists))
     except MetastoreDamagedError:
-        return recorded(lists)  # tells which it is, or that it is damaged where nobody looked
+        return recorded(lists)  # decodes the lists one by one, so that its error names the damaged one
     files = InlineFiles.from_lists(decoded, wanted, lambda places: [lists[place] for place in places])
     return _files_in_all_spellings(lists, wanted) if files is None else files
 
 
 def _files_in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> FileColumns:
-    """Return files of which some spell a wanted column in another way, or were written before it was added."""
+    """Return files if some of them spell a wanted column in another way, or are older than the column."""
     said = [file.columns for each in names_decoder().decode(joined(lists)) for file in each]
     names = sorted(set[str]().union(*[columns for columns in said if columns]))
     lower = {name.lower() for name in wanted}
@@ -90,27 +93,33 @@ def _files_in_all_spellings(lists: Sequence[_List], wanted: Iterable[str]) -> Fi
 
 
 def recorded(lists: Iterable[_List]) -> RecordedFiles:
-    """Return the same with all that is known of them."""
+    """Return the files of lists with all their statistics decoded."""
     decode = decoder(list[FileRecord]).decode
     return RecordedFiles([file for each in lists for file in decode(each)])
 
 
 class AllNames(NamedTuple):
-    """The names of all columns of which some files have statistics, and which of them have any."""
+    """The columns that any of some files has statistics of.
+
+    Attributes:
+        names: the columns' names.
+        entries: for each file, whether it has statistics of any column.
+    """
 
     names: Sequence[str]
     entries: Flags
 
 
 class InlineFiles(FileColumns):
-    """Files of lists of records, of which some columns are decoded.
+    """Files of lists of records, with the statistics of some columns decoded.
 
     Args:
-        files: decoded as far as is wanted.
-        sizes: how many of them each list has.
-        columns: the statistics that are wanted, by the columns' names.
-        lists: gives some of the lists, by their places, for what was not wanted.
-        all_names: of the files; None: each has statistics of all wanted columns, or of none.
+        files: the partly decoded files.
+        sizes: number of files of each list.
+        columns: the decoded statistics by the columns' names.
+        lists: returns some of the lists by their positions, to decode other columns later.
+        all_names: the columns of all files, or None if each file has statistics of all wanted columns or of
+            none.
     """
 
     def __init__(
@@ -144,13 +153,13 @@ class InlineFiles(FileColumns):
         """Return the files of lists that were decoded by `lists_decoder`.
 
         Args:
-            decoded: the lists.
-            names: of the columns that are wanted, in the order of their fields.
-            lists: gives some of the lists as msgpack, by their places.
+            decoded: the decoded lists.
+            names: the wanted columns, in the order of their fields.
+            lists: returns some of the lists as msgpack, by their positions.
 
         Returns:
-            None where a file that has statistics has none of a wanted column: it is spelled in another way there, or
-            was added later; all names in the file tell which.
+            the files; or None if a file has statistics, but none of a wanted column. Then the file spells the
+            column in another way, or was written before the column was added.
         """
         files = [file for each in decoded for file in each]
         said = [file.columns for file in files] if names else []
@@ -168,17 +177,17 @@ class InlineFiles(FileColumns):
 
     @cached_property
     def bytes(self) -> Numbers:  # type: ignore[override]
-        """Return the sizes."""
+        """Return the sizes of the files."""
         return numbers([file.bytes for file in self._files])
 
     @cached_property
     def modified(self) -> Numbers:  # type: ignore[override]
-        """Return when the files changed."""
+        """Return the modification times of the files."""
         return numbers([file.modified for file in self._files])
 
     @property
     def names(self) -> Sequence[str]:  # type: ignore[override]
-        """Return the names of all columns; where they are not known, all has to be decoded."""
+        """Return the names of all columns. If they are not known yet, the files are decoded completely."""
         return self._whole.names if self._all_names is None else self._all_names.names
 
     @property
@@ -194,7 +203,7 @@ class InlineFiles(FileColumns):
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return cells, buckets, and which are sorted."""
+        """Return the cell, the bucket and the sorted flag of each file, or None if no file has any."""
         in_order = np.array([file.sorted for file in self._files], np.bool_)
         cells = numbers([file.cell_number for file in self._files])
         buckets = numbers([file.bucket for file in self._files])
@@ -203,7 +212,7 @@ class InlineFiles(FileColumns):
         return cells, buckets, in_order
 
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column."""
+        """Return the files' statistics of a column, or None if no file has any."""
         if name in self._columns:
             return self._columns[name]
         if self._all_names is not None and name not in self._all_names.names:
@@ -223,7 +232,10 @@ class InlineFiles(FileColumns):
         return self._whole.records()
 
     def narrowed(self, places: Indices, names: Collection[str] | None) -> FileColumns:
-        """Return some of the files; if other columns of them are wanted, the lists that hold them are decoded again."""
+        """Return some of the files.
+
+        If other columns are wanted, the lists of these files are decoded again.
+        """
         if names is not None and self._columns.keys() >= set(names):
             return self.take(places)
         list_of = np.repeat(np.arange(len(self._sizes)), self._sizes)[places]
@@ -231,18 +243,18 @@ class InlineFiles(FileColumns):
         again = files_in_lists(self._lists(kept.tolist()), self._sizes[kept].tolist(), names)
         ends = np.cumsum(self._sizes)
         before = ends - np.cumsum(np.where(np.isin(np.arange(len(ends)), kept), self._sizes, 0))
-        # Files of lists that are left out stood before these.
+        # Subtract the files of the lists that are left out before each list.
         return again.take(places - before[list_of])
 
 
 def can_narrow(names: Iterable[str]) -> bool:
-    """Return whether there can be a type for columns of these names."""
+    """Return whether msgspec can make a type for columns of these names."""
     return not any(map(_NO_FIELD.search, names))
 
 
 @functools.lru_cache(_CACHED_DECODERS)
 def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
-    """Return the decoder of a list of lists of files, with the statistics of some columns, by their names in files."""
+    """Return the decoder of lists of files with the statistics of some columns, by their names in files."""
     with look_at_types:
         file = _file(names)
         return RecordDecoder(list[list[file]])  # type: ignore[valid-type]
@@ -250,7 +262,7 @@ def lists_decoder(names: tuple[str, ...]) -> RecordDecoder:
 
 @functools.lru_cache(_CACHED_DECODERS)
 def entries_decoder(names: tuple[str, ...]) -> RecordDecoder:
-    """Return the decoder of a list of entries of partitions, with such lists in place of `PartitionEntry.inline`."""
+    """Return the decoder of a list of partitions' entries, with a decoded list of files as `inline`."""
     with look_at_types:
         file = _file(names)
         types = [(each.name, each.type) for each in msgspec.structs.fields(PartitionEntry)]
@@ -261,7 +273,7 @@ def entries_decoder(names: tuple[str, ...]) -> RecordDecoder:
 
 @functools.cache
 def names_decoder() -> RecordDecoder:
-    """Return the decoder of a list of lists of files, of which `columns` has the names of all, and nothing decoded."""
+    """Return the decoder of lists of files with the names of all columns, and no statistics decoded."""
     with look_at_types:
         file = _file_with(dict[str, msgspec.Raw])
         return RecordDecoder(list[list[file]])  # type: ignore[valid-type]

@@ -1,22 +1,30 @@
-"""Which files of a partition stand together in a chunk, as its list grows.
+"""The merge policy of chunks: which files of a partition are in one chunk, as its list grows.
 
-A chunk's weight says how full it is: the greater of its part of `files` and its part of `bytes`, which `Room` names.
-Files that no longer fit into the partition's row become a small chunk. The chunks at the end that are lighter than 1/27
-are made into one as soon as they weigh 1/27 together, those lighter than 1/9 as soon as they weigh 1/9, and so on. Of
-1,000 files to a chunk, and 16 that are added at a time:
+It is a leveled merge. The weight of a chunk says how full it is: 1 is full (`Room.weight`). Files that no
+longer fit into the partition's row become a small chunk. Once the last chunks that are each lighter than 1/27
+together weigh 1/27, they are merged. The same holds for 1/9, for 1/3 and for 1.
 
-    16 16 + 16                   ->   48       2 chunks are rewritten
-    112 112 48 48 + 16           ->   336      4 are
-    336 336 112 112 48 48 + 16   ->   1000 8   6 are; the first one now is full, and is left alone from now on
+Example: a chunk has room for 1,000 files, and each move adds 16.
 
-So each file is written again at most once for each level, whatever the length of the list. Besides, short chunks at the
-end are always made into one, as long as no more than 32 times the bytes that are added have to be written for it, and no
-more than 64 KiB: 1,000 files without statistics take 25 KiB. A reader of 30 partitions with 700 files each, appended
-one by one, so finds one chunk in each; with levels alone there were four, and it took him half as long again. Of longer
-chunks three are not full, on average. A partition with very many files gets chunks of 8,000 (`room_for`), so that its own row stays small.
+| chunks before                | after    | rewritten                                        |
+|------------------------------|----------|--------------------------------------------------|
+| `16 16` + 16                 | `48`     | 2 chunks                                         |
+| `112 112 48 48` + 16         | `336`    | 4 chunks                                         |
+| `336 336 112 112 48 48` + 16 | `1000 8` | 6 chunks; the first is full and never changes again |
 
-Where files are sorted, they are put in the order of their least values before they are cut into chunks: then few chunks
-hold a value, and the others are not read.
+So each file is rewritten at most once for each level, however long the list is.
+
+**Short tails.** The short chunks at the end are also merged on each move, as long as this rewrites at most 32
+times the added bytes and at most 64 KiB. That is enough for some 2,500 files without statistics, since 1,000
+take 25 KiB. Example: 30 partitions have 700 files each, appended one by one. A reader finds one chunk in
+each. With levels alone it would find four, and take half as long again. Of longer chunks, three are not full,
+on average.
+
+**Many files.** A partition with very many files gets chunks of 8,000 files (`room_for`), so that its own row
+stays small.
+
+**Order.** If the table has a sort column, files are sorted by their minimum of it before they are divided
+into chunks. Then few chunks contain a value, and a query skips the others.
 """
 
 from __future__ import annotations
@@ -35,47 +43,49 @@ from parquetry.metastore.manifest.summary import Types
 from parquetry.metastore.storage import FileChunk, TableMetadata
 
 LEVELS = (1.0, 1 / 3, 1 / 9, 1 / 27, 1 / 81, 1 / 243)
-"""Weights at which chunks are made into one."""
+"""Weights at which chunks are merged."""
 MAX_FULL_CHUNKS = 256
-"""Chunks of the usual size in a partition from which on they are made larger."""
+"""Full chunks of the usual size per partition. A partition with more files gets larger chunks."""
 MAX_TAIL_BYTES = 64 << 10
-"""Of the chunks at the end that are made into one whenever files are added."""
+"""Bytes of the short chunks at the end that are merged on each move."""
 TAIL_BYTES_PER_ADDED_BYTE = 32
-"""How many times the bytes that are added these take at most."""
+"""Bytes of those short chunks per added byte, at most."""
 _MIN_LEVEL_SHARE = 0.75
-"""Of a level's weight, from which on a chunk belongs to it: bytes do not add up exactly."""
+"""Fraction of a level's weight. A chunk of that weight or more belongs to the level: bytes do not add up
+exactly."""
 _MIN_CHUNK_WEIGHT = 0.5
-"""The weight of chunks that are not cut anew: they are cut by what a file takes on average, and few take just that."""
+"""Weight of a chunk that `recut` leaves alone. Chunks are divided by the average size of a file, so few are
+exactly full."""
 
 
 class Room(msgspec.Struct, frozen=True):
-    """What a chunk has room for: so many files, or so many bytes."""
+    """The room of a chunk: a number of files and a number of bytes, whichever is reached first."""
 
     files: int
     bytes: int
 
     def weight(self, chunk: FileChunk) -> float:
-        """Return how full a chunk is; 1 is full."""
+        """Return how full a chunk is, by files or by bytes; 1 is full."""
         return max(chunk.files / self.files, chunk.bytes / self.bytes)
 
     def holds(self, size: float) -> int:
-        """Return how many files fill a chunk, given how many bytes each takes on average."""
+        """Return how many files fill a chunk, given their average bytes."""
         return max(1, min(self.files, int(self.bytes / size)))
 
 
 def room_for(room: Room, count: int) -> Room:
-    """Return the room of the chunks of a partition with so many files."""
+    """Return the room of the chunks of a partition with `count` files."""
     return Room(room.files * 8, room.bytes) if count > MAX_FULL_CHUNKS * room.files else room
 
 
 def to_rewrite(chunks: Sequence[FileChunk], files: int, size: int, room: Room) -> int:
-    """Return how many chunks at the end are to be made into one with what is added.
+    """Return how many chunks at the end are merged with the added files.
 
     Args:
-        chunks: of the partition, in order.
-        files: how many go behind them.
-        size: bytes that they take.
-        room: of a chunk.
+        chunks: chunks of the partition, in order.
+        files: number of added files.
+        size: bytes of the added files.
+        room: room of a chunk.
 
     >>> room = Room(1000, 1 << 22)
     >>> to_rewrite([FileChunk(1, n, 16, 8000) for n in range(2)], 16, 16000, room)
@@ -93,7 +103,10 @@ def to_rewrite(chunks: Sequence[FileChunk], files: int, size: int, room: Room) -
 
 
 def _chunks_in_tail(chunks: Sequence[FileChunk], added: float, most: int, room: Room) -> int:
-    """Return how many short chunks there are at the end, of so many bytes at most; one that is nearly full is, if what is added fits in."""
+    """Return how many short chunks at the end have `most` bytes together.
+
+    A nearly full chunk counts as short if the added files fit into it.
+    """
     count, weight, size = 0, added, 0
     for chunk in reversed(chunks):
         weight += room.weight(chunk)
@@ -105,7 +118,7 @@ def _chunks_in_tail(chunks: Sequence[FileChunk], added: float, most: int, room: 
 
 
 def _chunks_in_level(chunks: Sequence[FileChunk], added: float, room: Room) -> int:
-    """Return how many chunks at the end fill one of a level together with what is added, by its weight."""
+    """Return how many chunks at the end reach the weight of a level together with the added files."""
     for level in LEVELS:
         count, total = 0, 0.0
         for chunk in reversed(chunks):
@@ -119,18 +132,18 @@ def _chunks_in_level(chunks: Sequence[FileChunk], added: float, room: Room) -> i
 
 
 def is_well_divided(chunks: Sequence[FileChunk], room: Room) -> bool:
-    """Return whether chunks are all in columns, and full save for the last."""
+    """Return whether all chunks are in columns, and all but the last are at least half full."""
     return all(chunk.bytes for chunk in chunks) and all(
         room.weight(chunk) >= _MIN_CHUNK_WEIGHT for chunk in chunks[:-1]
     )
 
 
 def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | None:
-    """Return the physical name of the column that the rows of a partition's files are sorted by first; None: by none.
+    """Return the physical name of the first sort column of a partition's files, or None if they have none.
 
     Args:
-        metadata: of the table, whose property `sort-by` holds where the arrangement says nothing.
-        arrangement: of the partition.
+        metadata: metadata of the table. Its property `sort-by` holds if the arrangement has no sort order.
+        arrangement: arrangement of the partition.
     """
     sort = arrangement.sort or (arrangement.buckets.sort if arrangement.buckets else ())
     if sort:
@@ -141,17 +154,17 @@ def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | 
     except (
         ValueError,
         ColumnNotFoundError,
-    ):  # a field, or none: a write says so; lists of files are as right in any order
+    ):  # a field, or no column: a write reports it, and a list of files may have any order
         return None
 
 
 def files_in_order(files: Iterable[FileRecord], column: str | None, types: Types) -> list[FileRecord]:
-    """Return files in the order of their least values of a column, those where it is not known last.
+    """Return files in the order of their minima of a column; files without a known minimum come last.
 
     Args:
-        files: in the order that they keep where the column does not tell them apart.
-        column: physical name; None: they stay as they are.
-        types: of the table's columns.
+        files: the files. Files with equal minima keep their order.
+        column: physical name of the column, or None to keep the order of all files.
+        types: types of the table's columns.
     """
     if column is None:
         return list(files)

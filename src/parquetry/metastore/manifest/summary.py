@@ -1,19 +1,25 @@
-"""What a chunk's files say all together, as one file's record does, so that a chunk can be skipped without being read.
+"""The summary of a chunk: statistics of all its files together, so that a query can skip the chunk unread.
 
-Three files of a chunk, and its summary, of an int column:
+A summary has the form of one file's record. Example: three files of a chunk, and its summary, for an int
+column.
 
-    rows   nulls   min    max
-    10     0       3      9
-    5      5       None   None      all NULL
-    20     1       -2     4
-    35     6       -2     9         the summary
+|             | rows | nulls | min  | max  |
+|-------------|------|-------|------|------|
+| file 1      | 10   | 0     | 3    | 9    |
+| file 2      | 5    | 5     | None | None |
+| file 3      | 20   | 1     | -2   | 4    |
+| the summary | 35   | 6     | -2   | 9    |
 
-A summary is judged like a file (`data_files.bounds_vectorized`), so it may say less than the files do, and never more: a filter that
-cannot hold for it cannot hold for a row of any of its files. Hence it is told as not known what some file does not say; what
-files spell differently; and bounds whose order depends on the column's type, where that is not the one at hand.
+Pruning tests a summary like a file (`data_files.bounds_vectorized`). So a summary may know less than its
+files, and never more: a filter that excludes the summary must exclude every row of every file. So the summary
+leaves unknown:
 
-The type is the one that the table has when the summary is written. Columns are widened later, and the
-summary is then judged by the new type, as old files are. That is sound, because a widening keeps the order of the values.
+- what one of the files does not know,
+- a column that the files spell in different ways,
+- bounds whose order depends on a column type that the table does not have.
+
+The type is the table's type when the summary is written. If the column is widened later, the summary is
+tested by the new type, as old files are. This is sound, because a widening keeps the order of the values.
 """
 
 from __future__ import annotations
@@ -50,7 +56,8 @@ _BOUND_CLASSES: dict[str, tuple[type, ...]] = {
     "decimal": (int, str),
     "boolean": (bool,),
 }
-"""As what files state bounds of a column, by the name of its type; of others bounds are not used."""
+"""The Python types of the bounds in files, by the name of the column's type. Bounds of other types are not
+used."""
 
 
 def types_of(columns: Iterable[TableColumn]) -> Types:
@@ -59,11 +66,11 @@ def types_of(columns: Iterable[TableColumn]) -> Types:
 
 
 def summarise(files: FileColumns, types: Types) -> FileRecord:
-    """Return what is true of all rows of some files, as the record of one file.
+    """Return the summary of some files, as the record of one file.
 
     Args:
-        files: at least one.
-        types: of the columns as the table has them.
+        files: the files, at least one.
+        types: the table's types of the columns.
     """
     rows = _sum(files.rows)
     size = int(files.bytes.sum())
@@ -115,7 +122,7 @@ def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None
 
 
 def _bounds(kind: str, least: Bound, greatest: Bound, selected: Flags) -> tuple[Any, Any] | None:
-    """Return the least of the least values of some files and the greatest of the greatest; None: not known."""
+    """Return the least minimum and the greatest maximum of some files, or None if they are not known."""
     lows, highs = _selected_values(least, selected), _selected_values(greatest, selected)
     if lows is None or highs is None:
         return None
@@ -126,7 +133,7 @@ def _bounds(kind: str, least: Bound, greatest: Bound, selected: Flags) -> tuple[
     if not (lows <= highs).all():  # NaN is not, either
         return None
     if kind in ("date", "timestamp_ntz"):
-        # Days or microseconds, which `data_files.bounds` tells apart by their size, file by file.
+        # Days or microseconds, which `data_files.bounds` distinguishes by their size, file by file.
         microseconds = (lows < -MAX_DAY) | (highs >= MAX_DAY)
         if microseconds.any() and not microseconds.all():
             return None
@@ -134,7 +141,7 @@ def _bounds(kind: str, least: Bound, greatest: Bound, selected: Flags) -> tuple[
 
 
 def _selected_values(bound: Bound, selected: Flags) -> Any:
-    """Return the values of some files; None if one is not known."""
+    """Return the values of some files, or None if one is not known."""
     if bound.known is not None and not bound.known[selected].all():
         return None
     if isinstance(bound.values, list):
@@ -177,14 +184,14 @@ def _is_text(value: bytes) -> bool:
 
 
 def _occurs(value: Any, bound: Bound, exact: Flags) -> bool:
-    """Return whether one of the files whose bound is exact states a value."""
+    """Return whether one of the files has this value as an exact bound."""
     if isinstance(bound.values, list):
         return any(bound.values[place] == value for place in np.flatnonzero(exact).tolist())
     return bool((bound.values[exact] == value).any())
 
 
 def _sum(values: Numbers) -> int | None:
-    """Return a sum; None if a number is not known, negative, or if the sum is no int64."""
+    """Return the sum of numbers, or None if one is unknown or negative, or if the sum exceeds int64."""
     if not len(values) or (values < 0).any():  # as is UNKNOWN
         return None
     total = sum(values.tolist())

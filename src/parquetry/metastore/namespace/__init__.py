@@ -1,6 +1,7 @@
-"""Databases and the names of tables: who has a name, how it changes, and what no name leads to.
+"""Databases and the names of tables: their rows, how they change, and tables that no name leads to.
 
-`databases` and `names` keep the rows, `staging` fills a table before it gets its name, and `orphans` finds tables without one.
+`databases` and `names` maintain the rows, `staging` fills a table before it gets its name, and `orphans`
+finds tables without a name.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,8 +1,8 @@
-"""Databases: a row each, and how one is dropped while others may be making tables in it.
+"""Databases: one row each, and dropping a database while other processes may be making tables in it.
 
-Only single rows change atomically, so the two sides look at each other's row after writing their own. Who
-drops a database first marks it, then looks for tables; who makes a table first writes its name, then looks
-for the mark, and takes it off. At least one of the two sees the other.
+Only single rows change atomically, so each side writes its own row first and then looks at the other's. A
+process that drops a database marks the database, and then looks for tables. A process that makes a table
+writes the table's name, and then looks for the mark and removes it. At least one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class DatabaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A database as stored.
 
     Attributes:
-        nonce: different in each value the row ever has, so that a comparison cannot mistake one for another.
-        dropping: someone is about to remove the row, unless a table turns up.
+        nonce: random, so that no two values of the row are ever equal, and a compare-and-set cannot confuse
+            them.
+        dropping: whether a process is about to remove the row, unless it finds a table.
     """
 
     properties: dict[str, str]
@@ -42,7 +43,7 @@ class DatabaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Databases:
-    """The databases of a metastore; ``default`` is always there."""
+    """The databases of a metastore. ``default`` always exists."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -56,7 +57,7 @@ class Databases:
         """Return a database.
 
         Raises:
-            NamespaceNotFoundError: there is none of this name.
+            NamespaceNotFoundError: it does not exist.
         """
         name = normalise_name("database", name)
         value = self._store.get(database_key(name))
@@ -75,7 +76,7 @@ class Databases:
         """Make a database.
 
         Raises:
-            NamespaceExistsError: it is there.
+            NamespaceExistsError: it exists.
         """
         name = normalise_name("database", name)
         value = self._value(properties)
@@ -84,10 +85,10 @@ class Databases:
         return Database(name, dict(properties))
 
     def alter(self, name: str, properties: Mapping[str, str]) -> Database:
-        """Put properties in place of a database's.
+        """Replace the properties of a database.
 
         Raises:
-            NamespaceNotFoundError: there is none of this name.
+            NamespaceNotFoundError: it does not exist.
         """
         name = self.get(name).name
         attempt = 0
@@ -107,7 +108,7 @@ class Databases:
             the mark, for `remove` or `unmark`.
 
         Raises:
-            NamespaceNotFoundError: there is none of this name.
+            NamespaceNotFoundError: it does not exist.
         """
         properties = self.get(name).properties
         mark = self._value(properties, dropping=True)
@@ -119,18 +120,18 @@ class Databases:
                 return mark
 
     def unmark(self, name: str, mark: bytes) -> None:
-        """Take a mark off again."""
+        """Remove a mark."""
         swap(self._store, database_key(name), mark, self._value(_decode(mark).properties))
 
     def remove(self, name: str, mark: bytes) -> bool:
-        """Remove a database, unless someone has taken the mark off because of a new table."""
+        """Remove a database, unless another process has removed the mark because of a new table."""
         return swap(self._store, database_key(name), mark, None)
 
     def pin(self, name: str) -> bool:
-        """Make sure that nobody drops a database without seeing the name that was just written into it.
+        """Make sure that a process that drops a database sees the name that was just written into it.
 
         Returns:
-            False if the database is gone.
+            False if the database was dropped.
         """
         while name != DEFAULT_DATABASE:
             value = self._store.get(database_key(name))

@@ -1,13 +1,18 @@
-"""Which table a name stands for.
+"""The names of tables.
 
-The row of a name holds a table's id and a token; it counts only if the table's head has the same name and
-token. So a row that a crash left behind means nothing, and may be overwritten: once stale, a row stays so,
-because tokens are not used twice. Earlier versions had one table take another's place: there the head of the old one
-leads to the new one.
+The row of a name has a table's id and a token. It is in force only if the table's head has the same name and
+the same token. So a row that a crash left behind means nothing, and may be overwritten. A stale row stays
+stale, because a token is never used twice. In metastores of earlier formats a table may have replaced another
+one; then the head of the old table leads to the new one.
 
-Who writes a row has announced it in the head before: a renaming, and a new table with its first name. When the row is written the head
-says that the name is in force. So whoever finds a row can finish what was begun, and a live head that announces nothing
-is a table that somebody has.
+A name is taken in three steps, for a renaming and for the first name of a new table:
+
+1. The head announces the name and the token.
+2. The row of the name is written.
+3. The head says that the name is in force.
+
+So a process that finds a row can finish what another process began. A live head that announces nothing has
+its name.
 """
 
 from __future__ import annotations
@@ -45,16 +50,16 @@ from parquetry.store import Store
 
 _HEADS_PER_BATCH = 1000
 MAX_NAME_SCANS = 4
-"""How often the rows of a database's names are read, while they keep changing, before all heads are read instead."""
+"""Scans of a database's names while they keep changing. After them, all heads are read instead."""
 
 
 class NamedTable(NamedTuple):
     """A live table that the row of a name leads to.
 
     Attributes:
-        id: of the table.
-        head: of the table.
-        token: with which the row, or the head of the table whose place this one took, names it.
+        id: id of the table.
+        head: head of the table.
+        token: the token in the name's row, or in the head of the table that this one replaced.
         row: the value of the name's row.
     """
 
@@ -70,14 +75,14 @@ def new_token() -> bytes:
 
 
 class TableNames:
-    """The names of a metastore's tables. All names are normalised already."""
+    """The names of a metastore's tables. Callers pass normalised names."""
 
     def __init__(self, store: Store, databases: Databases) -> None:
         self._store = store
         self._databases = databases
 
     def find(self, database: str, name: str) -> NamedTable | None:
-        """Return the table of a name; None if there is none."""
+        """Return the table of a name, or None if no table has it."""
         key = name_key(database, name)
         row = self._store.get(key)
         while row is not None:
@@ -87,11 +92,11 @@ class TableNames:
             again = self._store.get(key)
             if again == row:
                 return None
-            row = again  # someone took the name between the two looks
+            row = again  # another process took the name between the two reads
         return None
 
     def find_by_id(self, table: bytes) -> NamedTable | None:
-        """Return a table that is reached by the name that its head says; None if it is not, or is gone."""
+        """Return a table, or None if it was dropped or the name in its head does not lead to it."""
         head = read_head(self._store, table)
         while head is not None and head.state == "live":
             named = self.find(head.database, head.name)
@@ -103,9 +108,9 @@ class TableNames:
         return None
 
     def ids(self) -> tuple[set[bytes], set[bytes]]:
-        """Return the ids of the live tables and views that are reached by their names, and of those that are not.
+        """Return the ids of live tables and views: first the ones that their names lead to, then the others.
 
-        A table that is there all the time is among them, whatever it is called meanwhile: its head stays where it is.
+        A table that is renamed meanwhile is not missed, because its head keeps its key.
         """
         reached: set[bytes] = set()
         others: set[bytes] = set()
@@ -120,7 +125,7 @@ class TableNames:
         return reached, others
 
     def orphans(self) -> list[tuple[bytes, Head]]:
-        """Return the live tables and views that nobody reaches, though they had a name once."""
+        """Return the live tables and views that had a name once and that no name leads to now."""
         orphans = []
         for id in sorted(self.ids()[1]):
             head = read_head(self._store, id)
@@ -134,7 +139,7 @@ class TableNames:
         return orphans
 
     def _follow(self, row: bytes, head_of: Callable[[bytes], Head | None]) -> NamedTable | None:
-        """Return the live table that the row of a name leads to, whatever the table is called by now."""
+        """Return the live table that the row of a name leads to, even if it has another name by now."""
         id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
         head = head_of(id)
         while head is not None and head.state == "replaced" and head.successor is not None:
@@ -145,9 +150,9 @@ class TableNames:
         return NamedTable(id, head, token, row)
 
     def list(self, database: str, kind: Kind | None = None) -> list[str]:
-        """Return the names of a database's tables or views, or of both, sorted.
+        """Return the sorted names of a database's tables or views, or of both.
 
-        A table that is there all the time is among them, by its old name or its new one if it is renamed meanwhile.
+        A table that is renamed meanwhile is not missed: its old or its new name is in the result.
         """
         rows = self._rows(database)
         ids = list(dict.fromkeys(row[:TABLE_ID_BYTES] for _, row in rows))
@@ -157,19 +162,18 @@ class TableNames:
         for key, row in rows:
             # A table that is being renamed has two rows, and one head, which knows its name.
             each = self._follow(row, lambda table: heads.get(table) or read_head(self._store, table))
-            if (
-                each is None
-            ):  # another table may have taken the name, and the head be gone, since the row was read
+            if each is None:  # since the row was read, another table may have taken the name
                 each = self.find(database, key[len(names_prefix(database)) :].decode())
             if each is not None and each.head.database == database and kind in (None, each.head.kind):
                 names.add(each.head.name)
         return sorted(names)
 
     def _rows(self, database: str) -> Sequence[tuple[bytes, bytes]]:
-        """Return the rows of a database's names, a row at least of each table that is there all the time.
+        """Return the rows of a database's names, with a row of each table that exists the whole time.
 
-        One scan may miss a table that is renamed meanwhile: it passes the place of the new name before the row is
-        written, and comes to that of the old one when the row is gone. So rows are read until two scans agree.
+        One scan may miss a table that is renamed meanwhile. It may pass the key of the new name before the
+        row is written, and reach the key of the old name after that row is deleted. So rows are read until
+        two scans agree.
         """
         last = [*self._store.scan(*prefix_range(names_prefix(database)))]
         rows = dict.fromkeys(last)
@@ -186,12 +190,12 @@ class TableNames:
         return [*rows]
 
     def take(self, database: str, name: str, table: bytes, token: bytes) -> None:
-        """Write the row of a name. The head is to have, or to have announced, the name and the token already.
+        """Write the row of a name. The head must already have, or have announced, the name and the token.
 
         Raises:
-            TableExistsError: the name is another table's.
-            NamespaceNotFoundError: the database is gone. The row may have been written; to undo, change the
-                head first and then `release` the row.
+            TableExistsError: another table has the name.
+            NamespaceNotFoundError: the database was dropped. The row may have been written; to undo it,
+                change the head first and then `release` the row.
         """
         key, mine = name_key(database, name), table + token
         while True:
@@ -202,15 +206,15 @@ class TableNames:
                 self._settle(row, database)
                 if (other := self.find(database, name)) is not None:
                     raise _exists(other)
-                # The row was read before it was found stale, and is replaced only if it is still the same.
+                # The row was stale when it was read, and is replaced only if it is still the same.
             if swap(self._store, key, row, mine):
                 break
         self._pin(database)
 
     def finish(self, table: bytes, token: bytes) -> bool:
-        """Have a new table's head say that it has the name that was announced, and taken; False if that was withdrawn.
+        """Put a new table's first name in force, once its row is written; return False if it was withdrawn.
 
-        From here on the table is somebody's, and no vacuum takes it for one that was never finished.
+        From here on, no vacuum takes the table for one that was never finished.
         """
         try:
             return self._finish(table, token).state != "staged"
@@ -218,16 +222,17 @@ class TableNames:
             return True
 
     def withdraw_new(self, database: str) -> None:
-        """Take back what was begun in a database that is gone: tables that were to get their first name there, or to be moved there.
+        """Withdraw the names announced in a database that was dropped, both first names and renamings.
 
-        Otherwise they would turn up in a new database of that name. Who is still at it finds that out, and tries again.
+        Otherwise their tables would appear in a new database of the same name. A process that is still at
+        work on one notices, and tries again.
         """
         for key, row in self._store.scan(*prefix_range(names_prefix(database))):
             id, token = row[:TABLE_ID_BYTES], row[TABLE_ID_BYTES:]
             head = read_head(self._store, id)
             if head is None or head.renaming is None or head.renaming[2] != token:
                 continue
-            with contextlib.suppress(TableNotFoundError):  # someone has removed it
+            with contextlib.suppress(TableNotFoundError):  # another process has removed it
                 if self.withdraw(id, token):
                     swap(self._store, key, row, None)
 
@@ -239,7 +244,7 @@ class TableNames:
         """Finish the renaming, or the creation, that has reserved a name.
 
         Raises:
-            NamespaceNotFoundError: the database is gone.
+            NamespaceNotFoundError: the database was dropped.
             TableNotFoundError: the table was dropped meanwhile.
         """
         row = self._store.get(name_key(database, name))
@@ -260,26 +265,26 @@ class TableNames:
             self._finish(id, token)
 
     def release(self, database: str, name: str, row: bytes) -> None:
-        """Remove the row of a name if it is still this one."""
+        """Remove the row of a name if it has not changed."""
         swap(self._store, name_key(database, name), row, None)
 
     def move(self, database: str, name: str, row: bytes, successor: bytes) -> bool:
-        """Put another table into the row of a name."""
+        """Write another table into the row of a name, if the row has not changed."""
         return swap(self._store, name_key(database, name), row, successor)
 
     def rename(self, table: NamedTable, database: str, name: str) -> Head | None:
         """Give a table another name.
 
         The head announces the name first, then the row of the name is written, then the head takes the name.
-        Whoever finds the row meanwhile finishes what the head announces.
+        A process that finds the row in between finishes what the head announces.
 
         Returns:
-            the head; None if it was not as given any more, and nothing was done.
+            the new head, or None if the head had changed; then nothing was done.
 
         Raises:
-            TableExistsError: the name is another table's.
-            NamespaceNotFoundError: the database is gone.
-            CommitConflictError: someone else renamed or dropped the table.
+            TableExistsError: another table has the name.
+            NamespaceNotFoundError: the database was dropped.
+            CommitConflictError: another process renamed or dropped the table.
         """
         if (other := self.find(database, name)) is not None:
             raise _exists(other)
@@ -287,7 +292,7 @@ class TableNames:
         if before is not None and self._store.get(name_key(*before[:2])) == table.id + before[2]:
             self._settle(table.id + before[2], before[0])
             settled = read_head(self._store, table.id)
-            # The same renaming may have been left half done by a crash; then this finished it.
+            # A crash may have left the same renaming half done; then this call has finished it.
             return settled if settled and (settled.database, settled.name) == (database, name) else None
         token = new_token()
         if not self._announce(table, (database, name, token)):
@@ -318,7 +323,7 @@ class TableNames:
         return done(edit_head(self._store, table.id, change, done))
 
     def withdraw(self, table: bytes, token: bytes) -> bool:
-        """Take back an announced name; False if someone has finished the renaming."""
+        """Withdraw an announced name; return False if another process has finished the renaming."""
 
         def done(head: Head) -> bool:
             return head.renaming is None or head.renaming[2] != token
@@ -335,7 +340,10 @@ class TableNames:
         return edit_head(self._store, table, change, done).token != token
 
     def _finish(self, table: bytes, token: bytes) -> Head:
-        """Give a table the name that it has announced and reserved; the head shows whether it has it now."""
+        """Give a table the name that it has announced and reserved.
+
+        The returned head shows whether it has it now.
+        """
 
         def change(head: Head) -> Head:
             if head.state != "live" or head.renaming is None or head.renaming[2] != token:

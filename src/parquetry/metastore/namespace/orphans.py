@@ -1,11 +1,11 @@
-"""What nobody can reach any more: tables whose making, dropping or replacing was cut short, and their names.
+"""Orphans: tables that no name leads to, since making, dropping or replacing them was interrupted.
 
-A table that was dropped or replaced has a head that says so. One that was being made names its author, as a
-commit under way does. A head is written before all other rows of its table and removed after them, so rows
-without a head are left over, too: a writer's who did not know yet that the table had been dropped.
+The head of a dropped or replaced table says so. The head of an unfinished table names its author, as a commit
+under way does. A head is written before all other rows of its table, and removed after them. So rows without
+a head are orphans, too: a writer wrote them before it noticed that the table had been dropped.
 
-A renaming that was announced and not finished is taken back; otherwise the table would get the name when
-nobody expects it any more.
+A renaming that was announced and not finished is withdrawn. Otherwise the table would get the name much
+later, as a surprise.
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ from parquetry.metastore.storage import (
 from parquetry.store import Range, Store
 
 MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
-"""How long a table may be in the making before it is given up, if its author cannot be asked."""
+"""Milliseconds (a week) after which the author of an unfinished table counts as dead, whether or not it can
+be checked."""
 MIN_RENAMING_S = 1.0
-"""How long an announced renaming has to stand before it is taken back."""
+"""Seconds that an announced renaming must have stood before it is withdrawn."""
 _TAGS_OF_TABLE_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, REMOVED_FILES)
 _RANGES_PER_SCAN = 1000
 
 
 class Orphan(NamedTuple):
-    """A table that nobody can reach.
+    """A table that no name leads to.
 
     Attributes:
-        id: of the table.
-        head: as it was when it was found; None: it has none.
+        id: id of the table.
+        head: its head when the orphan was found, or None if it had none.
     """
 
     id: bytes
@@ -66,7 +67,7 @@ class Orphan(NamedTuple):
 
     @property
     def was_seen(self) -> bool:
-        """Return whether the table ever had a name, so that its files may be somebody's affair."""
+        """Return whether the table ever had a name, so that users may know of its files."""
         return self.head is not None and self.head.is_deleted and bool(self.head.name)
 
 
@@ -74,7 +75,7 @@ class Orphans:
     """The orphans of a metastore, and the rows of names that lead to no table.
 
     Args:
-        store: of the metastore.
+        store: store of the metastore.
     """
 
     def __init__(self, store: Store) -> None:
@@ -83,15 +84,15 @@ class Orphans:
         self._names = TableNames(store, self._databases)
 
     def tables(self) -> list[Orphan]:
-        """Return the tables that nobody can reach."""
-        if self._store.get(RESTORING) is not None:  # heads and names come last there
+        """Return the tables that no name leads to."""
+        if self._store.get(RESTORING) is not None:  # a restore writes heads and names last
             return []
         heads = self._heads()
         orphans = [Orphan(id, head) for id, head in heads.items() if self._is_dead(id, head)]
         return orphans + [Orphan(id, None) for id in self._headless(set(heads))]
 
     def claim(self, orphan: Orphan) -> bool:
-        """Make sure that nobody will reach a table again; False if someone does."""
+        """Make sure that no name will lead to a table again; return False if a name does."""
         if orphan.head is None:
             return True
 
@@ -102,14 +103,14 @@ class Orphans:
 
         try:
             head = edit_head(self._store, orphan.id, change, lambda head: head.state == "dropped")
-        except TableNotFoundError:  # someone else has removed it
+        except TableNotFoundError:  # another process has removed it
             return True
         if head.state == "replaced":
             return self._bypass(head)
         return head.state == "dropped"
 
     def remove(self, orphan: Orphan) -> None:
-        """Remove the rows of a table that was claimed."""
+        """Remove the rows of a claimed table."""
         delete_table(self._store, orphan.id)
 
     def _is_dead(self, id: bytes, head: Head) -> bool:
@@ -119,13 +120,13 @@ class Orphans:
             return False
         if head.state == "staged":
             return True
-        if not head.is_first_name:  # it once had its name: whatever has become of that, it is somebody's
+        if not head.is_first_name:  # it once had its name, so it has users, even if no name leads to it now
             return False
         named = self._names.find(head.database, head.name)
         return named is None or named.id != id or not self._databases.exists(head.database)
 
     def _bypass(self, head: Head) -> bool:
-        """Have the row of a replaced table's name lead past it; False if someone is changing it."""
+        """Let a replaced table's name lead past it; return False if another process is changing its row."""
         if head.successor is None:
             return False
         named = self._names.find(head.database, head.name)
@@ -136,8 +137,8 @@ class Orphans:
     # -- names
 
     def names(self) -> list[tuple[bytes, bytes]]:
-        """Return the rows of names that lead to no table, and to none that is about to take the name."""
-        # The heads are read after the rows: who writes a row has announced it in the head before.
+        """Return the rows of names that lead to no table, and to no table that is about to take the name."""
+        # The heads are read after the rows, because a head announces a name before its row is written.
         rows = list(self._store.scan(*prefix_range(NAMES)))
         heads = self._heads()
         return [(key, row) for key, row in rows if self._is_stale(key, row, heads)]
@@ -154,11 +155,11 @@ class Orphans:
         return self._names.find(database.decode(), name.decode()) is None
 
     def release(self, key: bytes, row: bytes) -> None:
-        """Remove the row of a name that leads nowhere: it never will again."""
+        """Remove the row of a name that leads nowhere, and never will."""
         swap(self._store, key, row, None)
 
     def finish_first_names(self) -> None:
-        """Have tables that are reached by their first names say that they have them, where their makers have died before they did."""
+        """Finish the first names of tables whose authors died between writing the row and the last step."""
         for head in self._heads().values():
             if (
                 head.is_first_name
@@ -169,7 +170,7 @@ class Orphans:
                     self._names.settle_name(head.database, head.name)
 
     def withdraw_renamings(self) -> None:
-        """Take back what was announced and not done within a while; who was at it is told."""
+        """Withdraw renamings that were announced and not finished for a while. Their authors get an error."""
         announced = {
             id: head
             for id, head in self._heads().items()
@@ -189,10 +190,10 @@ class Orphans:
         return {key[len(HEADS) :]: decode_head(value) for key, value in rows}
 
     def _headless(self, with_head: set[bytes]) -> Iterator[bytes]:
-        """Yield the ids under which there are rows, but no head."""
+        """Yield the ids that have rows, but no head."""
         while ids := {id for tag in _TAGS_OF_TABLE_ROWS for id in self._others(tag, sorted(with_head))}:
             for id in ids:
-                # A table that was made, or restored, since the heads were read has one by now.
+                # A table that was made or restored since the heads were read has a head by now.
                 if self._store.get(RESTORING) is None and self._store.get(head_key(id)) is None:
                     yield id
             with_head |= ids

@@ -1,7 +1,7 @@
-"""Tables that are made out of sight: filled first, then given their name in one step.
+"""Tables that are made out of sight: they are filled first, and then get their name in one step.
 
-`CREATE TABLE … AS SELECT` needs a table that others see complete or not at all. What takes the place of a table's content is
-`commits.replacement`'s.
+`CREATE TABLE … AS SELECT` needs a table that others see complete or not at all. `commits.replacement`
+replaces the content of an existing table.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
         totals=Totals(),
         next_ticket=1,
     )
-    # The head comes first: it tells whose the other rows are. A put that arrived late would undo all commits.
+    # The head comes first, as it says whose the other rows are. It is written by compare-and-set, because a
+    # plain write that arrives late would undo all commits.
     head = Head("staged", "", "", b"", 1, {}, (), first, author=author, kind=metadata.kind)
     if not swap(store, head_key(id), None, encode(head)):
         raise StoreError(f"The head of a new table, {id.hex()}, could not be written; try again.")
@@ -71,17 +72,17 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
 
 
 class StagedTable:
-    """A table that has no name yet. It is given up when the last reference to this object goes.
+    """A table that has no name yet. It becomes an orphan when the last reference to this object ends.
 
     Args:
-        store: of the metastore.
-        names: of the metastore.
-        metadata: of the table.
-        database: that it is for.
-        name: that it is for.
+        store: store of the metastore.
+        names: names of the metastore's tables.
+        metadata: metadata of the table.
+        database: database of its future name.
+        name: its future name.
 
     Attributes:
-        id: of the table.
+        id: id of the table.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class StagedTable:
         try:
             self.id = create_staged(store, metadata, author)
         except BaseException:
-            owner.leave(author)  # now, however long the error is kept, and this object with it
+            owner.leave(author)  # now: the error may keep this object alive for long
             raise
         self._store = store
         self._names = names
@@ -117,7 +118,7 @@ class StagedTable:
 
         Raises:
             NamespaceNotFoundError: the database was dropped meanwhile.
-            TableExistsError: the name is taken, by a table or a view.
+            TableExistsError: a table or a view has the name.
             TableNotFoundError: the table was discarded.
         """
         before = self.snapshot
@@ -136,11 +137,11 @@ class StagedTable:
                 raise
             if self._names.finish(self.id, token):
                 return load_again(before, read_head(self._store, self.id) or head)
-            # The database was dropped, and made anew, which took back what had been begun in it: begin again.
+            # The database was dropped and made anew, which withdrew the name: begin again.
 
     def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
         def change(head: Head) -> Head:
-            if head.state == after == "staged":  # a new database of this name has taken it back
+            if head.state == after == "staged":  # a new database of this name has withdrawn it
                 return head
             if head.state != before:
                 raise TableNotFoundError(

@@ -1,24 +1,29 @@
-"""The checksum of a row: what stands in the store is what was written there, under the key that it was written under, or is refused.
+"""The checksums of rows: a damaged row is refused, and so is a row that was moved to another key.
 
-A byte that a disk, a copy or a program has changed would otherwise be another number of rows, another bound, another partition. The
-CRC-32 of key and value stands at the end of the value:
+A disk, a copy or a program may change a byte. Without a checksum the row would then have another number of
+rows, another bound or another partition. The CRC-32 of key and value is at the end of the value:
 
-    partition           01 98 … ce <crc>         a field more than the record has
-    tombstone           00 <crc>                 of a partition, or of an index's entry
-    index's entry       01 <crc>
-    list of files       c1 9b … ce <crc>         likewise
-    map                 … "checksum" ce <crc>    databases, heads, versions, metadata: a key more
-    all others          c0 <value> <crc>
-    format              <value>                  has none: libraries of any age have to read it; nor has the mark of a restore
+| row             | value in the store      | remark                                               |
+|-----------------|-------------------------|------------------------------------------------------|
+| partition       | `01 98 … ce <crc>`      | one more field than the record                       |
+| tombstone       | `00 <crc>`              | of a partition, or of an index's entry               |
+| index's entry   | `01 <crc>`              |                                                      |
+| list of files   | `c1 9b … ce <crc>`      | in columns; one more field than the record           |
+| map             | `… "checksum" ce <crc>` | databases, heads, versions, metadata: one more key   |
+| all others      | `c0 <value> <crc>`      |                                                      |
+| format          | `<value>`               | no checksum: libraries of any age must read it       |
+| mark of a restore | `<value>`             | no checksum                                          |
 
-Decoders pass over fields and keys that they do not know, so the rows of which there are many, partitions and entries, are read with their checksums;
-of others they are taken off. Rows of metastores of earlier formats have none, and are read as they are.
+Decoders ignore fields and keys that they do not know. So partitions and index entries, which are many, are
+read with their checksums; from other rows the checksum is removed. Rows of earlier formats have no checksum
+and are read unchanged.
 
-**Many rows at once.** The CRC of a text that ends with its own is the same whatever the text is: `_CRC_RESIDUE`. Each checksum is computed as if
-`_CRC_RESIDUE` came before, so that one call over the keys and values of many rows gives `_CRC_RESIDUE` again, unless one of them is not as it was.
+**Many rows at once.** The CRC of any text followed by its own CRC is a constant, `_CRC_RESIDUE`. The checksum
+of a row is computed with this constant as the initial value. So one call over the keys and values of many
+rows returns the constant again, unless one of the rows is damaged.
 
-A row that is not as it was is read as `damaged`: bytes that no decoder takes, and that tell which row it is, so that those who go on past rows that cannot be read
-can. Where rows count without being decoded, `refuse` is called.
+**Damage.** A damaged row is read as `damaged`: bytes that no decoder accepts, and that name the row. So a
+reader that can go on without the row does. Code that counts rows without decoding them calls `refuse`.
 """
 
 from __future__ import annotations
@@ -48,25 +53,27 @@ from parquetry.metastore.storage.keyspace import (
 Row = tuple[bytes, bytes]
 
 TAGS_WITH_CHECKSUMS = (PARTITIONS, INDEXES)
-"""The first bytes of the keys of rows that are read with their checksums: there are many, and to take them off is dear."""
+"""The tags of rows that are read with their checksums: they are many, and to remove the checksums would cost
+time."""
 _CRC_RESIDUE = 0x2144DF1C
 _CHECKSUM_BYTES = 4
 _MARK = b"\xc0"
-"""The first byte of rows that have nothing else to say it: msgpack has it for nil, which no record is."""
+"""The first byte of other rows with a checksum: in msgpack it is nil, which no record is."""
 _TAGS_OF_MAPS = (DATABASES, HEADS, COMMITS, METADATA)
 _CHECKSUM_FIELD = b"\xa8checksum\xce"
-"""The key, and what msgpack has before a number of four bytes."""
+"""The key `checksum` in msgpack, and the byte before a number of four bytes."""
 _SHORT_ROW_BYTES = 1 + _CHECKSUM_BYTES
 """Bytes of tombstones and of entries of indexes."""
 _NAME_ROW_BYTES = 2 * TABLE_ID_BYTES
-"""Bytes of the row of a name, which may begin with any: id and token."""
+"""Bytes of a name's row, id and token, without a checksum. The first byte of an id may be any."""
 _PLAIN, _CHECKED = b"\x97", b"\x98"
-"""How the records of partitions begin, behind the first byte: so many fields."""
+"""The second byte of a partition's row, without and with a checksum: an array of 7 or 8 fields."""
 _LIST, _CHECKED_LIST = b"\xc1\x9a", b"\xc1\x9b"
-"""How lists of files in columns begin, likewise."""
+"""The first bytes of a list of files in columns, without and with a checksum: an array of 10 or 11 fields."""
 _NUMBER_MARK = _CHECKSUM_FIELD[-1:]
 _DAMAGED = b"\xc1\xc1"
-"""What no msgpack begins with, nor the rest of it behind the first byte."""
+"""The first bytes of a damaged row. msgpack never uses `c1`, so neither the value nor the value behind its
+first byte can be decoded."""
 _KINDS = {
     DATABASES: "a database",
     NAMES: "a table's name",
@@ -76,24 +83,24 @@ _KINDS = {
     JOURNAL: "a commit under way",
     PARTITIONS: "a partition",
     CHUNKS: "a list of files",
-    REMOVED_FILES: "a file taken out",
-    SUMMARIES: "a list of files' sums",
+    REMOVED_FILES: "a record of a removed file",
+    SUMMARIES: "a summary of a list of files",
     INDEXES: "an index's entry",
 }
 _TAGS_READ_UNDECODED = (DATABASES, NAMES)
 
 
 def is_tombstone(value: bytes) -> bool:
-    """Return whether a row of those that belong to versions is a tombstone, with a checksum or without."""
+    """Return whether a row is a tombstone of a partition, an index's entry or a removed file's record."""
     return value[0] == 0 and len(value) in (1, _SHORT_ROW_BYTES)
 
 
 def with_checksum(key: bytes, value: bytes) -> bytes:
-    """Return the value of a row as it is kept.
+    """Return the value of a row with its checksum.
 
     Args:
-        key: of the row.
-        value: as it was read, maybe as a row of another key, or made.
+        key: key of the row.
+        value: a new value, or a value that was read, perhaps under another key.
     """
     tag = key[:1]
     if tag == FORMAT:
@@ -103,7 +110,7 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
     elif tag == PARTITIONS:
         fields = value[1:2]
         if fields not in (_PLAIN, _CHECKED):
-            return value  # none of ours
+            return value  # not a record of a partition
         kept = (
             value[:-_CHECKSUM_BYTES]
             if fields == _CHECKED
@@ -119,10 +126,10 @@ def with_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def without_checksum(key: bytes, value: bytes) -> bytes:
-    """Return the value of a row as it was written; see `damaged` and `TAGS_WITH_CHECKSUMS`.
+    """Check a row and return its value without the checksum; see `damaged` and `TAGS_WITH_CHECKSUMS`.
 
     Raises:
-        MetastoreDamagedError: it is not as it was, and of a kind that is read without being decoded.
+        MetastoreDamagedError: the row is damaged, and rows of its kind are read without being decoded.
     """
     if not _has_checksum(key, value):
         return value
@@ -139,16 +146,16 @@ def without_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def are_right(rows: Sequence[Row]) -> bytes | None:
-    """Return keys and values of rows, joined, if all of them have checksums and are as they were written; None if not."""
+    """Return the joined keys and values of rows, or None if one of them is damaged or has no checksum."""
     joined = b"".join(chain.from_iterable(rows))
     return joined if crc32(joined, _CRC_RESIDUE) == _CRC_RESIDUE else None
 
 
 def damaged(key: bytes) -> bytes:
-    """Return what is read in place of a row that is not as it was written.
+    """Return the value that is read instead of a damaged row.
 
     Raises:
-        MetastoreDamagedError: it is of a kind that is read without being decoded.
+        MetastoreDamagedError: rows of this kind are read without being decoded.
     """
     value = _DAMAGED + key
     if key[:1] in _TAGS_READ_UNDECODED:
@@ -157,12 +164,12 @@ def damaged(key: bytes) -> bytes:
 
 
 def is_damaged(value: bytes) -> bool:
-    """Return whether this was read in place of a row that is not as it was written."""
+    """Return whether a value was read instead of a damaged row."""
     return value[:2] == _DAMAGED
 
 
 def refuse(value: bytes | memoryview) -> None:
-    """Raise an error if this was read in place of a row that is not as it was written.
+    """Raise an error if a value was read instead of a damaged row.
 
     Raises:
         MetastoreDamagedError: it was; the message names the row.
@@ -173,13 +180,17 @@ def refuse(value: bytes | memoryview) -> None:
     kind = _KINDS.get(key[:1])
     if kind is not None:
         raise MetastoreDamagedError(
-            f"The metastore's row {key.hex()}, which is {kind}, is not as it was written: its checksum is another. A disk or a "
-            "program has changed it: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+            f"The metastore's row {key.hex()}, which is {kind}, is not as it was written: its checksum does not match. "
+            "A disk or a program has changed it: CALL system.fsck shows what is affected, parquetry restore brings "
+            "back a dump."
         )
 
 
 def _is_named(data: bytes) -> bool:
-    """Return whether these bytes name a checksum, though one of them may have been changed, by which a row must not become one without."""
+    """Return whether bytes are the checksum field, or were before damage to some of them.
+
+    Damage to the field's name must not turn a row into one without a checksum.
+    """
     if data == _CHECKSUM_FIELD:
         return True
     return (

@@ -1,25 +1,27 @@
-"""The row that says that a store is a metastore, and of which version.
+"""The format row, which says that a store is a metastore, and which version its rows have.
 
-This library reads every version from the first on, and makes a new store in its newest. A store that is there stays
-as it is, so that older libraries can go on with it, until somebody writes what its version cannot say: this raises
-it first, by compare-and-set of the row, and from then on older libraries refuse it with a sentence. Whoever dies in
-between has raised a store whose rows are as they were, which does no harm.
+This library reads every version from the first on, and makes a new store in the newest version. An existing
+store keeps its version, so that older libraries can go on using it, until a library writes something that the
+version cannot express. That library first raises the version, by compare-and-set of the format row. From then
+on older libraries refuse the store with a message. A library that dies in between has raised a store whose
+rows have not changed, which does no harm.
 
-| version | what came with it |
+| version | new in it                                                                         |
 |---------|-----------------------------------------------------------------------------------|
-| 1       | all rows that `keyspace` lists                                                    |
+| 1       | all rows that `keyspace` lists, without the additions below                       |
 | 2       | arrangements of tables and partitions, cells and buckets of files (`arrangement`); |
-|         | long lists of files in columns, each part with a row that sums it up (`chunks`)   |
-| 3       | views: heads that say that they are one, and what it says in its metadata;        |
-|         | names in files that dropped columns leave taken;                                  |
-|         | how far streaming queries are that write into a table                             |
+|         | long lists of files in columns, each chunk with a summary row (`chunks`)          |
+| 3       | views: the kind in the head, and the definition in the metadata;                  |
+|         | names of dropped columns, which files may still use;                              |
+|         | progress of streaming queries that write into a table                             |
 | 4       | locations relative to the warehouse (`warehouse_store`);                          |
 |         | constraints of tables, which a library that does not know them would not enforce  |
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
-|         | checksums of rows (`checksums`); a store that was raised has rows without, too    |
+|         | checksums of rows (`checksums`); a raised store also has rows without             |
 
-A library that had the store open when it was raised by a later one notices when it next commits: it reads the row
-after the head on which the commit builds, so that whatever a later one has published is met by this check.
+A library may have a store open while a later library raises it. The older library notices when it next
+commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
+later library has published.
 """
 
 from __future__ import annotations
@@ -38,28 +40,29 @@ from parquetry.store import Store
 MAGIC = "parquetry metastore"
 FIRST = 1
 ARRANGED = 2
-"""The first version that can say how rows are arranged."""
+"""The first version with arrangements of rows."""
 IN_COLUMNS = 2
-"""The first version whose long lists of files are in columns."""
+"""The first version with long lists of files in columns."""
 DROPPED = VIEWS = STREAMS = 3
-"""The first version that has views, and that knows of dropped columns and of streaming queries."""
+"""The first version with views, dropped columns and the progress of streaming queries."""
 RELATIVE = CONSTRAINTS = 4
-"""The first version that can say that something lies below the warehouse, wherever that is, and that has constraints."""
+"""The first version with locations relative to the warehouse, and with constraints."""
 REPLACED = 5
-"""The first version in which a table's earlier versions may have had other columns and partition columns."""
+"""The first version with REPLACE TABLE as a commit: earlier versions of a table may have other partition
+columns."""
 CHECKED = 5
-"""The first version whose rows have checksums. No row needs them, so that nothing raises a store for them alone."""
+"""The first version with checksums. No row needs one, so nothing raises a store for checksums alone."""
 FORMAT_VERSION = 5
-"""The newest."""
+"""The newest version."""
 
 
 class FormatRow(msgspec.Struct, frozen=True):
-    """What a store holds.
+    """The record of the format row.
 
     Attributes:
         magic: always `MAGIC`.
-        version: of the rows.
-        written_by: version of the library that gave the metastore this version.
+        version: format version of the store's rows.
+        written_by: version of the library that raised the store to this format.
     """
 
     magic: str
@@ -68,11 +71,11 @@ class FormatRow(msgspec.Struct, frozen=True):
 
 
 def check_format(store: Store, *, create: bool) -> int:
-    """Make sure that a store is a metastore that can be read; make an empty store into one. Return its version.
+    """Make sure that a store is a readable metastore, or make an empty store into one. Return its version.
 
     Raises:
-        WarehouseError: the store is empty and `create` is not given.
-        MetastoreVersionError: it holds something else, or was written by a later version.
+        WarehouseError: the store is empty and `create` is False.
+        MetastoreVersionError: the store holds something else, or a later version wrote it.
     """
     value = store.get(FORMAT)
     if value is None:
@@ -89,7 +92,7 @@ def check_format(store: Store, *, create: bool) -> int:
 
 
 def format_of(metadata: TableMetadata) -> int:
-    """Return the first version that can say what a table is."""
+    """Return the first version that can express a table's metadata."""
     if metadata.replacement:
         return REPLACED
     if metadata.constraints:
@@ -100,10 +103,11 @@ def format_of(metadata: TableMetadata) -> int:
 
 
 def require_format(store: Store, version: int) -> None:
-    """Make sure that rows of a version may be written; raise the store's to it if it is lower.
+    """Make sure that rows of a version may be written, and raise the store's version if it is lower.
 
     Raises:
-        MetastoreVersionError: a later library has raised it beyond what this one reads.
+        MetastoreVersionError: a later library has raised the store beyond the versions that this library
+            reads.
     """
     while True:
         value = store.get(FORMAT)
@@ -113,19 +117,19 @@ def require_format(store: Store, version: int) -> None:
 
 
 def version_in(value: bytes) -> int:
-    """Return the version that the row says.
+    """Return the version in the value of the format row.
 
     Raises:
-        MetastoreVersionError: it says something else, or a later version.
+        MetastoreVersionError: the value is something else, or a later version.
     """
     return _read(value).version
 
 
 def _read(value: bytes) -> FormatRow:
-    """Return what a store says that it holds.
+    """Return the record in the value of the format row.
 
     Raises:
-        MetastoreVersionError: it holds something else, or rows of a later version.
+        MetastoreVersionError: the value is something else, or a later version.
     """
     try:
         row: FormatRow = decoder(FormatRow).decode(value)

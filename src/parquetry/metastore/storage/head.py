@@ -1,11 +1,11 @@
 """A table's head: the one row whose compare-and-set makes a commit visible.
 
-The head holds the newest commit, whose authors are at work (pending tickets), and which gave up (aborted
-tickets). It never returns to an earlier value, because tickets and versions only grow: a compare-and-set that
-was delayed can not strike a later head that happens to look the same.
+The head has the newest commit, the tickets of commits under way (pending), and the tickets of commits that
+were given up (aborted). It never returns to an earlier value, because tickets and versions only grow. So a
+delayed compare-and-set cannot hit a later head that happens to be equal.
 
-What a compare-and-set did is not taken from its answer alone: a lost or repeated message may turn "done" into
-an error, or into False. The head is read back, and one's own ticket looked for.
+The answer of a compare-and-set is not enough to know whether it took place: a lost or repeated message may
+turn "done" into an error, or into False. So the writer reads the head back and looks for its own ticket.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
 
 MAX_FAILURES = 5
-"""How often a failing store is asked again."""
+"""Failures of the store after which `edit_head` gives up."""
 MAX_PAUSE_SECONDS = 0.05
 
 State = Literal["staged", "live", "replaced", "dropped"]
@@ -39,22 +39,25 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a table.
 
     Attributes:
-        state: ``staged`` tables have no name yet; ``dropped`` ones have it no longer, nor have ``replaced`` ones, which only libraries
-            before format 5 made.
-        database: lower-case.
-        name: lower-case.
-        token: what the row of the table's name must hold to be taken for this table's.
-        next_ticket: the first ticket not yet given out.
-        pending: commits under way.
-        aborted: tickets whose rows must never be seen.
+        state: a ``staged`` table has no name yet, a ``live`` one has its name, a ``dropped`` one has it no
+            longer. A ``replaced`` table has lost its name to another table; only libraries before format 5
+            made such heads.
+        database: the database's name, in lower case.
+        name: the table's name, in lower case.
+        token: token that the row of the name must have to lead to this table.
+        next_ticket: the next ticket to give out.
+        pending: commits under way: their tickets and authors.
+        aborted: tickets whose rows must never be visible.
         commit: the newest version.
-        renaming: database, name and token that the table is about to take; a new table announces its first name so, too.
-        successor: value for the row of the name, of the table that took this one's place.
+        renaming: database, name and token that the table is about to take. A new table announces its first
+            name so.
+        successor: value for the name's row, with the table that replaced this one.
         oldest: first version that can still be read.
-        cleaner: who deletes files that others wrote; meanwhile none is taken in.
-        author: who makes the table, which is nobody's if he dies before it has a name; None once it has one, or if not known.
-        newest: of each partition the newest row, where partitions have many; see `versions.newest_rows`.
-        kind: of what the name stands for; the same as of its metadata, in all versions.
+        cleaner: the process that deletes files of other writers. While it does, no commit adopts files.
+        author: the process that makes the table. If it dies before the table has a name, the table is an
+            orphan. None once the table has a name, or if the author is not known.
+        newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
+        kind: whether it is a table or a view, as its metadata say in all versions.
     """
 
     state: State
@@ -72,12 +75,15 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether the table was dropped, or another took its place."""
+        """Return whether the table was dropped or replaced."""
         return self.state in ("dropped", "replaced")
 
     @property
     def is_first_name(self) -> bool:
-        """Return whether the table is about to get its first name: until the name's row is written nobody can reach it."""
+        """Return whether the table is about to get its first name.
+
+        Until the name's row is written, no name leads to it.
+        """
         return self.renaming is not None and self.renaming[2] == self.token
 
     cleaner: Owner | None = None
@@ -89,15 +95,15 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         return merge(self.aborted, ((ticket, ticket) for ticket in self.pending))
 
     def is_aborted(self, ticket: int) -> bool:
-        """Return whether a ticket has been given up."""
+        """Return whether a ticket was aborted."""
         return any(first <= ticket <= last for first, last in self.aborted)
 
     def is_committed(self, ticket: int) -> bool:
-        """Return whether a ticket has been published, or given up by its owner without a trace."""
+        """Return whether a ticket was published, or aborted and then forgotten."""
         return ticket < self.next_ticket and ticket not in self.pending and not self.is_aborted(ticket)
 
     def without(self, ticket: int) -> dict[int, Owner]:
-        """Return the pending tickets but one."""
+        """Return the pending tickets except one."""
         return {other: owner for other, owner in self.pending.items() if other != ticket}
 
 
@@ -136,26 +142,26 @@ def remove(ranges: Tickets, tickets: Iterable[int]) -> Tickets:
 
 
 def pause(attempt: int) -> None:
-    """Wait a little before another try, longer and at random as tries fail."""
+    """Wait for a random time before another try. Its limit doubles with each attempt up to 50 ms."""
     time.sleep(random.uniform(0, min(MAX_PAUSE_SECONDS, 0.0005 * 2 ** min(attempt, 10))))
 
 
 def read_head(store: Store, table: bytes) -> Head | None:
-    """Return the head of a table; None if the table is gone."""
+    """Return the head of a table, or None if the table was removed."""
     value = store.get(head_key(table))
     return None if value is None else decode_head(value)
 
 
 def live_head(store: Store, table: bytes, message: str) -> Head:
-    """Return the head of a table that is there.
+    """Return the head of a table that was not dropped.
 
     Args:
-        store: of the metastore.
-        table: id.
-        message: what to say if it is not.
+        store: store of the metastore.
+        table: id of the table.
+        message: message of the error.
 
     Raises:
-        TableNotFoundError: the table was dropped, or another took its place.
+        TableNotFoundError: the table was dropped or replaced.
     """
     head = read_head(store, table)
     if head is None or head.is_deleted:
@@ -175,20 +181,21 @@ def edit_head(
     change: Callable[[Head], Head],
     applied: Callable[[Head], bool],
 ) -> Head:
-    """Change a head by compare-and-set, as often as it takes.
+    """Change a head by compare-and-set, and try again until it succeeds.
 
     Args:
-        store: of the metastore.
-        table: id.
-        change: returns the new head for the head as it is; the same object for "nothing to do". May raise.
-        applied: whether a head shows that an earlier try, of which no answer or a wrong one came, took place.
+        store: store of the metastore.
+        table: id of the table.
+        change: returns the new head for the present head, or the same object to change nothing. It may raise.
+        applied: returns whether a head shows that an earlier try took place, although its answer was lost or
+            wrong.
 
     Returns:
         the head as written, or as found.
 
     Raises:
-        TableNotFoundError: the table is gone.
-        StoreError: the store fails. A try may have taken place.
+        TableNotFoundError: the table was removed.
+        StoreError: the store failed. A try may have taken place.
     """
     failures = attempt = 0
     in_doubt = False
@@ -215,10 +222,10 @@ def edit_head(
 
 
 def swap(store: Store, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
-    """Compare-and-set a row to a value that nobody else writes, and say whether it took place.
+    """Compare-and-set a row to a unique value, and return whether it took place.
 
     Raises:
-        StoreError: the store fails; the write may yet take place.
+        StoreError: the store failed. The write may still take place.
     """
     failure: StoreError | None = None
     try:

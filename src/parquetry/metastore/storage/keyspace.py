@@ -1,8 +1,9 @@
-"""Which row of the store holds what.
+"""The keys and values of all rows of the store.
 
-Every key begins with one tag byte, so that rows of a kind lie together; then come a name or the eight random
-bytes of a table's id. Numbers are eight bytes, big-endian. The keys of partitions end with the complement of
-the ticket that wrote them: the newest version of a partition comes first. Values end with a checksum (`checksums`).
+Every key begins with one tag byte, so that rows of a kind are neighbours. Then comes a name, or the eight
+random bytes of a table's id. Numbers are eight bytes, big-endian. The key of a partition's row ends with the
+complement of the ticket that wrote it (`~ticket`), so the newest row of a partition comes first. Values end
+with a checksum (`checksums`).
 
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|
@@ -17,9 +18,9 @@ the ticket that wrote them: the newest version of a partition comes first. Value
 |     |                                    | and of removed files from `FIRST_PART_OF_REMOVED_FILES` on  |
 | 07  | table partition key, ~ticket       | `entries`: a version of a partition, or its tombstone       |
 | 08  | table ticket number                | `chunks`: part of a long list of files; immutable           |
-| 09  | table path, ~ticket                | `removed_files`: a file of others, or that it is back       |
-| 0a  | table ticket number                | `chunks`: sum of the files that row 08 of this key lists    |
-| 10  | table index entry's key, ~ticket   | one byte; which partition it is, its key says (`indexes`)   |
+| 09  | table path, ~ticket                | `removed_files`: record of a foreign file, or a tombstone   |
+| 0a  | table ticket number                | `chunks`: summary of the files in row 08 of the same key    |
+| 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ TABLE_ID_BYTES = 8
 TICKET_BYTES = 8
 INDEX_ID_BYTES = 8
 FIRST_PART_OF_REMOVED_FILES = 1 << 32
-"""The first number of those parts of a journal that list keys of files taken out."""
+"""Number of the first part of a journal that lists removed files. Smaller numbers list partitions."""
 LAST_TICKET = (1 << 64) - 1
 ROWS_PER_DELETE = 5000
 
 
 def number(value: int) -> bytes:
-    """Return a number as it stands in a key."""
+    """Return the bytes of a number in a key."""
     return value.to_bytes(8, "big")
 
 
 def complement(ticket: int) -> bytes:
-    """Return a ticket as it ends the key of a partition: later tickets sort first."""
+    """Return the bytes of a ticket at the end of a partition's key. Later tickets sort first."""
     return number(LAST_TICKET - ticket)
 
 
@@ -82,7 +83,7 @@ def name_key(database: str, table: str) -> bytes:
 
 
 def names_prefix(database: str) -> bytes:
-    """Return what the names of a database's tables begin with; no name holds a NUL."""
+    """Return the prefix of the names of a database's tables. No name contains a NUL."""
     return NAMES + database.encode() + b"\x00"
 
 
@@ -118,21 +119,21 @@ def journal_part(row_key: bytes) -> int:
 
 
 def removed_files_prefix(table: bytes) -> bytes:
-    """Return what the rows of files that a table took out begin with; UTF-8 follows, which has no byte FF."""
+    """Return the prefix of the records of a table's removed files. UTF-8 follows, which has no byte FF."""
     return REMOVED_FILES + table
 
 
 def partition_prefix(table: bytes) -> bytes:
-    """Return what the rows of a table's partitions begin with."""
+    """Return the prefix of the rows of a table's partitions."""
     return PARTITIONS + table
 
 
 def index_prefix(table: bytes, index: str) -> bytes:
-    """Return what the entries of an index begin with.
+    """Return the prefix of the entries of an index.
 
     Args:
-        table: id.
-        index: id, hexadecimal.
+        table: id of the table.
+        index: id of the index, hexadecimal.
     """
     return INDEXES + table + bytes.fromhex(index)
 
@@ -144,9 +145,9 @@ _BEFORE_FIELDS = {
 
 
 def fields_of(row_key: bytes) -> Sequence[bytes]:
-    """Return the fields of the row of a partition, or of an entry of an index, for a store; other rows have none.
+    """Return the fields of a partition's row, or of an index's entry, for a store. Other rows have none.
 
-    How many they are, the key says: REPLACE TABLE may have given the table other partition columns.
+    The number of fields comes from the key, since REPLACE TABLE may have changed the partition columns.
     """
     start = _BEFORE_FIELDS.get(row_key[:1])
     if start is None:
@@ -156,12 +157,12 @@ def fields_of(row_key: bytes) -> Sequence[bytes]:
 
 
 def chunk_key(table: bytes, ticket: int, part: int) -> bytes:
-    """Return the key of a part of a list of files."""
+    """Return the key of a chunk's row."""
     return CHUNKS + table + number(ticket) + number(part)
 
 
 def summary_key(table: bytes, ticket: int, part: int) -> bytes:
-    """Return the key of the row that sums up a part of a list of files."""
+    """Return the key of a chunk's summary."""
     return SUMMARIES + table + number(ticket) + number(part)
 
 
@@ -181,13 +182,13 @@ def delete_prefix(store: Store, prefix: bytes) -> None:
 
 
 def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
-    """Remove rows, some thousand at a time."""
+    """Remove rows, `ROWS_PER_DELETE` at a time."""
     for batch in batches(keys, ROWS_PER_DELETE):
         store.delete_many(batch)
 
 
 def batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield items in lists of so many, the last of which may be shorter; each is read when it is asked for.
+    """Yield items in lists of `size`; the last may be shorter. Items are read only when their list is needed.
 
     >>> list(batches("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

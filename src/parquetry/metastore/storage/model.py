@@ -1,7 +1,7 @@
-"""What the metastore records: columns, tables, data files, partitions, totals and commits.
+"""The metastore's records: columns, tables, data files, partitions, totals and commits.
 
-Plain immutable records; their bytes are `wire`, how they are keyed is `keyspace`, how they come to be visible is
-`head` and `commits.committer`. A field added later goes to the end with a default, so that older records stay readable.
+Records are plain and immutable. `wire` has their bytes, `keyspace` their keys; `head` and `commits.committer`
+make them visible. A new field goes to the end and has a default, so that older records stay readable.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
     """A secondary index: the keys of the partitions, with their fields in another order.
 
     Attributes:
-        name: lower-case; unique in the table.
-        id: random, hexadecimal; begins the keys of its entries. An index that is built anew gets another.
-        order: positions of the partition columns, all of them, in the order of the entries' fields.
-        width: how many of them, from the first, the index was asked for.
-        ready: whether every partition has its entry; otherwise it is being built, and not read.
+        name: name in lower case, unique in the table.
+        id: random id, hexadecimal, at the beginning of its entries' keys. A rebuilt index gets a new id.
+        order: positions of all partition columns, in the order of the entries' fields.
+        width: number of columns, from the first, that the index was created on.
+        ready: whether every partition has its entry. If not, the index is being built and is not read.
     """
 
     name: str
@@ -54,15 +54,16 @@ class PartitionIndex(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ViewDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a view says, as its engine gave it and wants it back; nothing of it is read here.
+    """The definition of a view. Its engine writes and reads it; the metastore does not interpret it.
 
     Attributes:
         text: the query.
-        catalog: that was current when the view was made; bare names of the query are looked for there.
-        namespace: that was current then.
-        settings: of the session that was current then, by which the query is read.
-        schema_mode: what becomes of the view where the tables below it have other columns by now.
-        query_columns: names of the query's columns, one for one of the view's; empty where the view takes whatever there are.
+        catalog: the current catalog when the view was made, which resolves bare names of the query.
+        namespace: the current namespace when the view was made.
+        settings: settings of the session when the view was made, needed to parse the query.
+        schema_mode: how the view handles changed columns of its tables.
+        query_columns: names of the query's columns, one for each column of the view; empty if the view takes
+            all columns that the query has.
     """
 
     text: str
@@ -74,18 +75,18 @@ class ViewDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Constraint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the rows of a table are said to hold, as its statement gave it; its engine sees to it that they do.
+    """A constraint on the rows of a table, as a statement declared it. The engine enforces it.
 
     Attributes:
-        name: unique in the table, in any letter case.
-        kind: which clause said it.
-        predicate: of CHECK, SQL over the table's columns.
-        columns: of a key, the names that lead to each.
-        references: of a foreign key, the parts of the other table's name.
-        referenced: its columns there.
-        enforced: whether rows that are written are tested.
+        name: name, unique in the table in any letter case.
+        kind: the kind of clause.
+        predicate: the predicate of a CHECK, in SQL over the table's columns.
+        columns: the columns of a key, each as the path of names to it.
+        references: the parts of the name of a foreign key's other table.
+        referenced: the foreign key's columns in that table.
+        enforced: whether new rows are tested.
         rely: whether an engine may plan by it.
-        status: whether the rows that are there were tested: `VALID`, `INVALID` or `UNVALIDATED`.
+        status: whether existing rows were tested: `VALID`, `INVALID` or `UNVALIDATED`.
     """
 
     name: str
@@ -100,26 +101,27 @@ class Constraint(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a table is, apart from its partitions.
+    """The definition of a table, without its partitions.
 
-    A view is a table without any: it has a name of the same kind, and versions, and lies nowhere.
+    A view is a table without partitions: it has a name of the same kind, and versions, but no location.
 
     Attributes:
-        columns: all columns, partition columns included, in the order of the table.
+        columns: all columns, including partition columns, in the order of the table.
         partition_by: names of the partition columns, in the order of the directories.
-        format: of the data files.
+        format: format of the data files.
         location: URI or absolute path of the table's directory, without a trailing slash.
-        external: whether dropping the table leaves its files.
+        external: whether the files stay when the table is dropped.
         created_at: milliseconds since the epoch.
-        descending: per partition column, whether its keys sort downwards; empty means all ascending.
-        indexes: over the partitions, in the order of their making.
-        arrangement: of the rows of partitions made from now on.
-        view: of a view, what it says; its `location` is empty, and its `format` means nothing.
-        dropped: columns and fields that were dropped, by their physical names from the column on: files may still hold them, so
-            that nothing new is to be called so there. Steps into arrays and maps are `element`, `key` and `value`.
-        constraints: in the order in which they were given.
-        replacement: id of the REPLACE TABLE that gave the table its columns and its content, random, hexadecimal; empty: the table
-            is as CREATE TABLE made it. What was written for one does not fit another.
+        descending: per partition column, whether its keys sort downwards; empty if all are ascending.
+        indexes: the indexes over the partitions, in the order of their creation.
+        arrangement: arrangement of the rows of new partitions.
+        view: definition of a view, or None for a table. A view's `location` is empty, and its `format` means
+            nothing.
+        dropped: dropped columns and fields, as paths of physical names. Files may still have them, so nothing
+            new may get such a path. Steps into arrays and maps are `element`, `key` and `value`.
+        constraints: the constraints, in the order of their declaration.
+        replacement: random id, hexadecimal, of the REPLACE TABLE that defined the table; empty if CREATE
+            TABLE did. Changes that were prepared under one id do not fit the table under another.
     """
 
     columns: tuple[TableColumn, ...]
@@ -141,14 +143,14 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def kind(self) -> Literal["table", "view"]:
-        """Return what it is, as its head says it, too."""
+        """Return the kind, which the table's head has as well."""
         return "table" if self.view is None else "view"
 
     def column(self, name: str) -> TableColumn:
         """Return the column of this name, case-insensitively.
 
         Raises:
-            ColumnNotFoundError: there is none.
+            ColumnNotFoundError: the table has no such column.
         """
         wanted = name.lower()
         for column in self.columns:
@@ -159,7 +161,7 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def checks(self) -> tuple[Constraint, ...]:
-        """Return the constraints that rows are tested by when they are written."""
+        """Return the constraints that new rows are tested by."""
         return tuple(each for each in self.constraints if each.kind == "check" and each.enforced)
 
     @property
@@ -184,10 +186,10 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(column for column in self.columns if column.name.lower() not in names)
 
     def require_arrangeable(self, arrangement: ArrangementSpec) -> None:
-        """Make sure that rows can be arranged so.
+        """Make sure that the table's rows can have an arrangement.
 
         Raises:
-            ArrangementError: it speaks of a column that is not in the files.
+            ArrangementError: it names a column that is not in the files.
         """
         names = [column.physical for column in self.data_columns]
         for name in arrangement.columns:
@@ -199,13 +201,14 @@ class TableMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FileChunk(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A reference to a row that holds part of a long list of files.
+    """A reference to a chunk: a row with part of a long list of files.
 
     Attributes:
-        ticket: of the commit that wrote the row.
-        number: of the row among those of this ticket.
-        files: how many files it lists.
-        bytes: of the row's value; 0: not recorded, and not written, for a row of format 1.
+        ticket: ticket of the commit that wrote the row.
+        number: number of the row among the rows of this ticket.
+        files: number of files that it lists.
+        bytes: size of the row's value; 0, which is not written, for a row of format 1, whose size is not
+            recorded.
     """
 
     ticket: int
@@ -218,14 +221,15 @@ class PartitionEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One version of a partition, as stored.
 
     Attributes:
-        location: absolute; None means the table's location and Hive's default path.
-        file_count: number of files, those in chunks included.
-        rows: sum over the files; None: not known of some file.
-        bytes: sum over the files.
-        arrangement: of the rows, not yet decoded; see `wire.decode_arrangement`. In rows of format 1 a map of
-            parameters, which was always empty.
-        chunks: rows with the earlier files, in order; see `manifest.entries`.
-        inline: the later files, not yet decoded: listing a million partitions must not decode their files.
+        location: absolute location, or None for the table's location and Hive's default path.
+        file_count: number of files, including the files in chunks.
+        rows: number of rows, or None if one file's number is not known.
+        bytes: size of all files.
+        arrangement: arrangement of the rows, not yet decoded; see `wire.decode_arrangement`. Format 1 wrote a
+            map of parameters here, which was always empty.
+        chunks: the chunks with the earlier files, in order; see `manifest.entries`.
+        inline: the later files, not yet decoded, so that listing a million partitions does not decode their
+            files.
     """
 
     location: str | None
@@ -247,11 +251,12 @@ class ListedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class RemovedFileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A file of others as it was when the table took it out; see `commits.removed_files`.
+    """A foreign file as it was when the table removed it; see `commits.removed_files`.
 
     Attributes:
         bytes: size of the file.
-        modified: milliseconds since the epoch, as the file system said; None: not known.
+        modified: the file system's modification time in milliseconds since the epoch, or None if it is not
+            known.
     """
 
     bytes: int
@@ -265,14 +270,15 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
     """Sums over the partitions of one version of a table.
 
     Attributes:
-        partitions: their number.
+        partitions: number of partitions.
         files: number of data files.
-        bytes: of the data files.
-        known_rows: rows of the partitions whose rows are known.
-        uncounted: number of partitions whose rows are not known.
-        arrangements: sum of the fingerprints of the partitions' arrangements, modulo 2 ** 64. Plain ones have 0, and so
-            have all of a table from before there were any. It grows and shrinks with each commit, takes no more room
-            for a million different ones, and tells whether all are alike: `all_arranged`.
+        bytes: size of the data files.
+        known_rows: rows of the partitions whose number of rows is known.
+        uncounted: number of partitions whose number of rows is not known.
+        arrangements: sum of the fingerprints of the partitions' arrangements, modulo 2 ** 64. A plain
+            arrangement has the fingerprint 0, and so has every partition from before format 2. A commit adds
+            and subtracts fingerprints. The sum shows whether all partitions have the same arrangement
+            (`all_arranged`), and takes eight bytes even for a million different ones.
     """
 
     partitions: int = 0
@@ -284,11 +290,11 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def rows(self) -> int | None:
-        """Return the number of rows; None if some file's is not known."""
+        """Return the number of rows, or None if one file's number is not known."""
         return None if self.uncounted else self.known_rows
 
     def plus(self, entry: PartitionEntry, sign: int = 1) -> Totals:
-        """Return the totals with an entry added (or, with sign -1, taken away)."""
+        """Return the totals with an entry added or, with sign -1, subtracted."""
         return Totals(
             self.partitions + sign,
             self.files + sign * entry.file_count,
@@ -299,7 +305,7 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
         )
 
     def all_arranged(self, arrangement: ArrangementSpec) -> bool:
-        """Return whether all partitions are arranged so."""
+        """Return whether all partitions have an arrangement."""
         one = fingerprint(bytes(encode_arrangement(arrangement)))
         return self.arrangements == self.partitions * one % _FINGERPRINT_MODULUS
 
@@ -315,23 +321,23 @@ class Totals(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One version of a table: who made it, what it did, and which rows of the store belong to it.
+    """One version of a table: its operation, its totals, and which rows of the store belong to it.
 
     Attributes:
-        version: 0 is the creation of the table.
-        ticket: number that tags the rows this commit wrote.
-        id: random, hexadecimal.
-        committed_at: milliseconds since the epoch; never less than that of the version before.
-        operation: such as ``append``.
-        summary: free text by key, given by the committer.
-        metadata: ticket of the metadata row that holds.
-        totals: after this commit.
-        next_ticket: rows of this and later tickets do not belong to this version.
-        invisible: ranges (both ends included) of earlier tickets that do not either: their commits were under
-            way, or had been given up.
-        streams: of each streaming query that has written into the table, by its id, the last batch that it committed; those
-            that committed last are last. Each commit carries on what the one before it says, so that whoever runs a batch
-            again finds that it was committed, whatever was vacuumed since.
+        version: number of the version; 0 is the creation of the table.
+        ticket: number that tags the rows of this commit.
+        id: random id, hexadecimal.
+        committed_at: milliseconds since the epoch, never less than the previous version's.
+        operation: name of the operation, such as ``append``.
+        summary: texts by key from the caller of the commit.
+        metadata: ticket of the row with the table's metadata in this version.
+        totals: totals after this commit.
+        next_ticket: rows of this ticket and later ones do not belong to this version.
+        invisible: ranges of earlier tickets, both ends included, whose rows do not belong to it either: their
+            commits were under way, or had been aborted.
+        streams: the last committed batch of each streaming query that has written into the table, by the
+            query's id. Queries that committed last are last. Each commit repeats the entries of the previous
+            one. So a query that runs a batch again finds that it was committed, even after a vacuum.
     """
 
     version: int
@@ -351,33 +357,33 @@ class StreamBatch(msgspec.Struct, frozen=True):
     """The batch of a streaming query that a commit makes visible.
 
     Attributes:
-        query: its id, which it keeps when it is started again.
-        number: of the batch; they grow.
+        query: id of the query, which stays the same after a restart.
+        number: number of the batch. Later batches have greater numbers.
     """
 
     query: str
     number: int
 
     def is_in(self, commit: CommitRecord) -> bool:
-        """Return whether it, or a later one of the query, was committed by then."""
+        """Return whether this batch, or a later one of its query, had been committed by a version."""
         return commit.streams.get(self.query, -1) >= self.number
 
     def added_to(self, streams: Mapping[str, int]) -> dict[str, int]:
-        """Return what the next commit says of streams; of those that have not written for longest, too many are forgotten."""
+        """Return the streams of the next commit, this batch last, without the queries idle for longest."""
         others = [(query, number) for query, number in streams.items() if query != self.query]
         return dict([*others[-(_MAX_STREAMS - 1) :], (self.query, self.number)])
 
 
 _MAX_STREAMS = 100
-"""Queries of which each commit says how far they are."""
+"""Streaming queries whose last batch a commit records."""
 
 
 class Database(msgspec.Struct, frozen=True, omit_defaults=True):
     """A database (namespace).
 
     Attributes:
-        name: lower-case.
-        properties: such as ``comment`` and ``location``.
+        name: name in lower case.
+        properties: properties such as ``comment`` and ``location``.
     """
 
     name: str

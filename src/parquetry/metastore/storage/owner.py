@@ -1,7 +1,8 @@
-"""Who is writing, and whether it still lives.
+"""The author of a commit under way, and whether it is still alive.
 
-A commit under way names its process, so that another writer can tell a slow one from a dead one. On the same
-machine the process is looked up; of other machines only the time is known, and a lease decides.
+A commit under way names its process, so that another writer can distinguish a slow author from a dead one. On
+the same machine the writer looks the process up. On another machine it knows only the start time, and a lease
+decides.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from collections.abc import Iterator
 import msgspec
 
 LEASE_MS = 15 * 60 * 1000
-"""A commit older than this is given up by the next writer: its data files were written before it began."""
+"""Milliseconds (15 minutes) after which the next writer aborts a commit under way. A commit itself is short,
+because its data files are written before it begins."""
 
 _active: set[bytes] = set()
 _active_lock = threading.Lock()
@@ -28,11 +30,12 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
     """The author of a commit under way.
 
     Attributes:
-        nonce: unique to the ticket.
+        nonce: random bytes, unique to the ticket.
         started_at: milliseconds since the epoch.
         host: machine and process namespace.
         pid: process id.
-        born: what tells this process from another that had or will have the same id; empty: not known.
+        born: start time of the process, which distinguishes it from others with the same id; empty if not
+            known.
     """
 
     nonce: bytes
@@ -42,11 +45,11 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
     born: str
 
     def is_dead(self, now: int, lease: int | None = None) -> bool:
-        """Return whether the author is surely gone, or has used up its lease.
+        """Return whether the author's process has certainly ended, or its lease is over.
 
         Args:
             now: milliseconds since the epoch.
-            lease: milliseconds; None: that of a commit.
+            lease: length of the lease in milliseconds, or None for the lease of a commit.
         """
         if now - self.started_at > (LEASE_MS if lease is None else lease):
             return True
@@ -64,7 +67,7 @@ def now_ms() -> int:
 
 @contextlib.contextmanager
 def active_owner() -> Iterator[Owner]:
-    """Yield an owner for a commit of this thread, alive until the block ends."""
+    """Yield an owner for a commit of this thread, which is alive until the block ends."""
     owner = enter()
     try:
         yield owner
@@ -73,7 +76,7 @@ def active_owner() -> Iterator[Owner]:
 
 
 def enter() -> Owner:
-    """Return an owner of this process, alive until it leaves."""
+    """Return an owner of this process, which is alive until `leave`."""
     pid = os.getpid()
     owner = Owner(os.urandom(8), now_ms(), _host(pid), pid, _own_birth(pid))
     with _active_lock:
@@ -82,14 +85,14 @@ def enter() -> Owner:
 
 
 def leave(owner: Owner) -> None:
-    """Declare an owner of this process dead: what it left unfinished is cleaned up by others."""
+    """Declare an owner of this process dead, so that others clean up what it left unfinished."""
     with _active_lock:
         _active.discard(owner.nonce)
 
 
 @functools.cache
 def _host(pid: int) -> str:
-    # Containers may share a host name; then their process ids must not be compared.
+    # Containers may share a host name. Then their process ids must not be compared.
     try:
         return f"{socket.gethostname()} {os.readlink(f'/proc/{pid}/ns/pid')}"
     except OSError:
@@ -98,14 +101,14 @@ def _host(pid: int) -> str:
 
 @functools.cache
 def _own_birth(pid: int) -> str:
-    # Every commit asks, and this process is born once; a fork of it has another id.
+    # Every commit needs the start time, and it never changes. A fork has another process id.
     return _born(pid)
 
 
 def _born(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The program's name, in parentheses, may hold blanks; the 20th field after it is the start time.
+            # The program's name, in parentheses, may contain blanks. 20 fields after it is the start time.
             return file.read().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return ""

@@ -10,14 +10,14 @@ _FORBIDDEN = frozenset("/\\")
 
 
 def normalise_name(kind: str, name: str) -> str:
-    """Return a name as the metastore keeps it: in lower case.
+    """Return a name in lower case, as the metastore stores it.
 
     Args:
-        kind: such as ``table``, for the message.
-        name: as the user wrote it.
+        kind: kind of the object, such as ``table``, for the message.
+        name: the name as the user wrote it.
 
     Raises:
-        UnsupportedError: the name cannot be that of a directory.
+        UnsupportedError: a directory cannot have this name.
 
     >>> normalise_name("table", "Sales_2024")
     'sales_2024'

@@ -1,8 +1,8 @@
 """The bytes of the metastore's records: msgpack, decoded by type.
 
-A file of which nothing is said that format 1 could not say is written as format 1 does, and so is a plain
-arrangement: as the empty map that stood in its place. `FileRecord.rest_of` is written where it says something. Older
-libraries pass over it.
+Records have the form of format 1 if it can express them. A file without cell, bucket and order is written
+without these fields, and a plain arrangement is the empty map that format 1 wrote there. The field
+`FileRecord.rest_of` is written only if it is set; older libraries ignore it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RecordDecoder:
     """Decodes the records of a type.
 
     Args:
-        type: of the records.
+        type: type of the records.
     """
 
     def __init__(self, type: Any) -> None:
@@ -38,7 +38,7 @@ class RecordDecoder:
         """Return a record.
 
         Raises:
-            MetastoreDamagedError: the bytes are none.
+            MetastoreDamagedError: the bytes are not such a record.
         """
         try:
             return self._decode(data)
@@ -46,29 +46,30 @@ class RecordDecoder:
             refuse(memoryview(data))
             name = getattr(self._type, "__name__", str(self._type))
             raise MetastoreDamagedError(
-                f"A row of the metastore cannot be read as {name}: {error}. Something else than Parquetry has "
-                "written there: CALL system.fsck tells what is affected, parquetry restore brings back a dump."
+                f"A row of the metastore cannot be read as {name}: {error}. Another program has written there: CALL "
+                "system.fsck shows what is affected, parquetry restore brings back a dump."
             ) from None
 
 
 look_at_types = threading.Lock()
-"""Held where decoders are made: msgspec looks at a struct then, and a second thread that does meanwhile ends the process."""
+"""Guards the making of decoders. msgspec inspects a struct type then, and two threads at once crash the
+process."""
 
 
 @functools.cache
 def decoder(type: Any) -> RecordDecoder:
-    """Return the one decoder of a record type."""
+    """Return the shared decoder of a record type."""
     with look_at_types:
         return RecordDecoder(type)
 
 
 def joined(values: Sequence[bytes | memoryview | msgspec.Raw]) -> bytes:
-    """Return msgpack values as one array of them, to be decoded in one call."""
+    """Join msgpack values into one array, to be decoded in one call."""
     return b"".join((b"\xdd", len(values).to_bytes(4, "big"), *values))
 
 
 def encode_file(file: FileRecord) -> msgspec.Raw:
-    """Return the bytes of a file's record, in a list of files."""
+    """Return the bytes of a file's record in a list of files."""
     if file.rest_of is not None:
         return msgspec.Raw(encode(file))
     if file.is_arranged:
@@ -77,15 +78,15 @@ def encode_file(file: FileRecord) -> msgspec.Raw:
 
 
 def encode_arrangement(arrangement: ArrangementSpec) -> msgspec.Raw:
-    """Return the bytes of a partition's arrangement, in its entry."""
+    """Return the bytes of a partition's arrangement in its entry."""
     return msgspec.Raw(encode(arrangement))
 
 
 def decode_arrangement(data: msgspec.Raw) -> ArrangementSpec:
-    """Return the arrangement in an entry; the many partitions that have the same share one object.
+    """Return the arrangement in an entry. Partitions with equal arrangements share one object.
 
     Raises:
-        MetastoreDamagedError: the bytes are none.
+        MetastoreDamagedError: the bytes are not an arrangement.
     """
     return _arrangement(bytes(data))
 
@@ -98,7 +99,7 @@ def _arrangement(data: bytes) -> ArrangementSpec:
 
 @functools.lru_cache(maxsize=1024)
 def fingerprint(data: bytes) -> int:
-    """Return 64 bits that tell an arrangement from others, given its bytes; 0 for a plain one."""
+    """Return a 64-bit hash of an arrangement, given its bytes; 0 for a plain one."""
     arrangement = _arrangement(data)
     if arrangement == PLAIN:
         return 0

@@ -1,6 +1,6 @@
-"""One version of a table, read: its partitions, their files, and what has changed since another version.
+"""Reading one version of a table: its partitions, their files, and what has changed since another version.
 
-`snapshot` is the entrance. Nothing here is written.
+`snapshot` is the entrance. Nothing here writes.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,11 +1,13 @@
-"""Which files each version of a table brought, and whether it took any away.
+"""The changes between two versions: the files that each version added, and whether it removed any.
 
-Partitions are told apart by the tickets of their rows: only those of which a row was written between two versions are
-looked at, and of long lists of files only the parts that two versions do not share.
+The tickets of rows show which partitions were written between two versions, and only these are compared. Of
+long lists of files only the chunks that the two versions do not share are read.
 
-    version 4      p=1  a b      p=2  c
-    version 5      p=1  a b d              brings d
-    version 6                    p=2  e    brings e, and takes c away
+| version | p=1     | p=2 | change                    |
+|---------|---------|-----|---------------------------|
+| 4       | a, b    | c   |                           |
+| 5       | a, b, d | c   | adds d                    |
+| 6       | a, b, d | e   | adds e, and removes c     |
 """
 
 from __future__ import annotations
@@ -23,18 +25,19 @@ from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.metastore.versions.visible_rows import PartitionRow
 
 _FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
-"""Versions that are looked at together, at first and at most: who wants a limited number of files stops early."""
+"""Versions that are read together, at first and at most. The first group is small, because a caller with a
+limit of files may stop early."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionChanges:
-    """What one version did to the files of a table.
+    """The changes that one version made to the files of a table.
 
     Attributes:
-        version: the table in it.
-        brought: partitions with files that were not there before, in key order, and these files in the order of the partition's
+        version: the table in this version.
+        brought: partitions with new files, in key order, and these files in the order of the partition's
             list.
-        takes_away: whether a file is gone that was there before, or is another one now.
+        takes_away: whether the version removed a file, or lists another file under its path.
     """
 
     version: TableSnapshot
@@ -43,24 +46,24 @@ class VersionChanges:
 
     @property
     def file_count(self) -> int:
-        """Return how many files it brought."""
+        """Return the number of new files."""
         return sum(len(files) for _, files in self.brought)
 
 
 def changes_between(
     newest: TableSnapshot, head: Head, after: int, until: int, touched: TouchedPartitions | None = None
 ) -> Iterator[VersionChanges]:
-    """Yield what each version did that follows one version, up to and with another; in order.
+    """Yield the changes of each version after one version, up to and including another, in order.
 
     Args:
-        newest: any version of the table, to read it by.
-        head: of the table.
-        after: the version before the first that is told of; -1: there was none.
-        until: the last.
-        touched: what is known of partitions from earlier calls, and is kept for later ones.
+        newest: any version of the table, which gives its store and id.
+        head: the table's head.
+        after: the version before the first one wanted, or -1 to begin with version 0.
+        until: the last version wanted.
+        touched: cache of written partitions, from earlier calls and for later ones.
 
     Raises:
-        TableNotFoundError: the table was dropped, or a version vacuumed away.
+        TableNotFoundError: the table was dropped, or a vacuum retired a version.
     """
     few, touched = _FIRST_VERSIONS, touched or TouchedPartitions()
     while after < until:
@@ -72,7 +75,7 @@ def changes_between(
 def _changes(
     newest: TableSnapshot, head: Head, after: int, until: int, touched_partitions: TouchedPartitions
 ) -> Iterator[VersionChanges]:
-    """Yield the same of versions of which the partitions' rows are in memory together."""
+    """Yield the changes of some versions, with all their partitions' rows in memory together."""
     store, table = newest.store, newest.id
 
     def commit(version: int) -> CommitRecord:
@@ -114,7 +117,7 @@ def _partition(version: TableSnapshot, key: bytes, row: PartitionRow) -> Partiti
 def _difference(
     before: PartitionSnapshot | None, now: PartitionSnapshot | None
 ) -> tuple[tuple[FileRecord, ...], bool]:
-    """Return the files that a partition has and had not, and whether it had any that it has no longer."""
+    """Return the new files of a partition, and whether it has lost any."""
     old = () if before is None else before.files_besides(now)
     new = () if now is None else now.files_besides(before)
     if before is None or now is None:

@@ -1,13 +1,26 @@
-"""The files of many partitions, in blocks of some thousand: read, looked at and let go before the next are read.
+"""The files of many partitions, in blocks of some thousand.
 
-    partitions                        block 0          block 1      block 2
-    p=1  inline: a b                  parts  2 2 2     parts  2 2   parts  0 0 1 2
-    p=2  inline: c                    files  d e f     files  g h   files  a b c i
-    p=3  chunks: d e f, g h; inline: i
+Each block is read, tested and released before the next.
 
-So a million files never are in memory at once, nor the bytes that they are decoded from; and a hundred thousand
-partitions of a file each are decoded in a few calls, with the statistics that are asked for and no others. In the order
-of their partitions, and in each oldest first, files are again when what was kept of the blocks is joined.
+Example: the partitions 0, 1 and 2 have these files.
+
+| partition | chunks          | inline |
+|-----------|-----------------|--------|
+| 0         |                 | a, b   |
+| 1         |                 | c      |
+| 2         | (d, e, f), (g, h) | i    |
+
+Their blocks:
+
+| block | `parts`    | `files`    |
+|-------|------------|------------|
+| 0     | 2, 2, 2    | d, e, f    |
+| 1     | 2, 2       | g, h       |
+| 2     | 0, 0, 1, 2 | a, b, c, i |
+
+So a million files are never in memory at once, nor their bytes. A hundred thousand partitions of one file
+each are decoded in a few calls, with only the needed statistics. When the remaining files of the blocks are
+joined, they are again in the order of their partitions, and oldest first in each.
 """
 
 from __future__ import annotations
@@ -43,9 +56,9 @@ from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store import Store
 
 _PARTITIONS_PER_BLOCK = 4096
-"""Of which the records are decoded at once, and the files that these list inline make a block."""
+"""Partitions whose records are decoded at once, and whose inline files make a block."""
 _NO_SUMMARY = FileRecord("", 0)
-"""In place of a summary that was not recorded."""
+"""Stands for the summary of a chunk without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +66,9 @@ class FileBlock:
     """Files of several partitions.
 
     Attributes:
-        parts: of each file the number of its partition, among those that were given.
-        files: as many.
-        skipped: how many more there are in chunks that did not need to be read.
+        parts: for each file, the position of its partition in the list of partitions.
+        files: the files, as many as `parts`.
+        skipped: number of further files in chunks that need not be read.
     """
 
     parts: NDArray[np.int32]
@@ -72,14 +85,14 @@ class FileBlock:
         return FileBlock(self.parts[places], self.files.take(places))
 
     def project(self, places: Indices | None, names: Collection[str] | None) -> FileBlock:
-        """Return some of the files, or all, and let go of the rest; see `data_files.projected_files.project_files`."""
+        """Return some of the files, or all, without references to others; see `data_files.project_files`."""
         return FileBlock(
             self.parts if places is None else self.parts[places], project_files(self.files, places, names)
         )
 
     @classmethod
     def joined(cls, blocks: Sequence[FileBlock], names: Collection[str] | None) -> FileBlock:
-        """Return the files of several blocks as one, by partition."""
+        """Join the files of several blocks, in the order of their partitions."""
         if len(blocks) == 1:
             return blocks[0]
         parts = [block.parts for block in blocks] or [np.zeros(0, np.int32)]
@@ -88,7 +101,7 @@ class FileBlock:
 
 
 Chooses = Callable[[FileBlock], Flags]
-"""Given records that each speak for all files of a chunk, says which chunks may hold an answer."""
+"""Returns which chunks may have rows of the result, given a block of their summaries."""
 
 
 def file_blocks(
@@ -98,15 +111,14 @@ def file_blocks(
     names: Collection[str] | None = None,
     chooses: Chooses | None = None,
 ) -> Iterator[FileBlock]:
-    """Yield the files of partitions; joined, they are in order.
+    """Yield the files of partitions, in blocks that `FileBlock.joined` puts in order.
 
     Args:
-        store: of the metastore.
-        table: id.
-        partitions: of one version of a table.
-        names: of the columns of which statistics are asked for first, as the table spells them for its files; None:
-            all.
-        chooses: which chunks of long lists need to be read; None: all.
+        store: store of the metastore.
+        table: id of the table.
+        partitions: partitions of one version of a table.
+        names: columns whose statistics are needed first, as the table spells them in its files; None for all.
+        chooses: returns which chunks of long lists must be read; None to read all.
 
     Raises:
         TableNotFoundError: the table was dropped meanwhile.
@@ -156,7 +168,10 @@ def _blocks_from_chunks(
 def _block_from_inline(
     batch: Sequence[PartitionSnapshot], first: int, names: Collection[str]
 ) -> FileBlock | None:
-    """Return the files of partitions that list them all inline, decoded with the partitions' records in one call."""
+    """Return the files of partitions in one block, decoded with the partitions' records in one call.
+
+    Return None if one of the partitions has chunks, or if the files spell a column in different ways.
+    """
     wanted = tuple(sorted(names))
     entries = PartitionSnapshot.with_files(batch, wanted)
     if entries is None or any(map(operator.attrgetter("chunks"), entries)):

@@ -1,11 +1,14 @@
 """Secondary indexes over a table's partitions, for conditions that skip the first partition column.
 
-An entry's key holds the same fields as the partition's own key, in the index's order, so that whatever plans
-and tests keys of partitions does so with entries, and a partition's key can be put together from its entry's.
-Every row of a partition has its entry, with the same ticket, written by the same commit; a row that says that
-the partition is gone has one that says so, too. So the entries of a version are found as its partitions are
-(`visible_rows`), and each tells the whole key of the row to read. There may be entries too many, which lead to no row;
-there are never too few.
+An entry's key has the same fields as the partition's own key, in the index's order. So the code that plans
+and tests partitions' keys works on entries, too, and an entry's key contains the partition's key.
+
+Every row of a partition has an entry with the same ticket, written by the same commit, and a tombstone has a
+tombstone as its entry. So the entries of a version are found like its partitions (`visible_rows`). Each leads
+to exactly one row. An index may have too many entries, which lead to no row, but never too few.
+
+Example: a table is partitioned by `day, region`, and has an index on `region`. The row `(5, 'eu') ~12` of a
+partition has the entry `('eu', 5) ~12`, where `~12` is the complement of ticket 12.
 """
 
 from __future__ import annotations
@@ -32,24 +35,24 @@ from parquetry.metastore.versions.visible_rows import Row
 from parquetry.store import Store
 
 ENTRY = b"\x01"
-"""The value of an entry of a partition that is there; `TOMBSTONE` is that of one that is gone."""
+"""The value of the entry of a live partition. The entry of a dropped one has the value `TOMBSTONE`."""
 
 
 def new_index(
     metadata: TableMetadata, columns: Sequence[str], name: str | None = None, *, ready: bool = False
 ) -> PartitionIndex:
-    """Return the record of a new index over partition columns; nothing is written yet.
+    """Return the record of a new index over partition columns. It writes nothing.
 
     Args:
-        metadata: of the table.
-        columns: partition columns, in any letter case; the first is the one that filters bind first.
-        name: None: the names of the columns, joined by ``_``.
-        ready: whether the table has no partitions for which entries would have to be written.
+        metadata: metadata of the table.
+        columns: partition columns, in any letter case. A filter on the first one can use the index.
+        name: name of the index, or None for the names of the columns, joined by ``_``.
+        ready: whether the index is complete, because the table has no partitions that need entries.
 
     Raises:
         ColumnNotFoundError: a column is not a partition column.
-        UnsupportedError: a column is named twice, or none is, or partitions lie in this order anyway.
-        IndexExistsError: there is another index of this name, or in this order.
+        UnsupportedError: a column is named twice, or none is named, or the order is the partitions' own.
+        IndexExistsError: the table has another index of this name, or in this order.
     """
     names = [column.lower() for column in metadata.partition_by]
     listed = ", ".join(metadata.partition_by) or "none"
@@ -61,7 +64,7 @@ def new_index(
     positions = [names.index(column.lower()) for column in columns]
     if not positions or len(set(positions)) < len(positions):
         raise UnsupportedError(
-            f"An index on ({', '.join(columns)}) makes no sense: name one or more partition columns, each once."
+            f"An index on ({', '.join(columns)}) cannot be made: name one or more partition columns, each once."
         )
     order = (*positions, *(place for place in range(len(names)) if place not in positions))
     if order == tuple(range(len(names))):
@@ -75,13 +78,13 @@ def new_index(
         if other.ready and (other.name == name or other.order == order):
             raise IndexExistsError(
                 f"There is an index {other.name!r} on ({', '.join(index_columns(metadata, other))}) already; "
-                "drop it first, or have it built anew with rebuild_partition_index."
+                "drop it first, or rebuild it with rebuild_partition_index."
             )
     return PartitionIndex(name, _new_id(), order, len(positions), ready)
 
 
 def index_columns(metadata: TableMetadata, index: PartitionIndex) -> tuple[str, ...]:
-    """Return the columns that an index was asked for."""
+    """Return the columns that an index was created on."""
     return tuple(metadata.partition_by[place] for place in index.order[: index.width])
 
 
@@ -89,7 +92,7 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
     """Return the index of a name, in any case.
 
     Raises:
-        IndexNotFoundError: there is none.
+        IndexNotFoundError: the table has no such index.
     """
     for index in metadata.indexes:
         if index.name == name.lower():
@@ -99,7 +102,7 @@ def find_index(metadata: TableMetadata, name: str) -> PartitionIndex:
 
 
 def renewed(indexes: Iterable[PartitionIndex]) -> tuple[PartitionIndex, ...]:
-    """Return indexes that begin without entries, for a table whose keys mean something else from now on."""
+    """Return the indexes with new ids, and so without entries, for a table with new partition columns."""
     return tuple(
         PartitionIndex(index.name, _new_id(), index.order, index.width, index.ready) for index in indexes
     )
@@ -121,7 +124,7 @@ def entry_key(order: Sequence[int], partition: bytes) -> bytes:
 
 
 def partition_key(order: Sequence[int], entry: bytes) -> bytes:
-    """Return the key of the partition to which an entry leads.
+    """Return the key of the partition that an entry leads to.
 
     >>> partition_key((2, 0, 1), entry_key((2, 0, 1), join_fields([b"a", b"b", b"c"])))[:3]
     b'abc'
@@ -135,14 +138,15 @@ def partition_key(order: Sequence[int], entry: bytes) -> bytes:
 def entry_rows(
     table: bytes, indexes: Iterable[PartitionIndex], rows: Iterable[Row]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the entries, in all of some indexes, of rows of partitions.
+    """Yield the entries of partitions' rows in some indexes.
 
-    An index has none of rows that were written when the table had more partition columns, or fewer.
+    Rows with more or fewer fields than an index, from before a change of the partition columns, have no entry
+    in it.
 
     Args:
-        table: id.
-        indexes: to write to.
-        rows: keys of partitions, ages, values.
+        table: id of the table.
+        indexes: indexes to write to.
+        rows: keys, ages and values of the partitions' rows.
     """
     places = [(index_prefix(table, index.id), index.order) for index in indexes]
     for key, age, value in rows:
@@ -155,7 +159,7 @@ def entry_rows(
 
 
 def stored_ids(store: Store, table: bytes) -> Iterator[str]:
-    """Yield the ids of all indexes that have entries, whether or not any metadata tell of them."""
+    """Yield the ids of all indexes that have entries, even if no metadata name them."""
     start: bytes | None
     start, stop = prefix_range(INDEXES + table)
     while start is not None:

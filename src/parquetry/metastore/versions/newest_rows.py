@@ -1,17 +1,21 @@
-"""What a table's head says of the newest rows of its partitions, so that a store can pass over those behind them.
+"""The list of newest rows in a table's head. It lets a store skip the older rows of partitions.
 
-After 20,000 commits to 30 partitions each has 700 rows, and a reader wants one of each. To a store on another machine
-a seek is a request; one that is told where the newest rows are goes from one to the next by itself (`store.groups`).
-So while a table has few partitions with several rows each, its head lists their keys and the tickets of their newest
-rows. Whoever publishes a commit writes the list with it, by the same compare-and-set.
+After 20,000 commits to 30 partitions, each partition has some 700 rows, and a reader wants one of each. On a
+store on another machine, each seek is a request. If the request names the newest rows, the store itself goes
+from one to the next (`store.groups`). So while a table has few partitions with several rows each, its head
+lists their keys and the tickets of their newest rows. The compare-and-set that publishes a commit also writes
+the list.
 
-Nothing hangs on the list but time. Each line stands for itself: the row is there, and a version that shows its ticket
-needs none that is older. A partition that is not listed is read as if there were no list, and so is one whose row the
-reader's version does not show. The list says, too, of which commit's version it names all partitions, if it does: who
-reads that one asks for these rows and looks for no others. A library that does not know of the list leaves it out of the head that it writes;
-then the next commit of one that does makes it again.
+The list saves time and is never needed. Each line is true by itself: the row exists, and a version that shows
+its ticket needs no older row. A reader reads a partition without the list if it is not listed, or if the
+reader's version does not show the listed row.
 
-Of partitions that were dropped lately the tombstones are listed, because older rows are behind them until they are vacuumed.
+The list may also say that it names all partitions of one commit's version. A reader of that version reads
+these rows and looks for no others. A library that does not know the list writes a head without it; the next
+commit of a library that knows it makes it again.
+
+The list also has the tombstones of recently dropped partitions, because older rows are behind them until a
+vacuum.
 """
 
 from __future__ import annotations
@@ -25,21 +29,22 @@ from parquetry.errors import MetastoreDamagedError
 from parquetry.metastore.storage import CommitRecord, decoder, encode
 
 MIN_ROWS_PER_PARTITION = 4
-"""Of a partition on average, for which the newest are listed; half as many if they are listed already."""
+"""Average rows per partition. With so many or more, the head lists the newest; half as many keep a list."""
 MAX_LISTED_PARTITIONS = 512
-"""Which, with some hundred rows each, HBase would need longer to read than to be told of."""
+"""Partitions of a table with such a list. With some hundred rows each, HBase takes longer to read all of them
+than to receive the list."""
 MAX_LIST_BYTES = 4096
-"""Of the list, which everybody reads who looks at the head."""
+"""Bytes of the list, which every reader of the head has to read."""
 MAX_LISTED_TOMBSTONES = 64
-"""Partitions that were dropped, which are listed beside those that are there: more have been vacuumed, mostly."""
+"""Dropped partitions in the list. If more were dropped, a vacuum has mostly removed the others."""
 
 
 class NewestRow(NamedTuple):
     """The newest row of a partition.
 
     Attributes:
-        ticket: of the commit that wrote it.
-        is_tombstone: whether it says that the partition is gone.
+        ticket: ticket of the commit that wrote it.
+        is_tombstone: whether it says that the partition was dropped.
     """
 
     ticket: int
@@ -47,10 +52,10 @@ class NewestRow(NamedTuple):
 
 
 def is_listed(commit: CommitRecord, before: bytes) -> bool:
-    """Return whether the newest rows of a version's partitions are listed.
+    """Return whether the head should list the newest rows of a version's partitions.
 
     Args:
-        commit: of the version.
+        commit: the version's commit.
         before: the list of the version before.
     """
     partitions = commit.totals.partitions
@@ -59,12 +64,14 @@ def is_listed(commit: CommitRecord, before: bytes) -> bool:
 
 
 def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> bytes:
-    """Return the list as it stands in a head.
+    """Return the bytes of the list in a head.
+
+    If there are too many tombstones, the oldest are left out. If the list is then still too long, more of the
+    rows that were written longest ago are left out, tombstones first.
 
     Args:
-        rows: by the keys of the partitions. Of those that are gone some are left out, and if it would be too long then
-            others, too: those not written to for the longest time.
-        whole: ticket of the commit whose version has no other partitions; None: it may have.
+        rows: the newest rows by the keys of their partitions.
+        whole: ticket of the commit whose version has only these partitions, or None if it may have others.
     """
     by_age = sorted(rows.items(), key=lambda each: (each[1].is_tombstone, -each[1].ticket))
     tombstones = sum(row.is_tombstone for row in rows.values())
@@ -72,7 +79,7 @@ def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> 
     last = max((row.ticket for row in rows.values()), default=0)
     while True:
         listed = sorted(by_age[:count])
-        # Keys are alike, and so are the ages of rows that were written in turn.
+        # Keys resemble each other, and so do the ages of rows that were written in turn: both compress well.
         marks = [(last - row.ticket) * 2 + row.is_tombstone for _, row in listed]
         whole = whole if count >= len(by_age) - tombstones else None
         data = zlib.compress(encode((last, [key for key, _ in listed], marks, whole)))
@@ -82,12 +89,12 @@ def encode_newest(rows: Mapping[bytes, NewestRow], whole: int | None = None) -> 
 
 
 def decode_newest(data: bytes) -> tuple[tuple[bytes, NewestRow], ...]:
-    """Return keys of partitions, in order, with their newest rows; nothing of a list that cannot be read."""
+    """Return the keys of partitions, in order, with their newest rows; nothing if the list is unreadable."""
     return _decoded(data)[0]
 
 
 def complete_ticket(data: bytes) -> int | None:
-    """Return the ticket of the commit of whose version a list names all partitions; None: of none that is known."""
+    """Return the ticket of the commit whose version has only the listed partitions, or None."""
     return _decoded(data)[1]
 
 

@@ -1,6 +1,6 @@
-"""A partition of one version of a table, decoded as far as it is looked at.
+"""A partition of one version of a table, decoded only as far as needed.
 
-Neither values nor files of a million partitions are touched by listing them.
+Listing a million partitions decodes neither their values nor their files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from parquetry.types import Value
 
 
 class _Table(Protocol):
-    """What a partition asks of the version of a table that it is of; see `snapshot.TableSnapshot`."""
+    """The attributes that a partition needs of its table's version; see `snapshot.TableSnapshot`."""
 
     store: Store
     id: bytes
@@ -40,10 +40,10 @@ class _Table(Protocol):
 class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
     """A partition of a version of a table.
 
-    The collector of garbage does not look at them: a scan makes a hundred thousand, none of which refers to itself.
+    The garbage collector ignores these objects: a scan makes a hundred thousand, and none refers to itself.
 
     Attributes:
-        key: its values' key, as `parquetry.keys` encodes them.
+        key: key of the partition's values, as `parquetry.keys` encodes them.
     """
 
     _table: _Table
@@ -55,19 +55,19 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """Return the values of the partition columns, as internal values."""
+        """Return the internal values of the partition columns."""
         if self._values is None:
             self._values = self._table.placement.values_of(self.key)
         return self._values
 
     @property
     def ticket(self) -> int:
-        """Return the ticket of the commit that made the partition what it is."""
+        """Return the ticket of the commit that wrote the partition's row."""
         return ticket_of(self._age)
 
     @property
     def entry(self) -> PartitionEntry:
-        """Return the record as stored."""
+        """Return the stored record."""
         if self._entry is None:
             self._entry = decode_entry(self._value)
         return self._entry
@@ -79,7 +79,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
-        """Return the data files, in the order in which they were added.
+        """Return the data files, in the order of the partition's list.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
@@ -87,7 +87,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
         return read_files(self._table.store, self._table.id, self.entry)
 
     def files_besides(self, other: PartitionSnapshot | None) -> tuple[FileRecord, ...]:
-        """Return the same files without those in parts of the list that another version of the partition has, too.
+        """Return the data files that are not in chunks that another version of the partition shares.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
@@ -100,7 +100,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
         return read_files(self._table.store, self._table.id, entry)
 
     def each_file(self) -> Iterator[FileRecord]:
-        """Yield the same files, of which some thousand at a time are in memory.
+        """Yield the data files, with some thousand in memory at a time.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
@@ -108,10 +108,10 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
         return files_in_parts(self.entry, partial(read_files, self._table.store, self._table.id))
 
     def each_listed(self, start: int = 0) -> Iterator[ListedFile]:
-        """Yield the same files likewise, without their statistics.
+        """Yield the data files without their statistics, with some thousand in memory at a time.
 
         Args:
-            start: how many of the first to pass over.
+            start: number of files to skip.
 
         Raises:
             TableNotFoundError: the table was dropped meanwhile.
@@ -125,7 +125,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @property
     def rows(self) -> int | None:
-        """Return the number of rows; None if it is not known of some file."""
+        """Return the number of rows, or None if one file's number is not known."""
         return self.entry.rows
 
     @property
@@ -135,17 +135,17 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @property
     def record_bytes(self) -> int:
-        """Return the size of the record, with the files that it lists itself."""
+        """Return the size of the record, including its inline files."""
         return len(self._value)
 
     @property
     def arrangement(self) -> ArrangementSpec:
-        """Return how the partition's rows are arranged: its own, whatever the table's is by now."""
+        """Return the partition's own arrangement, which the table's may differ from by now."""
         return decode_arrangement(self.entry.arrangement)
 
     @classmethod
     def entries(cls, partitions: Sequence[PartitionSnapshot]) -> list[PartitionEntry]:
-        """Return the records of many partitions, decoded in one call: that takes less time than to look at each."""
+        """Return the records of many partitions, decoded in one call, which is faster than one by one."""
         undecoded = [partition for partition in partitions if partition._entry is None]
         if len(undecoded) > 1:
             entries = decode_entries([partition._value for partition in undecoded])
@@ -155,7 +155,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @classmethod
     def all_values(cls, partitions: Sequence[PartitionSnapshot]) -> list[tuple[Value, ...]]:
-        """Return the values of many partitions of one table, decoded together as well."""
+        """Return the values of many partitions of one table, decoded together."""
         undecoded = [partition for partition in partitions if partition._values is None]
         if undecoded:
             rows = undecoded[0]._table.placement.key_schema.decode_all(
@@ -177,7 +177,7 @@ class PartitionSnapshot(msgspec.Struct, eq=False, gc=False):
 
     @classmethod
     def with_files(cls, partitions: Sequence[PartitionSnapshot], names: tuple[str, ...]) -> list[Any] | None:
-        """Return the records with their inline files in them, decoded in one call; see `manifest.entries.decode_with_files`."""
+        """Return the records with their inline files, decoded in one call; see `decode_with_files`."""
         return decode_with_files([partition._value for partition in partitions], names)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Which key a partition has, and where it is stored unless it has a location of its own: all that a write needs of a table for that."""
+"""The key and the default location of a partition. A write needs no more of a table to place its files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from parquetry.types import ColumnType, Value
 class TablePlacement:
     """The partition columns and the location of one version of a table.
 
+    Example: table `lake.t` is at `/lake/t` and partitioned by `d DATE, h INT`. For the values `(2026-01-02,
+    7)`, `key_of` returns the key that orders the partition's rows in the store, and `values_of` returns the
+    values of that key. `default_location` is `/lake/t/d=2026-01-02/h=7`, and `describe` returns
+    `d=2026-01-02/h=7`.
+
     Attributes:
         label: the table's name for messages.
-        metadata: of the version.
-
-    Example: table `lake.t` at `/lake/t`, partitioned by `d DATE, h INT`. Of the values `(2026-01-02, 7)`, `key_of` makes
-    the key by which the partition's rows are ordered in the store, and `values_of` makes the values again of it.
-    `default_location` is `/lake/t/d=2026-01-02/h=7`, and `describe` names the partition `d=2026-01-02/h=7`.
+        metadata: the version's metadata.
     """
 
     label: str
@@ -49,22 +50,25 @@ class TablePlacement:
         return self.key_schema.decode(key)
 
     def fits(self, key: bytes) -> bool:
-        """Return whether a key is one of these partition columns: a REPLACE TABLE may have given the table others."""
+        """Return whether a key fits these partition columns.
+
+        Before a REPLACE TABLE the table may have had others.
+        """
         return self.key_schema.fits(key)
 
     def default_location(self, values: Sequence[Value]) -> str:
-        """Return where Hive puts the partition of these values."""
+        """Return Hive's location for the partition of these values."""
         path = partition_path(self._physical_names, self.types, values)
         return f"{self.metadata.location}/{path}" if path else self.metadata.location
 
     def default_locations(self, rows: Sequence[Sequence[Value]]) -> list[str]:
-        """Return the same of many partitions, given the values of each."""
+        """Return the default locations of many partitions, given the values of each."""
         location = self.metadata.location
         paths = partition_paths(self._physical_names, self.types, rows)
         return [f"{location}/{path}" if path else location for path in paths]
 
     def location_of(self, key: bytes) -> str:
-        """Return where Hive puts the partition of this key."""
+        """Return Hive's location for the partition of this key."""
         return self.default_location(self.values_of(key))
 
     def describe(self, key: bytes) -> str:
@@ -90,6 +94,6 @@ class TablePlacement:
 
 
 def keyed_by(metadata: TableMetadata) -> tuple[object, ...]:
-    """Return what the keys and default locations of a table's partitions depend on."""
+    """Return the metadata that the keys and default locations of a table's partitions depend on."""
     names = tuple(column.physical for column in metadata.partition_columns)
     return metadata.partition_types, metadata.descending, names

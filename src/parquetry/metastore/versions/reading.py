@@ -22,9 +22,9 @@ def read_by_keys(
     """Yield the rows of a plan's partitions, in the order of their keys.
 
     Args:
-        visible: of the version to read.
-        plan: for the partitions' own keys.
-        schema: of the keys.
+        visible: visible rows of the version to read.
+        plan: plan by the partitions' own keys.
+        schema: fields of the keys.
         examined: counts the rows read.
     """
     ranges = [(scan.start, scan.stop) for scan in plan.scans]
@@ -45,12 +45,12 @@ def read_by_keys(
 def read_by_index(
     visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None
 ) -> Iterator[Row]:
-    """Yield the rows of the partitions to which a plan's entries lead, in the order of the partitions' keys.
+    """Yield the rows of the partitions that a plan's entries lead to, in the order of the partitions' keys.
 
     Args:
-        visible: of the version to read.
-        plan: for an index.
-        schema: of the partitions' keys.
+        visible: visible rows of the version to read.
+        plan: plan by an index.
+        schema: fields of the partitions' keys.
         examined: counts the rows read.
     """
     keys = plan.row_keys
@@ -65,9 +65,9 @@ def read_by_union(
     """Yield the rows of the partitions of a union, each once, in the order of the partitions' keys.
 
     Args:
-        visible: of the version to read.
-        plan: that reads the partitions' own keys, indexes, or both.
-        schema: of the partitions' keys.
+        visible: visible rows of the version to read.
+        plan: plan by the partitions' own keys, by indexes, or by both.
+        schema: fields of the partitions' keys.
         examined: counts the rows read.
     """
     keys = plan.row_keys
@@ -81,11 +81,12 @@ def read_by_union(
 
 
 def united(plan: ScanPlan, parts: Iterable[Iterable[bytes]]) -> tuple[bytes, ...]:
-    """Return the keys, in order, to which the indexes of a union lead, without those that its own ranges hold.
+    """Return the keys that the indexes of a union lead to, in order, without keys in the union's own ranges.
 
     Args:
         plan: the union.
-        parts: keys of partitions, each with the age of its row behind it, by each of the indexes.
+        parts: for each index, the keys of the partitions that it leads to, each followed by the age of its
+            row.
     """
     keys = {key for part in parts for key in part}
     return tuple(sorted(key for key in keys if not plan.reads_key(key[:-TICKET_BYTES])))
@@ -99,17 +100,17 @@ def _rows(visible: VisibleRows, keys: Sequence[bytes], examined: Examined | None
 def entries(
     visible: VisibleRows, plan: ScanPlan, schema: KeySchema, examined: Examined | None, *, tested: bool = True
 ) -> Iterator[bytes | None]:
-    """Yield for each entry of a plan's ranges where it leads; None if the residual excludes it.
+    """Yield the key that each entry of a plan's ranges leads to, or None if the residual excludes the entry.
 
     Args:
-        visible: of the version to read.
-        plan: for an index.
-        schema: of the partitions' keys.
+        visible: visible rows of the version to read.
+        plan: plan by an index.
+        schema: fields of the partitions' keys.
         examined: counts the entries read.
         tested: whether the store may leave out entries that the residual excludes.
 
     Returns:
-        keys of partitions, each with the age of the row behind it, in the order of the entries.
+        keys of partitions, each followed by the age of its row, in the order of the entries.
     """
     assert plan.index is not None
     if not plan.scans:
@@ -124,7 +125,7 @@ def entries(
 
 
 class _Residuals:
-    """Tests keys, which come in order, against the residual of the range that each is in."""
+    """Tests keys against the residual of the range that each is in. The keys must come in order."""
 
     def __init__(self, plan: ScanPlan, schema: KeySchema) -> None:
         self._schema = schema

@@ -1,7 +1,7 @@
 """A table as of one version: its metadata, its partitions, the commits that led to it.
 
-Immutable. Which rows belong to a version is decided in `visible_rows`, what a partition holds is `partition`'s,
-which key and location it has `placement`'s.
+`visible_rows` decides which rows belong to a version, `partition` decodes a partition, and `placement` maps a
+partition's values to its key and its default location.
 """
 
 from __future__ import annotations
@@ -50,15 +50,67 @@ __all__ = [
 
 
 class TableSnapshot:
-    """One version of a table.
+    """One version of a table, which never changes.
+
+    **What it is.** The record of the commit that made the version, and the table's metadata. Partitions are
+    read from the store when they are needed. So a snapshot of a table with a million partitions is made from
+    two rows: the table's head and its metadata.
+
+    Each row of a partition is tagged with the *ticket* of the commit that wrote it. The commit record alone
+    decides which rows the version shows: rows with a ticket below `next_ticket` that is not in `invisible`.
+    The newest of them counts, and a tombstone says that the partition was dropped.
+
+    **Example.** Version 7 has `next_ticket` 12 and `invisible` {9}. The store has these rows:
+
+    | partition | ticket | value       | in version 7                                             |
+    |-----------|--------|-------------|----------------------------------------------------------|
+    | d=1       | 14     | files a b e | not shown: a later commit wrote it                       |
+    | d=1       | 11     | files a b   | **shown**                                                |
+    | d=1       | 9      | files a c   | not shown: the commit was under way or aborted           |
+    | d=1       | 4      | files a     | not shown: ticket 11 is newer                            |
+    | d=2       | 10     | tombstone   | d=2 does not exist                                       |
+    | d=2       | 3      | files d     | not shown: ticket 10 is newer                            |
+
+    A snapshot keeps showing its version while others commit:
+
+    >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
+    >>> from parquetry.metastore.commits import commit
+    >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
+    >>> versions = [open_metastore("/lake", "memory").create_table("default", "t", metadata)]
+    >>> for name in "ab":
+    ...     change = Transaction(versions[-1], "append")
+    ...     change.append((1,), [FileRecord(name, bytes=100, rows=10)])
+    ...     versions.append(commit(change))
+    >>> versions[0].partition((1,))
+    >>> [[file.path for file in version.partition((1,)).files] for version in versions[1:]]
+    [['a'], ['a', 'b']]
+
+    **What it is not.**
+
+    - It holds no lock, and no vacuum waits for it. If a vacuum retires the version, reading raises
+      TableNotFoundError. `partitions` checks this at its end, so that missing rows never look like missing
+      partitions.
+    - It is not a copy. Each call of `partitions` reads the store again.
+    - It does not choose the files of a query. `parquetry.prune` does, from the partitions and their
+      statistics.
+
+    **Why not otherwise.** A version could be a file that lists its partitions, as in other formats. Then a
+    commit to one partition of a million would rewrite part of that list. Here it writes one row for each
+    partition that it changes, and a reader scans only the key ranges of its filter. Why is the check at the
+    end? A vacuum first retires versions in the head, and then deletes rows. If the head still keeps the
+    version after the last row was read, no row was missing.
+
+    **Reference.** This is multiversion concurrency control: Bernstein and Goodman, *Multiversion Concurrency
+    Control: Theory and Algorithms*, ACM TODS 1983. `next_ticket` and `invisible` are like `xmax` and
+    `xip_list` of a snapshot in PostgreSQL (`pg_current_snapshot`).
 
     Attributes:
-        store: of the metastore.
-        id: of the table; stays when the table is renamed.
-        database: lower-case; empty for a staged table.
-        name: lower-case; empty for a staged table.
-        commit: that made this version.
-        metadata: that holds in this version.
+        store: store of the metastore.
+        id: id of the table, which stays when the table is renamed.
+        database: the database's name, in lower case; empty for a staged table.
+        name: the table's name, in lower case; empty for a staged table.
+        commit: record of the commit that made this version.
+        metadata: metadata of the table in this version.
     """
 
     def __init__(
@@ -82,7 +134,7 @@ class TableSnapshot:
 
     @property
     def version(self) -> int:
-        """Return the number of the version; creation is 0."""
+        """Return the number of the version. The creation is version 0."""
         return self.commit.version
 
     @property
@@ -92,12 +144,12 @@ class TableSnapshot:
 
     @property
     def committed_at(self) -> int:
-        """Return when the version was made, in milliseconds since the epoch."""
+        """Return the time of the commit, in milliseconds since the epoch."""
         return self.commit.committed_at
 
     @property
     def operation(self) -> str:
-        """Return what made the version, such as ``append``."""
+        """Return the operation that made the version, such as ``append``."""
         return self.commit.operation
 
     @property
@@ -107,7 +159,7 @@ class TableSnapshot:
 
     @functools.cached_property
     def placement(self) -> TablePlacement:
-        """Return which keys and default locations partitions have."""
+        """Return the keys and default locations of partitions."""
         return TablePlacement(self.label, self.metadata)
 
     @property
@@ -126,17 +178,17 @@ class TableSnapshot:
     def partitions(
         self, plan: ScanPlan | None = None, limit: int | None = None, examined: Examined | None = None
     ) -> Iterator[PartitionSnapshot]:
-        """Yield the partitions in the order of their keys, all of this version whatever happens meanwhile.
+        """Yield the partitions of this version in the order of their keys, unaffected by other commits.
 
         Args:
-            plan: which ones; None means all. Residual filters are applied.
-            limit: how many at most.
+            plan: selects the partitions, including by its residual filters; None selects all.
+            limit: maximal number of partitions.
             examined: counts the keys read.
 
         Raises:
-            UnsupportedError: the plan is for an index that this version does not have.
-            TableNotFoundError: the table was dropped, or this version vacuumed away, before the end was
-                reached. (Then rows may have been missing.)
+            UnsupportedError: the plan uses an index that this version does not have.
+            TableNotFoundError: the table was dropped, or a vacuum retired this version, before the end. Then
+                rows may have been missing.
         """
         rows = (
             self.visible.scan([(b"", None)], single=not self.partition_types, examined=examined)
@@ -159,11 +211,11 @@ class TableSnapshot:
         return read(self.visible, plan, self.key_schema, examined)
 
     def partition(self, values: Sequence[Value]) -> PartitionSnapshot | None:
-        """Return the partition of these values; None if there is none.
+        """Return the partition of these values, or None if this version has none.
 
         Raises:
             ValueTypeError: the values do not fit the partition columns.
-            TableNotFoundError: the table was dropped, or this version vacuumed away.
+            TableNotFoundError: the table was dropped, or a vacuum retired this version.
         """
         key = self.key_of(values)
         row = self.visible.newest([key]).get(key)
@@ -173,9 +225,9 @@ class TableSnapshot:
         return PartitionSnapshot(self, key, complement(row.ticket), row.value)
 
     def last_partition(self) -> PartitionSnapshot | None:
-        """Return the partition of the greatest key; None if the last that ever was there is not one of this version.
+        """Return the partition of the greatest key of any version, or None if this version does not have it.
 
-        It costs two rows, however many partitions there are.
+        It reads two rows, however many partitions the table has.
         """
         key = self.last_key(b"", None)
         row = None if key is None else self.visible.newest([key]).get(key)
@@ -184,11 +236,11 @@ class TableSnapshot:
         return PartitionSnapshot(self, key, complement(row.ticket), row.value)
 
     def last_key(self, start: bytes, stop: bytes | None) -> bytes | None:
-        """Return the key of a partition's last row in a range of keys, whichever versions show the row; None if there is none.
+        """Return the key of the last partition, of any version, in a range of keys, or None if it is empty.
 
         Args:
             start: the first key.
-            stop: the first bytes after the range; None is the end.
+            stop: the first bytes after the range, or None for the end.
         """
         prefix = partition_prefix(self.id)
         end = successor(prefix) if stop is None else prefix + stop
@@ -199,7 +251,7 @@ class TableSnapshot:
         """Make sure that no row of this version has been deleted.
 
         Raises:
-            TableNotFoundError: the table was dropped, or this version vacuumed away.
+            TableNotFoundError: the table was dropped, or a vacuum retired this version.
         """
         head = live_head(
             self.store, self.id, f"Table {self.label} was dropped or replaced while it was being read."
@@ -211,11 +263,11 @@ class TableSnapshot:
             )
 
     def history(self, oldest: int = 0, newest: int | None = None) -> Iterator[CommitRecord]:
-        """Yield the commits that led to this version, newest first, as far back as they are kept.
+        """Yield the commits that led to this version, newest first, as far back as the store has them.
 
         Args:
-            oldest: the first version that is wanted.
-            newest: the last one; None is this version.
+            oldest: the first version wanted.
+            newest: the last version wanted, or None for this version.
         """
         last = self.version if newest is None else min(newest, self.version)
         if last == self.version >= oldest:
@@ -227,7 +279,7 @@ class TableSnapshot:
                 yield decoder(CommitRecord).decode(value)
 
     def refresh(self) -> TableSnapshot:
-        """Return the newest version of the same table, whatever it is called now.
+        """Return the newest version of the same table, even if it was renamed.
 
         Raises:
             TableNotFoundError: the table was dropped or replaced.
@@ -244,7 +296,7 @@ _CACHED_RECORDS = 1024
 
 
 def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
-    """Return the metadata that a ticket wrote; the rows are immutable, so they are read once."""
+    """Return the metadata that a ticket wrote. The rows are immutable, so each is read once."""
     cached = _cache.setdefault(store, {})
     if (table, ticket) not in cached:
         value = store.get(metadata_key(table, ticket))
@@ -257,7 +309,10 @@ def load_metadata(store: Store, table: bytes, ticket: int) -> TableMetadata:
 
 
 def forget_metadata(store: Store) -> None:
-    """Have all metadata be read anew: their rows were changed, which nobody does but who rewrites locations."""
+    """Forget all cached metadata, because their rows were changed.
+
+    Only a rewrite of locations changes them.
+    """
     _cache.pop(store, None)
 
 
@@ -278,9 +333,10 @@ def load(store: Store, table: bytes, head: Head, commit: CommitRecord | None = N
 
 
 def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
-    """Return the newest version of a table that has just been changed, if only in what its head says.
+    """Return the newest version of a table whose head has just been changed.
 
-    Its rows may be gone since, if it was dropped right afterwards; whoever changed it is not to take this for a failure.
+    If the table was dropped right afterwards, its metadata may be deleted. This must not look like a failure
+    of the change, so the metadata of `before` are used.
     """
     try:
         return load(before.store, before.id, head)
@@ -290,7 +346,7 @@ def load_again(before: TableSnapshot, head: Head) -> TableSnapshot:
 
 
 def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitRecord | None:
-    """Return the commit of a version; None if there never was one, or it is no longer kept."""
+    """Return the commit of a version, or None if it never existed or is no longer kept."""
     if version == head.commit.version:
         return head.commit
     if not head.oldest <= version < head.commit.version:
@@ -303,7 +359,7 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitR
 
 
 def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRecord | None:
-    """Return the newest commit made at or before a time (ms since the epoch); None if all are later."""
+    """Return the newest commit until a time (milliseconds since the epoch), or None if all are later."""
 
     def committed_at(version: int) -> int:
         commit = load_commit(store, table, head, version)

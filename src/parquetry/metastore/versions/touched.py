@@ -1,11 +1,13 @@
-"""Which partitions the commits between two versions wrote to, kept for the next question about these versions.
+"""A cache of the partitions that the commits between two versions wrote to.
 
-A batch of a stream is asked for twice: how far it goes, and which files it reads. To find the partitions that were written to, all
-keys of the table are looked at; they are looked at for the first question, and the second is answered from what was found.
+Spark asks twice about a batch of a stream: how far it goes, and which files it reads. To find the written
+partitions, the first request reads all keys of the table. The second is answered from the cache.
 
-    how far, from version 7 on    versions 8 to 12    all keys    p=1 (ticket 9), p=4 (ticket 11), p=5 (ticket 12)
-    the files of 8 to 10          versions 8 to 10    none        p=1, p=4, p=5: of these the rows are read anyway
-    the files of 11 to 12         versions 11 to 12   none        p=4, p=5: the newest row of p=1 is older
+| request                     | versions | keys read | result                                            |
+|-----------------------------|----------|-----------|---------------------------------------------------|
+| how far from version 7 on   | 8 to 12  | all       | p=1 (ticket 9), p=4 (ticket 11), p=5 (ticket 12)  |
+| the files of 8 to 10        | 8 to 10  | none      | p=1, p=4, p=5: too many, as their rows then show  |
+| the files of 11 to 12       | 11 to 12 | none      | p=4, p=5: the newest row of p=1 is older          |
 """
 
 from __future__ import annotations
@@ -18,25 +20,27 @@ from parquetry.metastore.storage import CommitRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 _CACHED_VERSION_RANGES = 16
-"""Ranges of versions, as many as streams may read at a time."""
+"""Cached ranges of versions: as many as streams usually read at the same time."""
 _MAX_CACHED_KEYS = 100_000
-"""Of a range: some ten megabytes. Of more partitions than that all rows are read, beside which the keys cost little."""
+"""Keys of one cached range, some ten megabytes. If more partitions were written, all their rows are read
+anyway, and finding the keys again costs little beside that."""
 
 
 class TouchedPartitions:
-    """Partitions by the versions that wrote to them; may be used by several threads."""
+    """Partitions by the versions that wrote to them. Several threads may use it."""
 
     def __init__(self) -> None:
         self._cached: OrderedDict[tuple[bytes, frozenset[str]], dict[bytes, int]] = OrderedDict()
-        """By table and ids of commits: keys of partitions, each with the ticket of its newest row in the last of the versions."""
+        """By table and ids of commits: partitions' keys with the ticket of each one's newest row in the last
+        version."""
         self._lock = threading.Lock()
 
     def written_by(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:
-        """Return the keys of partitions among which are all that some commits wrote rows of.
+        """Return the keys of all partitions that some commits wrote to, and perhaps of others.
 
         Args:
             last: the table in the newest of their versions.
-            commits: of versions that follow each other.
+            commits: commits of consecutive versions.
         """
         if not last.partition_types:
             return [b""]

@@ -1,9 +1,10 @@
-"""Which rows of a table's partitions belong to a version.
+"""The rows of a table's partitions that belong to a version.
 
 A row is tagged with the ticket of the commit that wrote it. It belongs to a version if that ticket had been
-published by then; of a partition's rows that do, the newest counts, and a tombstone says that the partition
-is gone. All of this is decided from the version's commit, in memory: a reader reads no row but the
-partitions' own. Where they are, the head may tell the store (`newest_rows`).
+published by then. Of such rows of a partition the newest counts, and a tombstone says that the partition was
+dropped. The version's commit record decides all of this, in memory: a reader reads only the partitions' own
+rows. The head may list the newest ones (`newest_rows`), so that the store finds them faster. `TableSnapshot`
+has an example.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from parquetry.metastore.versions.newest_rows import complete_ticket, decode_new
 from parquetry.store import Condition, Groups, Range, Store
 
 Row = tuple[bytes, bytes, bytes]
-"""Key of a partition, age (the complement of a ticket: the younger a row, the less its age), value."""
+"""Key of a partition, age, value. The age is the complement of a ticket: newer rows have a lesser age."""
 
 ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 """Bytes before and after a partition's key in the key of a row."""
@@ -50,18 +51,19 @@ class PartitionRow(NamedTuple):
 
     @property
     def is_tombstone(self) -> bool:
-        """Return whether the row says that the partition is gone."""
+        """Return whether the row says that the partition was dropped."""
         return is_tombstone(self.value)
 
 
 class Examined:
-    """Counts the keys that a store returns to a reader, whether or not they are part of the answer.
+    """Counts the keys that a store returns to a reader, whether or not they are part of the result.
 
-    Counting changes nothing about what is read.
+    Counting does not change what is read.
 
     Attributes:
-        keys: their number.
-        tested: whether the store was given a condition. A store that `leaves_out` rows then examined more keys than it returned.
+        keys: number of keys.
+        tested: whether the store got a condition. If so, a store that `leaves_out` rows examined more keys
+            than it returned.
     """
 
     def __init__(self) -> None:
@@ -76,27 +78,30 @@ class Examined:
 
 
 def _is_there(value: bytes) -> bool:
-    """Return whether a row is no tombstone, though it does not begin with 1, as nearly all do.
+    """Return whether a row that does not begin with 1, as nearly all do, is still not a tombstone.
 
     Raises:
-        MetastoreDamagedError: it is not as it was written.
+        MetastoreDamagedError: the row is damaged.
     """
     refuse(value)
     return not is_tombstone(value)
 
 
 def entry_of(row: PartitionRow | None) -> PartitionEntry | None:
-    """Return the entry in a partition's row; None if there is none, or it says that the partition is gone."""
+    """Return the entry in a partition's row, or None if there is no row or it is a tombstone."""
     return None if row is None or row.is_tombstone else _entry(row.value)
 
 
-# A commit asks several times for the entry that it builds on, which may refer to hundreds of chunks.
+# A commit decodes the entry that it builds on several times, and the entry may refer to hundreds of chunks.
 _entry = functools.lru_cache(maxsize=32)(decode_entry)
 
 
 @functools.lru_cache(maxsize=32)
 def _listed_row_keys(prefix: bytes, newest: bytes, groups: Groups) -> tuple[bytes, ...]:
-    """Return the keys of those newest rows that a version shows. A table is planned for more often than it is written."""
+    """Return the keys of the listed newest rows that a version shows.
+
+    Cached, as tables are planned more than written.
+    """
     rows = (prefix + key + complement(row.ticket) for key, row in decode_newest(newest))
     return tuple(filter(groups.wants, rows))
 
@@ -105,10 +110,10 @@ class VisibleRows:
     """The partition rows of one version of a table.
 
     Args:
-        store: of the metastore.
-        table: id.
-        commit: of the version.
-        newest: what the table's head says of newest rows, now or at any time.
+        store: store of the metastore.
+        table: id of the table.
+        commit: commit of the version.
+        newest: the list of newest rows in the table's head, now or at any other time.
     """
 
     def __init__(self, store: Store, table: bytes, commit: CommitRecord, newest: bytes = b"") -> None:
@@ -124,43 +129,45 @@ class VisibleRows:
             without=frozenset(
                 complement(ticket) for first, last in commit.invisible for ticket in range(first, last + 1)
             ),
-            # Nearly every commit wrote a partition's row; a vacuum may have removed some.
+            # An estimate: nearly every commit wrote a partition's row, and a vacuum may have removed some.
             rows=commit.next_ticket // max(1, commit.totals.partitions),
         )
 
     def index_entries(self, index: str) -> VisibleRows:
-        """Return what is visible of an index's entries in the same version.
+        """Return the visible entries of an index in the same version.
 
         Args:
-            index: id, hexadecimal.
+            index: id of the index, hexadecimal.
         """
         return self._with(index_prefix(self._table, index))
 
     def removed_file_records(self) -> VisibleRows:
-        """Return what is visible of the records of files taken out, in the same version; their paths are the keys."""
+        """Return the visible records of removed files in the same version. Their keys are paths."""
         return self._with(removed_files_prefix(self._table))
 
     def _with(self, prefix: bytes) -> VisibleRows:
         other = copy.copy(self)
         other._prefix = prefix
-        other._informed, other._is_whole = self._groups, False  # the newest rows are told of partitions alone
+        other._informed, other._is_whole = self._groups, False  # the list has only rows of partitions
         return other
 
     @functools.cached_property
     def _informed(self) -> Groups:
-        """The groups with the rows that are known, if this version shows them."""
+        """The groups with the listed rows that this version shows."""
         if not self._newest:
             return self._groups
         listed = _listed_row_keys(self._prefix, self._newest, self._groups)
         if 2 * len(listed) <= self._partitions:
             return replace(self._groups, known_keys=listed)
-        return replace(self._groups, known_keys=listed, rows=1)  # as far as most are concerned
+        return replace(self._groups, known_keys=listed, rows=1)  # the list shortens most groups to one row
 
     def rows(self, keys: Sequence[bytes], examined: Examined | None = None) -> Iterator[Row]:
-        """Yield rows by their keys and ages, as entries of an index tell them; those that are gone are left out.
+        """Yield rows by their keys and ages, such as the entries of an index contain.
+
+        Missing rows are left out.
 
         Args:
-            keys: of partitions, each with its age behind it.
+            keys: keys of partitions, each followed by the age of its row.
             examined: counts the rows read.
         """
         if examined is not None:
@@ -182,12 +189,12 @@ class VisibleRows:
         """Yield the newest rows of the partitions in ranges of keys, without tombstones.
 
         Args:
-            ranges: disjoint and in order, without the table's prefix.
-            single: whether each range is that of one partition, whose key it begins with.
+            ranges: disjoint ranges of keys, in order, without the table's prefix.
+            single: whether each range is for one partition only, with whose key it begins.
             examined: counts the rows read.
-            where: what the store may test on the fields of the keys, for rows that it need not bring.
-            passes: tests the keys of rows as they are stored, between `ROW_PREFIX` and `ROW_SUFFIX` bytes:
-                where few rows pass, nothing else is done about the others.
+            where: condition on the fields of the keys, which the store may test to leave out rows.
+            passes: tests the stored keys of rows, including `ROW_PREFIX` and `ROW_SUFFIX` bytes around the
+                partition's key. Rows that fail cost no other work.
         """
         if self._is_whole and not single and (where is None or passes is not None):
             return self.rows(self._listed_keys_in(ranges, passes), examined)
@@ -196,7 +203,7 @@ class VisibleRows:
         return (row for row in rows if row[2][0] == 1 or _is_there(row[2]))
 
     def _listed_keys_in(self, ranges: Sequence[Range], passes: Callable[[bytes], bool] | None) -> list[bytes]:
-        """Return the keys and ages of those rows in ranges that the list of all of them names."""
+        """Return the keys and ages of the live rows in ranges, from a list that names all partitions."""
         stored_keys, place = [], 0
         for key, row in decode_newest(self._newest):
             stored = key + complement(row.ticket)
@@ -209,14 +216,14 @@ class VisibleRows:
         return stored_keys if passes is None else [key for key in stored_keys if passes(self._prefix + key)]
 
     def keys(self, ranges: Sequence[Range], limit: int) -> tuple[list[bytes], list[Range]]:
-        """Return the keys of the rows that a scan of ranges of keys would read first, of this version or not.
+        """Return the keys of the first rows that a scan of ranges would read, of this version or not.
 
         Args:
-            ranges: disjoint and in order, without the table's prefix.
-            limit: how many at most.
+            ranges: disjoint ranges of keys, in order, without the table's prefix.
+            limit: maximal number of rows.
 
         Returns:
-            the keys of their partitions, and what is left of the ranges: nothing if there are no more.
+            the keys of their partitions, and the remaining ranges, which are empty at the end.
         """
         rows = self._store.scan_ranges(self._absolute(ranges), limit=limit, groups=self._informed)
         keys = [row_key for row_key, _ in rows]
@@ -228,19 +235,19 @@ class VisibleRows:
         return partitions, remaining
 
     def listed_keys(self) -> list[bytes] | None:
-        """Return the keys of all partitions if the table's head lists them, so that nothing has to be read; else None."""
+        """Return the keys of all partitions if the table's head lists them, or None. It reads no row."""
         if not self._is_whole:
             return None
         return [key for key, row in decode_newest(self._newest) if not row.is_tombstone]
 
     def first_keys(self, ranges: Sequence[Range], examined: Examined | None = None) -> Iterator[bytes]:
-        """Yield the key of the first partition in each of some ranges; one that is gone counts.
+        """Yield the key of the first partition in each of some ranges. Dropped partitions count.
 
         Args:
-            ranges: disjoint and in order, without the table's prefix.
+            ranges: disjoint ranges of keys, in order, without the table's prefix.
             examined: counts the rows read.
         """
-        # With the rows that are known a range would be one for each of them.
+        # Without the listed rows, because they would split each range at every one of them.
         return (key for key, _, _ in self._rows(self._absolute(ranges), True, examined, groups=self._groups))
 
     def _absolute(self, ranges: Sequence[Range]) -> list[Range]:
@@ -249,15 +256,17 @@ class VisibleRows:
         return [(prefix + start, end if stop is None else prefix + stop) for start, stop in ranges]
 
     def _ranges_for(self, keys: Iterable[bytes]) -> list[Range]:
-        """Return the ranges of those rows of partitions that were written by the time of this version."""
+        """Return the ranges of the partitions' rows without the rows of later tickets."""
         starts = (self._prefix + key for key in keys)
         return [(start + self._groups.first, start + _AFTER_TICKETS) for start in starts]
 
     def newest(self, keys: Iterable[bytes], examined: Examined | None = None) -> dict[bytes, PartitionRow]:
-        """Return the newest rows of partitions, in order, tombstones included; none for those never written.
+        """Return the newest rows of partitions, in order, including tombstones.
+
+        Partitions without a row are left out.
 
         Args:
-            keys: of the partitions.
+            keys: keys of the partitions.
             examined: counts the rows read.
         """
         ranges = self._ranges_for(sorted(keys))
@@ -266,9 +275,9 @@ class VisibleRows:
         }
 
     def newest_with_tickets(self, tickets: Iterable[int]) -> Iterator[tuple[bytes, int]]:
-        """Yield the keys of the partitions of which the newest row, tombstones included, was written by one of these tickets, with it.
+        """Yield the keys and tickets of the partitions whose newest row has one of these tickets.
 
-        All keys of the table are looked at, and nothing else of the other partitions.
+        It reads all keys of the table, and no more of the other partitions.
         """
         ages = {complement(ticket) for ticket in tickets}
         rows = self._rows(
@@ -277,11 +286,11 @@ class VisibleRows:
         return ((key, ticket_of(age)) for key, age, _ in rows)
 
     def written_since(self, keys: Iterable[bytes], first: int) -> Iterator[tuple[bytes, PartitionRow]]:
-        """Yield all rows of partitions, older ones too, that this version shows or an earlier one did, the newest of each first.
+        """Yield all rows of partitions that this version or an earlier one shows, for each the newest first.
 
         Args:
-            keys: of the partitions.
-            first: ticket of the oldest rows that are wanted.
+            keys: keys of the partitions.
+            first: ticket of the oldest rows wanted.
         """
         prefix, skip = self._prefix, len(self._prefix)
         last = complement(first) + b"\x00"
@@ -291,7 +300,7 @@ class VisibleRows:
                 yield row_key[skip:-TICKET_BYTES], PartitionRow(ticket_of(row_key), value)
 
     def all_newest(self) -> Iterator[tuple[bytes, PartitionRow]]:
-        """Yield the newest rows of all partitions, by their keys, tombstones included."""
+        """Yield the newest rows of all partitions with their keys, including tombstones."""
         rows = self._rows(self._absolute([(b"", None)]), False, None)
         return ((key, PartitionRow(ticket_of(age), value)) for key, age, value in rows)
 
@@ -339,15 +348,18 @@ class VisibleRows:
 def _passing(
     rows: Iterable[tuple[bytes, bytes]], passes: Callable[[bytes], bool], unsure: set[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows that pass, and those that cannot be tested, of which the keys are added to `unsure`.
+    """Yield the rows that pass, and the rows that cannot be tested.
 
-    The test is not applied to keys that were written when the table had other partition columns: it cannot read them. No version
-    with these columns holds such rows, so they are left to be found old, or to be hidden by their tombstones.
+    The keys of the latter are added to `unsure`.
+
+    A key from before a change of the partition columns cannot be decoded, and the test fails with an error.
+    No version with the present columns shows such a row. The caller then finds it too old, or hidden by a
+    tombstone.
     """
     for row in rows:
         try:
             if not passes(row[0]):
                 continue
-        except Exception:  # noqa: BLE001 - a row that the version holds after all is tested again
+        except Exception:  # noqa: BLE001 - a row that the version shows after all is tested again
             unsure.add(row[0])
         yield row

@@ -17,6 +17,7 @@ from parquetry.planner.procedures.procedure import Procedure, Row, wire_rows
 from parquetry.planner.procedures.publish import PUBLISH
 from parquetry.planner.procedures.rebucket import REBUCKET
 from parquetry.planner.procedures.rebuild_partition_index import REBUILD_PARTITION_INDEX
+from parquetry.planner.procedures.reports import EXPLAIN, EXPLAIN_JSON, LAST_REPORTS
 from parquetry.planner.procedures.rollback import ROLLBACK
 from parquetry.planner.procedures.suggest_skew import SUGGEST_SKEW
 from parquetry.planner.procedures.sync import SYNC
@@ -42,5 +43,8 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         VERIFY,
         PUBLISH,
         SUGGEST_SKEW,
+        EXPLAIN,
+        EXPLAIN_JSON,
+        LAST_REPORTS,
     )
 }

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: statistics are kept by every commit, so nothing is computed, and what is known is told."""
+"""ANALYZE TABLE: show the statistics of tables. Every commit keeps them; there is no computation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTHING_TO_COMPUTE = "Every commit keeps the statistics: nothing was to be comp
 
 
 def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
-    """Tell what is known of tables, a row each.
+    """Return the statistics of tables, a row each.
 
     Raises:
         ColumnNotFoundError: a column is named that the table does not have.

@@ -1,4 +1,4 @@
-"""CALL and MSCK REPAIR TABLE: which procedures there are, and what they give back."""
+"""CALL and MSCK REPAIR TABLE: the names, parameters and results of procedures."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def call(lake: Lake, q: questions.Call) -> answers.Called:
                 f"CALL {q.catalog}.system.{procedure.name}: parameter {parameter.name} is NULL, and must be given "
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
+    if "table" not in q.arguments:
+        return answers.Called(procedure.schema, procedure.call(lake, q.arguments), None)
     table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
     before = lake.find(table)
     rows = procedure.call(lake, {**q.arguments, "table": table})
@@ -61,7 +63,7 @@ def repair_schema(_lake: Lake, _q: questions.RepairSchema) -> answers.Schema:
 
 
 def repair(lake: Lake, q: questions.Repair) -> answers.Called:
-    """Run MSCK REPAIR TABLE: what is on disk is added, what is gone is dropped if asked for."""
+    """Run MSCK REPAIR TABLE: add what is on disk, and drop what is missing there if the statement says so."""
     before = lake.current(q.table)
     with progress_bar() as progress:
         told = synchronise(before, lake.engine, SyncOptions(add=q.add, drop=q.drop), progress)
@@ -70,7 +72,7 @@ def repair(lake: Lake, q: questions.Repair) -> answers.Called:
 
 
 def _changed(before: TableSnapshot) -> list[str] | None:
-    """Return the table's database and name if it has another version now: what Spark has cached of it is old."""
+    """Return the table's database and name if its version changed, so that Spark drops its cached data."""
     after = before.refresh()
     return [after.database, after.name] if after.version != before.version else None
 

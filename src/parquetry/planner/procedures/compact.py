@@ -22,7 +22,7 @@ class Compact(Arguments, frozen=True, kw_only=True):
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
     concatenate: Annotated[
-        bool, "Whether the rules of list bucketing hold, as they do for ALTER TABLE … CONCATENATE."
+        bool, "Whether the rules of list bucketing apply, as they do for ALTER TABLE … CONCATENATE."
     ] = False
 
 
@@ -50,7 +50,7 @@ def _counted(
     assert skew.auto is not None
     paths = [join_location(part.location, file.path) for part, some in files for file in some]
     columns = skewed_columns(snapshot.metadata.columns, skew)
-    # values that have directories keep them from a part of the share on
+    # values that have directories keep them while they have at least this part of the share
     share = skew.auto.share / WEIGHT_OF_KEPT_VALUES
     counted = lake.engine.heavy_values(lake.full_name(snapshot), snapshot, None, columns, share, paths)
     return {snapshot.key_of(each.partition): each for each in counted}
@@ -59,7 +59,7 @@ def _counted(
 def rewritten(
     lake: Lake, snapshot: TableSnapshot, chosen: Sequence[Rewrite], operation: str, progress: Progress
 ) -> list[Row]:
-    """Have the engine write files anew, and return a row for each partition, with `COLUMNS`."""
+    """Have the engine rewrite files, and return a row with `COLUMNS` for each partition."""
     after = lake.cache(lake.engine.compact(lake.full_name(snapshot), snapshot, chosen, operation, progress))
     rows: list[Row] = []
     for each in chosen:
@@ -79,8 +79,8 @@ COLUMNS = (
 )
 COMPACT = Procedure(
     "compact",
-    "Writes small files of each partition, of each bucket and directory of heavy values, anew as fewer; where heavy values are "
-    "found by themselves, by those that are heavy by now.",
+    "Rewrites small files of each partition, bucket and directory of heavy values as fewer files. If heavy "
+    "values are measured, the directories follow the values that are heavy by now.",
     Compact,
     COLUMNS,
     _run,

@@ -20,7 +20,7 @@ def _run(lake: Lake, arguments: CompactMetadata) -> list[Row]:
 
 COMPACT_METADATA = Procedure(
     "compact_metadata",
-    "Writes long lists of files anew, sorted and in full parts; no data file is touched.",
+    "Rewrites long lists of files, sorted and in full parts. No data file is touched.",
     CompactMetadata,
     (("partitions", "long"), ("chunks_before", "long"), ("chunks_after", "long")),
     _run,

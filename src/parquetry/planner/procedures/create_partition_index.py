@@ -14,8 +14,8 @@ from parquetry.progress import progress_bar
 class CreatePartitionIndex(Arguments, frozen=True, kw_only=True):
     """See `create_index`."""
 
-    columns: Annotated[list[str | None], "Partition columns, the first to look by first."]
-    name: Annotated[str | None, "Its name; by default that of its columns."] = None
+    columns: Annotated[list[str | None], "Partition columns; the index is sorted by the first one first."]
+    name: Annotated[str | None, "Its name; the default is made of its columns."] = None
 
 
 def _run(lake: Lake, arguments: CreatePartitionIndex) -> list[Row]:

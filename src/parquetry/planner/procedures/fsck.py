@@ -12,7 +12,7 @@ from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 class Fsck(Arguments, frozen=True, kw_only=True):
     """See `fsck`."""
 
-    repair: Annotated[bool, "Whether to put right what can be."] = False
+    repair: Annotated[bool, "Whether to repair what can be repaired."] = False
     footers: Annotated[bool, "Whether to read the footers of Parquet files that others wrote."] = True
 
 
@@ -23,7 +23,7 @@ def _run(lake: Lake, arguments: Fsck) -> list[Row]:
 
 FSCK = Procedure(
     "fsck",
-    "Compares what is known of a table with itself and with the files.",
+    "Compares the metadata of a table with itself and with the files.",
     Fsck,
     (
         ("kind", "string"),

@@ -1,4 +1,4 @@
-"""What the procedures about secondary indexes share: how one is named, and the rows they give."""
+"""The shared parts of the procedures about secondary indexes: the choice of one, and the result's rows."""
 
 from __future__ import annotations
 

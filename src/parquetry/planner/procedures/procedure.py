@@ -1,8 +1,8 @@
-"""What a procedure is: a name, typed arguments that say what they are for, and the rows it gives.
+"""Define a procedure: its name, its typed and described arguments, and the rows in its result.
 
-A procedure's arguments are a struct: a field is a parameter of CALL, its annotation the type and the comment, its
-default the default. `Vacuum(table='db.t', dry_run=True)` is what `CALL lake.system.vacuum('db.t', dry_run => true)`
-arrives as.
+A procedure's arguments are a struct. Each field is a parameter of CALL: the annotation has its type and its
+comment, and the default is the parameter's default. `CALL lake.system.vacuum('db.t', dry_run => true)`
+arrives as `Vacuum(table='db.t', dry_run=True)`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from parquetry.planner.protocol import Parameter, Values
 
 Row: TypeAlias = Sequence[str | int | float | bool | None]
 Rows: TypeAlias = list[Values]
-"""Rows as the bridge reads them: text, numbers and timestamps (microseconds) as their digits."""
+"""Rows as the bridge reads them. Numbers and timestamps (microseconds) are written in digits."""
 Timestamp = NewType("Timestamp", int)
 """Microseconds since the epoch."""
 
@@ -36,13 +36,13 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of a procedure about a table.
 
     Attributes:
-        table: as ``database.table``; what a caller leaves out, its session has filled in.
+        table: as ``database.table``. The session completes a shorter name.
     """
 
     table: Annotated[str, "The table, as 'database.table', or 'table' of the current database."]
 
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Procedure(Generic[A]):
     Attributes:
         name: in the namespace ``system``.
         description: one sentence.
-        arguments: the struct that its arguments come as.
-        columns: of the rows it gives, as name and Spark's JSON type.
+        arguments: the struct of its arguments.
+        columns: of the rows in its result, as name and Spark's JSON type.
         run: from the catalog and the arguments to rows.
-        by_engine: whether it takes an engine, so that it is no method of `Catalog`.
+        by_engine: whether it needs an engine, so that `Catalog` has no method for it.
     """
 
     name: str

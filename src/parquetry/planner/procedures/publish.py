@@ -39,7 +39,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 PUBLISH = Procedure(
     "publish",
-    "Tells the session's Hive metastore of a table, so that Hive reads its files in place.",
+    "Publishes a table to the session's Hive metastore, so that Hive reads its files in place.",
     Publish,
     (("action", "string"), ("count", "long"), ("detail", "string")),
     _run,

@@ -15,7 +15,7 @@ class Rebucket(Arguments, frozen=True, kw_only=True):
     """See `rebucketing`."""
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
-    buckets: Annotated[int | None, "How many buckets; without it as many as new partitions get."] = None
+    buckets: Annotated[int | None, "How many buckets; the default is the number for new partitions."] = None
 
 
 def _run(lake: Lake, arguments: Rebucket) -> list[Row]:
@@ -32,7 +32,7 @@ def _run(lake: Lake, arguments: Rebucket) -> list[Row]:
 
 REBUCKET = Procedure(
     "rebucket",
-    "Writes partitions anew whose rows lie in other buckets than the table's, or in none.",
+    "Rewrites partitions whose rows are in other buckets than the table's, or in none.",
     Rebucket,
     COLUMNS,
     _run,

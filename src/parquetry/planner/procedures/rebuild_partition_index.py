@@ -17,7 +17,7 @@ def _run(lake: Lake, arguments: IndexChoice) -> list[Row]:
 
 REBUILD_PARTITION_INDEX = Procedure(
     "rebuild_partition_index",
-    "Builds an index over partition columns anew, while the old one is used.",
+    "Builds an index over partition columns again, while queries use the old one.",
     IndexChoice,
     INDEX_COLUMNS,
     _run,

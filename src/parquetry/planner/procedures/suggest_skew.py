@@ -21,29 +21,30 @@ class SuggestSkew(Arguments, frozen=True, kw_only=True):
 
     columns: Annotated[
         list[str | None] | None,
-        "Columns whose values are looked at together; by default those that the table is skewed by, or else each column alone.",
+        "Columns whose values are counted together; the default is the table's skewed columns, or else each "
+        "column alone.",
     ] = None
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
-    share: Annotated[float, "What share of a partition's rows makes a value heavy."] = 0.05
-    values: Annotated[int, "How many values of a partition may be heavy."] = 16
+    share: Annotated[float, "The least share of a partition's rows that a heavy value has."] = 0.05
+    values: Annotated[int, "The most heavy values of a partition."] = 16
 
 
 def _run(lake: Lake, arguments: SuggestSkew) -> Iterator[Row]:
     snapshot = lake.find(arguments.table)
     auto = AutoSkew(arguments.share, arguments.values)
     if arguments.where is not None:
-        partition_condition(snapshot, arguments.where)  # of which the engine's own grammar is no narrower
+        partition_condition(snapshot, arguments.where)  # refuses here what our grammar does not accept
     for columns in _together(snapshot, arguments.columns):
         yield from _rows(lake, snapshot, columns, arguments.where, auto)
 
 
 def _together(snapshot: TableSnapshot, names: Sequence[str | None] | None) -> list[list[TableColumn]]:
-    """Return the columns to look at, those in one list together.
+    """Return the columns to look at. The values of columns in one list are counted together.
 
     Raises:
-        ColumnNotFoundError: one is not there.
-        UnsupportedError: the files hold no values of one that could be compared.
-        DuplicateSkewedColumnError: one is named twice.
+        ColumnNotFoundError: the table has no such column.
+        UnsupportedError: a column is not in the files, or its values cannot be compared.
+        DuplicateSkewedColumnError: a column is named twice.
     """
     metadata = snapshot.metadata
     skew = metadata.arrangement.skew
@@ -84,7 +85,7 @@ def _rows(
 
 SUGGEST_SKEW = Procedure(
     "suggest_skew",
-    "Shows which values are heavy in each partition, and what a query on one would read if it had a directory.",
+    "Shows the heavy values of each partition, and what a query on one would read if it had a directory.",
     SuggestSkew,
     (
         ("columns", "string"),

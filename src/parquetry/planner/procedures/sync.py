@@ -17,10 +17,8 @@ class Sync(Arguments, frozen=True, kw_only=True):
 
     where: Annotated[str | None, "A condition on partition columns: only these partitions."] = None
     dry_run: Annotated[bool, "Whether to report only."] = False
-    readopt: Annotated[bool, "Whether to take in again what was taken out on purpose."] = False
-    buckets: Annotated[bool, "Whether to look again at files that were not believed to lie in buckets."] = (
-        False
-    )
+    readopt: Annotated[bool, "Whether to adopt files again that commits removed on purpose."] = False
+    buckets: Annotated[bool, "Whether to check files again whose buckets were refused before."] = False
 
 
 def rows(differences: Iterable[Difference]) -> Iterator[Row]:

@@ -14,7 +14,7 @@ class Vacuum(Arguments, frozen=True, kw_only=True):
 
     older_than: Annotated[
         Timestamp | None,
-        "Versions that another took the place of before this time go; by default seven days ago.",
+        "Delete versions that were replaced before this time; the default is seven days ago.",
     ] = None
     dry_run: Annotated[bool, "Whether to report only."] = False
 

@@ -26,7 +26,7 @@ def _run(lake: Lake, arguments: Verify) -> Iterator[Row]:
 
 VERIFY = Procedure(
     "verify",
-    "Reads the rows of a table's buckets, and names files in which one lies in a wrong bucket or out of order.",
+    "Reads the rows of a table's buckets, and reports files with rows in a wrong bucket or out of order.",
     Verify,
     (
         ("problem", "string"),

@@ -1,6 +1,7 @@
-"""What crosses the waist between the bridge and the planner: questions, answers, and their JSON.
+"""The interface between the bridge and the planner: questions, answers, and their JSON.
 
-`questions` and `answers` are structs, one for each kind; `codec` reads and writes them, and `values` does so for single values.
+Each kind of question and answer is a struct in `questions` or `answers`. `codec` reads and writes them, and
+`values` does so for single values.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -19,15 +19,15 @@ Values: TypeAlias = list[str | None]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What every answer is one of."""
+    """Base of all answers."""
 
 
 class Done(Answer, frozen=True):
-    """What was asked for is done, and there is nothing to tell of it."""
+    """The action is done; the answer has no content."""
 
 
 class Confirmation(Answer, frozen=True):
-    """Whether it is so: whether something was there to drop, or whether a condition can be deleted by."""
+    """Yes or no, such as whether there was something to drop, or a condition selects whole partitions."""
 
     held: bool
 
@@ -39,36 +39,36 @@ class NameList(Answer, frozen=True):
 
 
 class Properties(Answer, frozen=True):
-    """What is known of a database or of a partition."""
+    """Properties of a database or of a partition."""
 
     properties: dict[str, str]
 
 
 class Rewritten(Answer, frozen=True):
-    """The text that is to be parsed in place of a statement's; None: it may stay."""
+    """The text to parse instead of a statement's own, or None to parse the statement unchanged."""
 
     text: str | None
 
 
 class Schema(Answer, frozen=True):
-    """The columns that a statement gives."""
+    """The columns of a statement's result."""
 
     schema: dict[str, Any]
 
 
 class Rows(Answer, frozen=True):
-    """Rows of values, of columns that the bridge knows."""
+    """Rows of values. The bridge knows their columns."""
 
     rows: list[Values]
 
 
 class MetadataPage(Answer, frozen=True):
-    """Some of many rows.
+    """One page of many rows.
 
     Attributes:
-        rows: as of `Rows`.
-        next: what the question about the rows behind these names; None: there are no more.
-        pushed: the conditions by which others were not read, for EXPLAIN.
+        rows: see `Rows`.
+        next: the cursor for the next page, or None if this page is the last.
+        pushed: the conditions that kept other rows from being read, for EXPLAIN.
     """
 
     rows: list[Values]
@@ -77,7 +77,7 @@ class MetadataPage(Answer, frozen=True):
 
 
 class Bucketing(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Into how many buckets rows are spread by which columns; of what each is sorted by, what is sorted upwards throughout."""
+    """The buckets of a table: number and columns, and the sort columns if all are ascending."""
 
     columns: list[str]
     count: int
@@ -89,17 +89,17 @@ class LoadedTable(Answer, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         name: with its catalog, quoted where SQL needs it.
-        table: what the next questions about it name.
+        table: the reference for later questions.
         schema: as queries see it.
-        physical_schema: the same under the names that the files use; None: those are the same.
+        physical_schema: the schema under the names in the files, or None if the names are the same.
         partition_by: names of the partition columns.
         format: ``parquet`` or ``orc``.
-        properties: the table's, and those that Spark reserves.
-        bucketing: of partitions made from now on; None: they have no buckets.
-        clustered_by: the columns and fields that CLUSTER BY names: names that lead to each.
+        properties: of the table, and the properties that Spark reserves.
+        bucketing: of new partitions, or None if they have no buckets.
+        clustered_by: the columns and fields that CLUSTER BY names, each as a path of names.
         constraints: in their order.
-        clauses: by the names of the properties that they say, clauses for SHOW CREATE TABLE to show instead.
-        details: pairs of a name and a text for DESCRIBE EXTENDED to show besides.
+        clauses: by property name, the clauses that SHOW CREATE TABLE shows instead of these properties.
+        details: pairs of a name and a text that DESCRIBE EXTENDED shows, too.
         directories: whether partitions may have directories for heavy values.
     """
 
@@ -119,14 +119,14 @@ class LoadedTable(Answer, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Relation(Answer, frozen=True, kw_only=True, omit_defaults=True):
-    """What a name stands for: one of the two."""
+    """A table or a view: one of the two is set."""
 
     table: LoadedTable | None = None
     view: View | None = None
 
 
 class MetadataTable(Answer, frozen=True):
-    """What is known of a table, as a table: which kind of knowledge, and about which version."""
+    """A metadata table: its kind, and the version of the table that it describes."""
 
     name: str
     kind: str
@@ -135,13 +135,13 @@ class MetadataTable(Answer, frozen=True):
 
 
 class Pushed(Answer, frozen=True):
-    """What predicates are good for, one for one.
+    """How predicates can be used, one for one.
 
     Attributes:
         exact: whether Spark need not evaluate it on rows.
-        again: whether it is about partition columns alone and not understood, so that Spark can evaluate it over their
-            values.
-        row_groups: what of it Spark's readers may use on row groups; None: nothing.
+        again: whether it is about partition columns alone but not understood, so that Spark can evaluate it
+            on their values.
+        row_groups: the part that Spark's readers may apply to row groups, or None if there is no such part.
     """
 
     exact: list[bool]
@@ -150,7 +150,7 @@ class Pushed(Answer, frozen=True):
 
 
 class PartitionValueRows(Answer, frozen=True):
-    """For each condition the different rows of values that its columns have in the partitions in question."""
+    """For each condition the distinct rows of values that its columns have in the selected partitions."""
 
     values: list[list[Values]]
 
@@ -163,29 +163,30 @@ class ValueRows(msgspec.Struct, frozen=True):
 
 
 class HeavyValueRows(Answer, frozen=True):
-    """For each condition the different rows of values that its columns have in directories for heavy values.
+    """For each condition the distinct rows of values that its columns have in directories for heavy values.
 
-    Partitions that are skewed by other columns have rows of other columns.
+    Partitions with other skewed columns have rows of other columns.
     """
 
     values: list[list[ValueRows]]
 
 
 class FileList(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Files to read, in columns: a place in each for each file.
+    """Files to read, as columns: each column has one element for each file.
 
-    Two files of one partition, `/t/p=1/a.parquet` of 100 bytes and `/t/p=1/b.parquet` of 200, are one folder, the names
-    `a.parquet/b.parquet`, and the numbers 0 0 (`folder`), 0 0 (`partition`), 100 200 (`bytes`) and so on. Numbers are
-    little-endian, in base64.
+    Take two files of one partition: `/t/p=1/a.parquet` with 100 bytes, `/t/p=1/b.parquet` with 200. There is
+    one folder, `/t/p=1`. The names are `a.parquet/b.parquet`. The numbers are 0 0 (`folder`), 0 0
+    (`partition`) and 100 200 (`bytes`). Numbers are little-endian, in base64.
 
     Attributes:
-        folders: whole, without a slash at the end.
-        names: joined by slashes, which no name holds.
-        folder: numbers of the folders, in 32 bits.
-        partition: numbers of the partitions in the answer, in 32 bits.
+        folders: complete, without a slash at the end.
+        names: joined by slashes; no name contains one.
+        folder: index into `folders`, in 32 bits.
+        partition: index into the partitions of the answer, in 32 bits.
         bytes: sizes, in 64 bits.
-        modified: when they changed, in milliseconds since the epoch, in 64 bits; 0: not known.
-        bucket: numbers of the buckets, in 32 bits, of as many as `ReportedBuckets.held` says; empty where the scan tells of none.
+        modified: modification times, in milliseconds since the epoch, in 64 bits; 0 if unknown.
+        bucket: numbers of the buckets, from 0 to `ReportedBuckets.held` - 1, in 32 bits; empty if the scan
+            reports no buckets.
     """
 
     folders: list[str]
@@ -198,24 +199,24 @@ class FileList(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SortOrder(msgspec.Struct, frozen=True):
-    """A column that files are sorted by, NULL first, or downwards and NULL last."""
+    """A column that files are sorted by: ascending with NULL first, or descending with NULL last."""
 
     column: str
     descending: bool
 
 
 class ReportedBuckets(msgspec.Struct, frozen=True):
-    """The buckets that all rows of a scan lie in.
+    """The buckets that contain all rows of a scan.
 
     Attributes:
         version: of the hash: ``1``, ``2`` or ``spark``.
-        count: how many Spark is to know.
-        held: how many of them files are in, a divisor of `count`. If it is a smaller number, a file is read once for each of
-            the buckets of `count` that its rows can lie in, and each time rows of the others are left out.
-        columns: in the order in which they are hashed, all of them read.
-        types: theirs, in Spark's JSON, with what they are in the table: a varchar is no string.
-        order: what each file is sorted by, as far as it is read.
-        larger: whether a join with a table of more buckets is to be made in as many as that one has.
+        count: the number of buckets that Spark sees.
+        held: the number of buckets that the files have, a divisor of `count`. With 4 of 8, Spark sees each
+            file in two buckets. It reads the file twice, and each time skips the rows of the other bucket.
+        columns: in their hash order. The scan reads all of them.
+        types: of the columns, in Spark's JSON, as the table declares them: a varchar is no string.
+        order: the columns that each file is sorted by, up to the first that is not read.
+        larger: whether a join with a table of more buckets uses the larger number.
     """
 
     version: str
@@ -228,7 +229,7 @@ class ReportedBuckets(msgspec.Struct, frozen=True):
 
 
 class ScanStatistics(msgspec.Struct, frozen=True):
-    """What Spark chooses joins by; None: not known."""
+    """The sizes that Spark chooses joins by. The rows are None if unknown."""
 
     bytes: int
     rows: int | None
@@ -236,7 +237,7 @@ class ScanStatistics(msgspec.Struct, frozen=True):
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A number for Spark's UI: its name, how it is shown there, and its value; None: the scan has none."""
+    """A number in Spark's UI: its name, its label, and its value, or None if the scan has none."""
 
     name: str
     text: str
@@ -244,12 +245,12 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class RowGroupRanges(msgspec.Struct, frozen=True):
-    """Ranges that hold all values of a column that a join has found.
+    """Ranges that contain all values of a column from a join's runtime filter.
 
     Attributes:
-        column: that is read.
-        ends: of each range the least and the greatest value.
-        values: all of them, if they are to be looked up one by one, too.
+        column: the column, which the scan reads.
+        ends: the minimum and the maximum of each range.
+        values: all values, if readers are to look up each of them, too; else empty.
     """
 
     column: str
@@ -258,25 +259,28 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
 
 
 class PlannedScan(Answer, frozen=True, omit_defaults=True):
-    """What a scan reads.
+    """The plan of a scan.
 
     Attributes:
-        files: with their partitions by number.
-        partitions: the values of each, in the order in which Spark reads their columns.
-        statistics: of all of it.
-        metrics: what Spark's UI shows.
+        files: with their partitions by index.
+        partitions: the values of each, in the order of Spark's columns.
+        statistics: of all files.
+        metrics: for Spark's UI.
         description: EXPLAIN's line.
         report: one scan of `Report.to_dict()`.
-        buckets: that all rows lie in; None: nothing is known of that.
-        filterable: the columns read of which values that a join finds at run time can leave something out.
-        most_values: of one set of these, that may be sent one by one.
-        most_wait: how many milliseconds values are waited for that something runs for alone; None: until they are there.
-        again: of what was found, one for one, whether it is about partition columns alone and not understood, so that Spark
-            can evaluate it over their values.
-        row_groups: what the readers may leave row groups out by; joined by AND.
-        unused: of what was found, one for one, why it leaves nothing out; None: it leaves something out.
-        late: whether files and partitions are yet to be asked for, because values of a join may come before they are needed.
-        decided: conditions of the query that left out partitions, as text: Spark applies none that these decide.
+        buckets: the buckets that contain all rows, or None if the scan has no such buckets.
+        filterable: the columns whose runtime filters can prune something.
+        most_values: how many values of one set the bridge may send one by one.
+        most_wait: how many milliseconds to wait for a build side that runs only for its values, or None for
+            no limit.
+        again: for each runtime condition, whether it is about partition columns alone but not understood, so
+            that Spark can evaluate it on their values.
+        row_groups: the ranges that readers may skip row groups by, joined by AND.
+        unused: for each runtime condition, why it prunes nothing, or None if it prunes something.
+        late: whether the bridge still has to ask for files and partitions, because a runtime filter may come
+            first.
+        decided: conditions of the query that pruned partitions, as text. Spark need not apply a condition
+            that these decide.
     """
 
     files: FileList
@@ -297,13 +301,13 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
 
 
 class StreamPosition(Answer, frozen=True):
-    """How far a stream is, for a checkpoint; the planner alone reads it."""
+    """How far a stream has read, for a checkpoint. Only the planner interprets it."""
 
     position: str
 
 
 class Aggregated(msgspec.Struct, frozen=True):
-    """The rows of an aggregate, and what its scan left out; see `PlannedScan`."""
+    """The rows of an aggregate, and what its scan pruned; see `PlannedScan`."""
 
     schema: dict[str, Any]
     rows: list[Values]
@@ -312,25 +316,25 @@ class Aggregated(msgspec.Struct, frozen=True):
 
 
 class MaybeAggregated(Answer, frozen=True):
-    """An aggregate that the metastore answered; None: it cannot be exact alone."""
+    """An aggregate from the metastore alone, or None if its statistics do not give an exact result."""
 
     aggregated: Aggregated | None
 
 
 class RuntimeVerdicts(Answer, frozen=True):
-    """What is to become of values that joins find, one for one of the candidates that were asked about."""
+    """The decisions about runtime filters, one for one of the candidates in the question."""
 
     verdicts: list[Verdict]
 
 
 class KeyRangeRows(Answer, frozen=True):
-    """For each partition with values: those of the partition columns, and the least and the greatest of a column in its files."""
+    """For each partition with values a row: partition values, then a column's minimum and maximum."""
 
     rows: list[Values]
 
 
 class WriteSummary(Answer, frozen=True):
-    """What a write made: how many files, in how many partitions, with how many rows and bytes."""
+    """The result of a write: its files, the partitions that got some, its rows and its bytes."""
 
     files: int
     partitions: int
@@ -339,7 +343,7 @@ class WriteSummary(Answer, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter of a procedure: its name, type in DDL, comment, and default in SQL (None: it must be given)."""
+    """A parameter of a procedure: name, type in DDL, comment, and default in SQL or None if required."""
 
     name: str
     type: str
@@ -348,7 +352,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class ProcedureSignature(Answer, frozen=True):
-    """A procedure, as CALL has to know it."""
+    """A procedure's signature, for CALL."""
 
     name: str
     description: str
@@ -356,12 +360,12 @@ class ProcedureSignature(Answer, frozen=True):
 
 
 class Called(Answer, frozen=True):
-    """What a procedure gave.
+    """The result of a procedure.
 
     Attributes:
         schema: of the rows.
-        rows: text, numbers and timestamps (microseconds) as their digits.
-        changed: database and name of the table if it has another version now: what Spark has cached of it is old.
+        rows: text. Numbers and timestamps (microseconds) are written in digits.
+        changed: database and name of the table if its version changed, so that Spark drops its cached data.
     """
 
     schema: dict[str, Any]
@@ -373,11 +377,14 @@ class Error(msgspec.Struct, frozen=True):
     """Why there is no answer.
 
     Attributes:
-        code: of our own errors; ``SPARK`` for one of Spark's, which the message finds again; ``INTERNAL`` for any other.
+        code: of our own errors; ``SPARK`` for an error of Spark's, which the message identifies; ``INTERNAL``
+            else.
         message: for the user.
-        name: what Spark's own error (no such table, …) is about; empty where ours says more.
+        name: the name that Spark's own error (no such table, …) is about; empty where our message says more.
+        sqlstate: of our own errors, as clients of SQL see it.
     """
 
     code: str
     message: str
     name: list[str]
+    sqlstate: str = "KD000"

@@ -1,8 +1,8 @@
-"""How questions and answers cross the waist: as JSON of one version.
+"""Encode questions and answers as JSON, in one version of the protocol.
 
-A question has the protocol's version, an `op`, and, but for a parser's, the catalog it is for (see `questions`). An answer
-is `{"ok": …}` (see `answers`) or `{"error": {"code", "message", "name"}}`. Nothing here knows Py4J: questions and answers
-can be recorded and replayed.
+A question has the protocol's version, an `op` and the name of its catalog (see `questions`); a parser's
+question has no catalog. An answer is `{"ok": …}` (see `answers`) or `{"error": {"code", "message", "name"}}`.
+Nothing here depends on Py4J, so questions and answers can be recorded and replayed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def decode(text: str) -> Question:
     """Return the typed form of a question.
 
     Raises:
-        BridgeError: it is of another protocol, or not a question.
+        BridgeError: it belongs to another version of the protocol, or is no question.
     """
     try:
         question: Question = _DECODER.decode(text)
@@ -46,5 +46,5 @@ def decode(text: str) -> Question:
 
 
 def encode(answer: Answer | Error) -> str:
-    """Return an answer, or why there is none, as the bridge reads it."""
+    """Return an answer or an error as the bridge reads it."""
     return _ENCODE({"error" if isinstance(answer, Error) else "ok": answer}).decode()

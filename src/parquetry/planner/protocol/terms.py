@@ -1,28 +1,48 @@
-"""What holds for all questions of a session, and is told once, when the planner is put into it; `bridge/protocol/Terms.scala` is the other side.
+"""Limits for all questions of a session; `bridge/protocol/Terms.scala` reads them once, at the start.
 
-The bridge's rules look at every plan with one of our tables, also where they find nothing to ask about. So they cannot wait for
-an answer to learn a limit.
+The bridge's rules look at every plan with one of our tables, even if they have nothing to ask about it. So
+they cannot wait for an answer to learn a limit.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from parquetry.planner.protocol import questions
 from parquetry.prune.runtime import LIMITS, TRANSPARENT_JOINS, Limits
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What is told once.
+    """Constants that the bridge shares with the planner.
 
     Attributes:
-        limits: those of the cost model; the bridge keeps to some.
-        transparent_joins: types of joins with the side whose rows they pass on, as the judge of run-time filters has them.
+        limits: of the cost model; the bridge applies some of them.
+        transparent_joins: types of joins with the side whose rows they pass on, as the judge of runtime
+            filters sees them.
+        reading: names of the questions that change nothing. The bridge asks them again if the planner's process
+            ends.
     """
 
     limits: Limits
     transparent_joins: list[tuple[str, str]]
+    reading: list[str]
+
+
+READING: tuple[type[questions.Question], ...] = (
+    questions.RewriteStatement, questions.CheckSettings,
+    questions.ListNamespaces, questions.LoadNamespace,
+    questions.ListTables, questions.LoadTable, questions.CanAlter, questions.LoadRelation, questions.ListViews,
+    questions.LoadMetadataTable, questions.ReadMetadataTable,
+    questions.CanDelete, questions.LoadPartition, questions.ListPartitions, questions.ShowPartitions, questions.RefuseLoad,
+    questions.PushPredicates, questions.PartitionValues, questions.HeavyValues, questions.Aggregate,
+    questions.PlanScan, questions.JudgeRuntimeFilters, questions.FileKeyRanges,
+    questions.BeginStream, questions.AdvanceStream, questions.PlanBatch,
+    questions.ListProcedures, questions.LoadProcedure, questions.RepairSchema,
+)  # fmt: skip
+"""Questions that change nothing, however often they are asked."""
 
 
 def terms() -> str:
-    """Return it as the bridge reads it."""
-    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS))).decode()
+    """Return the terms as the bridge reads them."""
+    reading = [str(each.__struct_config__.tag) for each in READING]
+    return msgspec.json.encode(Terms(LIMITS, sorted(TRANSPARENT_JOINS), reading)).decode()

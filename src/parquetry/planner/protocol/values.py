@@ -1,4 +1,4 @@
-"""Values as they cross the bridge: text, as Catalyst holds them (see `bridge/protocol/Json.scala`)."""
+"""Values on the bridge: text, in Catalyst's internal form (see `bridge/protocol/Json.scala`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from parquetry.types import STORED_BITS, ColumnType, Value, to_float32
 
 
 def from_wire(type_: ColumnType, text: str | None) -> Value:
-    """Return the value that the bridge sent: dates are days, timestamps microseconds, binary hexadecimal."""
+    """Return the value that the bridge sent: dates in days, timestamps in microseconds, binary in hex."""
     if text is None:
         return None
     if type_.name in STORED_BITS:

@@ -1,6 +1,6 @@
-"""Questions about a scan: its files, its partitioning, and the values of joins that come while it runs.
+"""Questions about a scan: its files, its partitioning, and runtime filters that arrive while it runs.
 
-`scans` is the entrance. What is left out is decided in `parquetry.prune`.
+`scans` is the entrance. `parquetry.prune` decides what is pruned.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,7 @@
-"""Scans of which the files are told when values of a join have come, or when it is known that none will.
+"""Defer the file list of a scan until runtime filters arrive, or until it is certain that none will.
 
-Until then Spark is told what the table's totals say (`prune.runtime.totals`). Nothing of it decides what is read: the same question is asked
-again without `late`, once.
+Until then Spark gets estimates from the table's totals (`prune.runtime.totals`). These do not decide which
+files Spark reads, because the bridge asks the same question once more, without `late`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _NO_FILES = answers.FileList([], "", b"", b"", b"", b"")
 
 
 def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.PlannedScan | None:
-    """Return an answer without files; None: they are to be told now, or no value could leave any of them out.
+    """Return an answer without files, or None to list them now because no runtime filter could prune any.
 
     Args:
-        request: what is asked of the table.
+        request: the scan's request of the table.
         q: the question.
         settings: of the read.
     """

@@ -1,4 +1,4 @@
-"""The files of a selection as they cross to the bridge: in columns, with what their paths share told once."""
+"""The files of a selection in the form that the bridge reads: as columns, with each folder written once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def file_list(
 
     Args:
         files: to read.
-        partitions: of each the number of its partition.
+        partitions: the index of each file's partition.
         locations: of the partitions.
-        buckets: of each the number of its bucket; None: nothing is told of buckets.
+        buckets: the number of each file's bucket, or None if the scan reports no buckets.
     """
     names = files.paths
     joined = "/".join(names)
@@ -47,7 +47,7 @@ def file_list(
 def _split_paths(
     paths: Sequence[str], partitions: Sequence[int], locations: Sequence[str]
 ) -> tuple[list[str], NDArray[Any], str]:
-    """Return folders, the number of each file's, and the names, of paths of which some lie elsewhere or deeper."""
+    """Return folders, each file's folder index and name, if some files are elsewhere or in subfolders."""
     numbers: dict[str, int] = {}
     found, names = [], []
     for path, partition in zip(paths, partitions, strict=True):

@@ -1,7 +1,7 @@
-"""Reads of some files of a table alone: what compaction writes anew, it reads as every query reads, in that version.
+"""Read only some files of a table, such as the files that compaction rewrites, in one version.
 
-A read names its files by a token in an option; they are listed here while the read lasts. A statement that changes rows names
-its files itself, once it has found them.
+Such a read has a token in an option, and the files are registered here under the token while the read lasts.
+A statement that changes rows names its files itself, after it has found them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from parquetry.metastore.versions import FileBlock, PartitionSnapshot
 from parquetry.prune import Selection
 
 CHOSEN_FILES_OPTION = "parquetry.chosen-files"
-"""The option of a read, whose value is a token."""
+"""The option of a read that has the token."""
 
 MATCHES_REASON = "rows that match"
-"""What a report tells of why files were left out that hold no row which a statement changes."""
+"""The reason in a report for files that were pruned because they hold no row that the statement changes."""
 
 _chosen: dict[str, frozenset[str]] = {}
 
 
 @contextmanager
 def chosen_files(paths: Iterator[str]) -> Iterator[str]:
-    """List files for a read, under the token that is yielded.
+    """Register files for a read, under the token that is yielded.
 
     Args:
         paths: absolute.
@@ -45,7 +45,7 @@ def chosen_files(paths: Iterator[str]) -> Iterator[str]:
 def only_chosen(
     options: Mapping[str, str], partitions: Sequence[PartitionSnapshot], block: FileBlock
 ) -> FileBlock:
-    """Return the files that a read asks for by its options; all, if it names none.
+    """Return the files that a read's options name, or all files if the options name none.
 
     Args:
         options: of the read.
@@ -53,7 +53,7 @@ def only_chosen(
         block: of files.
 
     Raises:
-        KeyError: the token is of no read that is under way.
+        KeyError: no current read has this token.
     """
     token = options.get(CHOSEN_FILES_OPTION)
     if token is None:
@@ -62,11 +62,11 @@ def only_chosen(
 
 
 def with_matches(selection: Selection, paths: Collection[str]) -> Selection:
-    """Return of the files that a statement may have to rewrite those that hold rows which match, and the report of that.
+    """Keep only the files with matching rows, for a statement that rewrites files, and report that.
 
     Args:
-        selection: all that its condition leaves.
-        paths: of the files, absolute.
+        selection: all files that the statement's condition selects.
+        paths: of the files with matching rows, absolute.
     """
     block = _named_files(frozenset(paths), selection.partitions, selection.block)
     of_bytes = int(block.files.bytes.sum())

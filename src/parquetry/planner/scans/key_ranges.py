@@ -1,4 +1,4 @@
-"""The least and the greatest value of a join's key, as files tell them: for the scan that these leave something out of."""
+"""The minimum and maximum of a join's key, from statistics of files. The other side's scan prunes by them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from parquetry.prune.runtime import partition_key_ranges
 
 
 def file_key_ranges(lake: Lake, q: questions.FileKeyRanges) -> answers.KeyRangeRows:
-    """Return what statistics tell of a column in the files that a scan would read.
+    """Return the minimum and maximum of a column in the files that a scan would read, by partition.
 
     Raises:
         ColumnNotFoundError: the table has no such column.
-        ValueTypeError: the column's type has no least and no greatest value.
+        ValueTypeError: values of the column's type have no order.
     """
     request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata

@@ -1,7 +1,8 @@
-"""What Spark is told of the buckets of a scan: those that all rows of all files it reads lie in.
+"""The bucketed partitioning that Spark sees of a scan: the buckets that contain all rows of all its files.
 
-A join, an aggregate or a window on the bucket columns then needs no shuffle. Nothing is told where it is not true of all
-files: one in no known bucket, a partition without buckets or by other columns. How joins use it is Spark's business.
+A join, an aggregate or a window on the bucket columns then needs no shuffle. Spark sees no buckets if one of
+the files is in no known bucket, or if a partition has no buckets or other bucket columns. How joins use the
+buckets is Spark's decision.
 """
 
 from __future__ import annotations
@@ -24,17 +25,21 @@ from parquetry.types import type_text
 
 
 class ScanBuckets(NamedTuple):
-    """Buckets of a scan: what Spark is told of all, and of each file the number of its own."""
+    """Buckets of a scan: the description for Spark, and the bucket number of each file."""
 
     reported: answers.ReportedBuckets
     of_files: NDArray[np.int64]
 
     def again(self, size: int) -> int:
-        """Return how many bytes are read again, of as many as are read once, for Spark to have more buckets than there are."""
+        """Return how many bytes Spark reads again because it sees more buckets than the files have.
+
+        With 8 buckets for Spark and 4 in the files, Spark reads each file twice, so it reads `size` bytes
+        again.
+        """
         return (self.reported.count // self.reported.held - 1) * size
 
     def report(self, size: int) -> BucketReport:
-        """Return what a report tells of them; the size is how many bytes are read once."""
+        """Return the buckets for a report; `size` is the number of bytes if Spark reads each file once."""
         return BucketReport(
             tuple(self.reported.columns),
             tuple(map(type_text, self.reported.types)),
@@ -44,7 +49,7 @@ class ScanBuckets(NamedTuple):
         )
 
     def text(self, size: int) -> str:
-        """Return what EXPLAIN shows; the size is how many bytes are read once."""
+        """Return the text for EXPLAIN; `size` is the number of bytes if Spark reads each file once."""
         text = f"{self.reported.held} buckets by {', '.join(self.reported.columns)}"
         if self.reported.order:
             order = ", ".join(each.column + " DESC" * each.descending for each in self.reported.order)
@@ -60,12 +65,12 @@ def scan_buckets(
     partitions: Sequence[PartitionSnapshot],
     files: FileColumns,
 ) -> ScanBuckets | None:
-    """Return the buckets that all rows of a scan lie in; None: there are none, or their columns are not all read.
+    """Return the buckets that contain all rows of a scan, or None if it has none, or not all their columns.
 
     Args:
         snapshot: of the table.
-        q: the question, whose `buckets` may want a multiple of their number, or a divisor.
-        partitions: that the files are of.
+        q: the question. Its `buckets` may be a multiple of the number of buckets, or a divisor.
+        partitions: of the files.
         files: that the scan reads.
 
     Raises:
@@ -106,7 +111,7 @@ def scan_buckets(
 
 
 def _common_spec(snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]) -> BucketSpec | None:
-    if not partitions:  # of no rows everything is true: a join with an empty table shuffles nothing
+    if not partitions:  # then a join with an empty table shuffles nothing
         buckets = snapshot.metadata.arrangement.buckets
         return None if buckets is None else common([buckets])
     specs = bucket_specs(snapshot, partitions)
@@ -116,7 +121,7 @@ def _common_spec(snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot
 
 
 def _order(spec: BucketSpec, read: dict[str, TableColumn]) -> list[answers.SortOrder]:
-    """Return by which columns files are sorted, up to the first that is not read."""
+    """Return the columns that files are sorted by, up to the first that is not read."""
     order: list[answers.SortOrder] = []
     for each in spec.sort:
         column: Any = read.get(each.column)

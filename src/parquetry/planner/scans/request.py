@@ -1,9 +1,8 @@
-"""What a question asks of a table's files, read once: its conditions bound to the table's columns, and what joins have found.
+"""A question's conditions on a table's files, parsed once and bound to the table's columns.
 
-request = ScanRequest.from_question(lake, q)
-request.conditions          conditions of the query, one for each predicate
-request.runtime_conditions  values of joins: known in planning, then those that have come at run time
-request.pruning             the conditions to select files by, without those that others imply
+- `ScanRequest.conditions`: of the query, one for each predicate.
+- `ScanRequest.runtime_conditions`: of joins: plan-time values, then runtime filters that have arrived.
+- `ScanRequest.pruning`: all conditions that no other one implies. Files are selected by these.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from parquetry.prune import Condition, Selection, select_files
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """A version of a table, and the conditions of one question about it. Everything is read when it is first asked for, and kept.
+    """A version of a table, and the conditions of one question about it, each computed on first use.
 
     Args:
         lake: the catalog.
         snapshot: the version of the table.
         predicates: of the query, joined by AND (trees).
-        joined: what is known of joins' values in planning (trees).
-        runtime: what joins have found at run time, one tree a filter.
+        joined: plan-time values of joins (trees).
+        runtime: runtime filters that have arrived, one tree a filter.
     """
 
     lake: Lake
@@ -66,29 +65,29 @@ class ScanRequest:
 
     @property
     def filters(self) -> list[Filter]:
-        """Return the same as filters."""
+        """Return the conditions of the query as filters."""
         return [condition.filter for condition in self.conditions]
 
     @cached_property
     def arrived(self) -> list[list[RuntimeCondition]]:
-        """Return what joins have found at run time, by the filters that it came by."""
+        """Return the conditions of the runtime filters that have arrived, a list for each filter."""
         return [runtime_conditions(self.snapshot, [tree]) for tree in self.runtime]
 
     @cached_property
     def runtime_conditions(self) -> list[RuntimeCondition]:
-        """Return what is known of joins' values: in planning, then at run time."""
+        """Return the conditions from joins: plan-time values first, then runtime filters."""
         return runtime_conditions(self.snapshot, self.joined, "known") + [
             each for some in self.arrived for each in some
         ]
 
     @cached_property
     def telling(self) -> list[int]:
-        """Return the positions of the query's conditions that say something of their own."""
+        """Return the positions of the query's conditions that no other one implies."""
         return without_implied([condition.predicate for condition in self.conditions])
 
     @cached_property
     def pruning(self) -> list[Condition]:
-        """Return all conditions that say something of their own: the query's, and what joins have found."""
+        """Return all conditions that no other one implies, of the query and of joins."""
         every = self.conditions + [each.condition for each in self.runtime_conditions]
         return [every[position] for position in without_implied([condition.predicate for condition in every])]
 
@@ -96,8 +95,8 @@ class ScanRequest:
         """Select the files that may hold rows for all conditions.
 
         Args:
-            read: the columns to be read.
-            about: the columns of which statistics of the selected files are wanted.
+            read: the columns to read.
+            about: the columns whose statistics the selection has to include.
 
         Raises:
             StoreError: the metastore cannot be read.

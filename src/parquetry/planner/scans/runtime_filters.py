@@ -1,4 +1,4 @@
-"""Which values that joins find at run time the scans of a query are to wait for."""
+"""Decide which runtime filters the scans of a query wait for."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answe
 
 
 class _CandidateRequest:
-    """A candidate with what is asked of both tables, each read once.
+    """A candidate with the requests of both tables, each read once.
 
     Attributes:
-        scan: what is asked of the table that values are to leave something out of.
-        build: what is asked of the table that the values come from; None: there is not one such table of this catalog.
+        scan: of the probe side's table, which the values may prune.
+        build: of the table that the values come from, or None if there is no single such table in this
+            catalog.
     """
 
     def __init__(self, lake: Lake, candidate: questions.RuntimeCandidate) -> None:
@@ -65,7 +66,7 @@ class _CandidateRequest:
         )
 
     def limit(self, session: dict[str, str]) -> int | None:
-        """Return how many bytes a side may have that runs only for its values; None: there are to be none.
+        """Return the most bytes of a build side that runs only for its values, or None if the setting is off.
 
         Args:
             session: its settings.
@@ -76,7 +77,7 @@ class _CandidateRequest:
         return limit if settings[RUNTIME_PRUNING] else None
 
     def candidate(self) -> Candidate:
-        """Return the candidate with an estimate of how many values it will bring, where it tells how much of a fact will be left."""
+        """Return the candidate, with estimates of its values and rows where the judge can use them."""
         facts, build = self._candidate.facts, self.build
         value_count = facts.held if facts.held is not None else self._partition_values()
         if build is None or (value_count is None and not self._files_decide()):
@@ -85,7 +86,7 @@ class _CandidateRequest:
         return replace(facts, held=value_count, build=replace(facts.build, rows=rows))
 
     def _files_decide(self) -> bool:
-        """Return whether values leave out files by what these say of a column, and both tables are listed while the query is planned."""
+        """Return whether statistics of the column decide, and both tables are listed in planning."""
         tables = [each.snapshot for each in (self.scan, self.build) if each is not None]
         columns = {column.lower() for column in self._candidate.columns}
         return all(table.totals.partitions < LIMITS.listed_partitions for table in tables) and not any(
@@ -93,13 +94,16 @@ class _CandidateRequest:
         )
 
     def _partition_values(self) -> int | None:
-        """Return how many values of the column a scan's partitions have, if it is their one: of partitions yet to be listed all that is known."""
+        """Return how many values the column has in the scan's partitions, if it is the only partition column.
+
+        For partitions that are not listed yet, nothing more is known.
+        """
         facts, by = self._candidate.facts, self.scan.snapshot.metadata.partition_by
         one = facts.form == "column" and len(by) == 1 and tuple(self._candidate.columns) == tuple(by)
         return facts.remaining_partitions if one else None
 
     def spread(self) -> Spread | None:
-        """Return how far the values of the candidate's column lie apart; None: it is not known."""
+        """Return the value clustering of the candidate's column, or None if it is unknown."""
         if len(self._candidate.columns) != 1:
             return None
         (column,) = self._candidate.columns
@@ -109,7 +113,7 @@ class _CandidateRequest:
         )
 
     def dense_key_count(self) -> int | None:
-        """Return how many values the candidate's small table has, if they are many and nearly every file of the large one has some."""
+        """Return how many keys the small table has, if nearly every file of the large one has some."""
         if self.build is None or len(self._candidate.columns) != 1:
             return None
         small, large = self.build.snapshot, self.scan.snapshot
@@ -122,7 +126,7 @@ class _CandidateRequest:
         )
 
     def key_files(self) -> KeyFiles | None:
-        """Return how the values of the candidate's key lie in the files that they come from; None: that is not known, or dear to know."""
+        """Return how the build side's files divide the key, or None if that is unknown or expensive."""
         build, key = self.build, self._candidate.facts.build.key
         if build is None:
             return None
@@ -136,7 +140,7 @@ class _CandidateRequest:
 
 
 def _rows(request: ScanRequest) -> int | None:
-    """Return how many rows of a table are likely to satisfy the conditions; None: it is not known."""
+    """Return how many rows of a table are likely to satisfy the conditions, or None if that is unknown."""
     selection = request.select(about={name for each in request.conditions for name in each.about})
     return estimate_rows(
         request.snapshot.metadata, selection, [each.predicate for each in request.conditions]
@@ -144,7 +148,7 @@ def _rows(request: ScanRequest) -> int | None:
 
 
 def _identity(request: ScanRequest) -> tuple[bytes, int, bytes]:
-    """Return what tells a version of a table and what is asked of it from others."""
+    """Return a key that identifies a version of a table and the conditions on it."""
     return request.snapshot.id, request.snapshot.version, msgspec.json.encode(request.predicates)
 
 

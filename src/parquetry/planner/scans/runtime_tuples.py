@@ -1,9 +1,9 @@
-"""Values of several keys that a join finds at run time: as tuples, or as a set for each key where tuples are no better.
+"""Values of several keys from one runtime filter: tuples, or a set for each key if tuples prune no better.
 
     {"fn": "TUPLES", "count": 8, "args": [{"col": ["day"], "type": "date", "packed": …}, {"col": ["y"], "type": "int", "packed": …}]}
 
-The n-th values of all columns are one tuple. Of more than the bridge sends of a set it sends an AND of the set of each column; where there
-are none, it sends no columns.
+The n-th values of all columns are one tuple. If there are more tuples than the bridge sends of a set, it
+sends an AND of one set for each column. If there are none, it sends no columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ TUPLES = "TUPLES"
 
 
 def split_tuples(tree: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the conditions to plan by, joined by AND: the tree itself, the parts of an AND, or of tuples the set of each column.
+    """Return the conditions to plan by, joined by AND.
+
+    An AND becomes its parts. Tuples become one set for each column where tuples prune no better. Any other
+    tree stays.
 
     Args:
         tree: a condition as the bridge sends it.
@@ -34,7 +37,7 @@ def split_tuples(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _independent(tree: Mapping[str, Any]) -> bool:
-    """Return whether there is a tuple of each combination of the columns' values, so that the sets say the same."""
+    """Return whether every combination of the columns' values is a tuple, so that the sets mean the same."""
     if not tree["count"] or any("nulls" in column for column in tree["args"]):
         return False
     return bool(prod(len(set(raw_values(column))) for column in tree["args"]) == tree["count"])

@@ -1,7 +1,8 @@
-"""What a join finds at run time, as conditions of a scan: the values of a column, or a comparison with a value that is known by now.
+"""Turn the values of joins into conditions of a scan: sets, ranges, tuples, or a comparison with a value.
 
-The bridge sends the values of a column packed (`predicate.reading.packed_values`). Of more than `LIMITS.set_values` it sends how many there are, the least
-and the greatest: {"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
+The bridge sends the values of a column packed (`predicate.reading.packed_values`). If there are more than
+`LIMITS.set_values`, it sends their number, their minimum and their maximum:
+{"fn": "WITHIN", "col": ["k"], "type": "bigint", "count": 2000000, "least": "3", "greatest": "9"}.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PLAN_TIME_NOTE = "known in planning"
 
 
 class RuntimeCondition(NamedTuple):
-    """A condition that was found at run time, and what is told of it."""
+    """A condition from a join, and its values for the report."""
 
     condition: Condition
     values: RuntimeValues
@@ -42,12 +43,12 @@ class RuntimeCondition(NamedTuple):
 def runtime_conditions(
     snapshot: TableSnapshot, trees: Sequence[dict[str, Any]], origin: Origin = "join"
 ) -> list[RuntimeCondition]:
-    """Return what was found as conditions, in order; of one tree of tuples there may be several.
+    """Return the conditions of runtime filters, in order. One tree of tuples may give several.
 
     Args:
         snapshot: the version of the table.
         trees: as the bridge sends them.
-        origin: whether it was found at run time (`join`), or `known` in planning.
+        origin: `join` for values that arrived at run time, `known` for plan-time values.
     """
     trees = [part for tree in trees for part in split_tuples(tree)]
     read = conditions(snapshot, [_bounded(tree) for tree in trees], origin)
@@ -61,11 +62,11 @@ def runtime_conditions(
 
 
 def _bounded(tree: dict[str, Any]) -> dict[str, Any]:
-    if tree.get("fn") == "OR":  # of a set in which NULL is, too
+    if tree.get("fn") == "OR":  # a set that contains NULL
         return {**tree, "args": [_bounded(each) for each in tree["args"]]}
     if tree.get("fn") != _WITHIN_FUNCTION:
         return tree
-    if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, are no good as ends
+    if tree["type"] in ("float", "double"):  # NaN, and zeros of both signs, make no bounds
         return {"fn": "ALWAYS_TRUE"}
     ends = ((">=", "least"), ("<=", "greatest"))
     column = {"col": tree["col"]}
@@ -116,13 +117,13 @@ def _summary(node: In) -> str:
 def runtime_report(
     arrived: Sequence[RuntimeCondition], settings: Settings, before: dict[str, Any] | None, after: ScanReport
 ) -> RunTimeReport | None:
-    """Return what the report says of values found at run time; None: nothing, as none have come yet.
+    """Return the report about runtime filters, or None if none have arrived yet.
 
     Args:
-        arrived: what was found.
+        arrived: the conditions of the filters.
         settings: of the read.
-        before: the scan's report without it; None: not known.
-        after: the scan's report with it.
+        before: the scan's report without the filters, or None if unknown.
+        after: the scan's report with them.
     """
     if not settings[RUNTIME_PRUNING]:
         return RunTimeReport(off=_where(settings))
@@ -142,12 +143,12 @@ def runtime_report(
 def unused(
     arrived: Sequence[Sequence[RuntimeCondition]], report: ScanReport, by_readers: Collection[str] = ()
 ) -> list[str | None]:
-    """Return for each filter of a join that has arrived why it leaves nothing out, or None if it leaves something out.
+    """Return for each runtime filter why it prunes nothing, or None if it prunes something.
 
     Args:
-        arrived: the conditions of each filter; sets in place of tuples are several.
+        arrived: the conditions of each filter. A filter has several if sets replace its tuples.
         report: of the scan with them.
-        by_readers: columns whose values go to the readers, which leave out row groups and do not tell.
+        by_readers: columns whose values go to the readers. These skip row groups, and do not report which.
     """
     reasons = ([_unused(each, report, by_readers) for each in filter] for filter in arrived)
     return [None if None in each or not each else each[0] for each in reasons]

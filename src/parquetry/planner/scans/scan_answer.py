@@ -1,4 +1,4 @@
-"""What Spark is told of a scan beside its files: statistics, metrics, EXPLAIN's line and the report."""
+"""Describe a scan for Spark, apart from its files: statistics, metrics, EXPLAIN's line and the report."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def without_added(conditions: Sequence[Condition], report: ScanReport) -> ScanRe
 
 
 def statistics(size: int, rows: int | None, files: int) -> answers.ScanStatistics:
-    """Return what Spark chooses joins by, of bytes, rows and files."""
-    # a column of one value takes next to nothing in files, yet billions of its rows are not to be broadcast
+    """Return the sizes that Spark chooses joins by."""
+    # a column with one value takes almost no space in files, yet billions of its rows must not be broadcast
     return answers.ScanStatistics(size if rows is None else max(size, rows * _MIN_ROW_BYTES), rows, files)
 
 
 def metrics(report: ScanReport) -> list[answers.Metric]:
-    """Return what Spark's UI shows: of every step two numbers, null where the scan has no such step.
+    """Return the numbers for Spark's UI: two for each step, None if the scan has no such step.
 
-    All are listed each time: Spark takes no number for which it was not told the name before the query ran.
+    Every answer lists all of them: Spark accepts a metric only if it knew the name before the query ran.
     """
     numbers: list[answers.Metric] = []
     for rule in steps.STEPS:
@@ -56,7 +56,7 @@ def metrics(report: ScanReport) -> list[answers.Metric]:
 def description(
     snapshot: TableSnapshot, conditions: Sequence[Condition], report: ScanReport, buckets: str | None = None
 ) -> str:
-    """Return what EXPLAIN shows in the scan's line, given what it is to show of buckets."""
+    """Return EXPLAIN's line for a scan. `buckets` is its part about buckets."""
     pushed = ", ".join(condition_text(condition.text, condition.origin) for condition in conditions)
     if len(pushed) > _MAX_PUSHED_CHARACTERS:
         pushed = f"{pushed[: _MAX_PUSHED_CHARACTERS - 1]}…"
@@ -66,12 +66,12 @@ def description(
 
 
 def decided(report: ScanReport) -> list[str]:
-    """Return the conditions of the query that left out partitions, as text."""
+    """Return the conditions of the query that pruned partitions, as text."""
     step = report.step("partitions")
     return [] if step is None else [text for text, origin in step.causes() if origin == "query"]
 
 
 def report_of(report: ScanReport) -> dict[str, Any]:
-    """Return a scan's report as it crosses to the bridge."""
+    """Return a scan's report as the bridge reads it."""
     scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
     return scans[0]

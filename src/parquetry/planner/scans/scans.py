@@ -1,4 +1,4 @@
-"""SELECT: which files a scan reads, what the metastore answers alone, and what Spark is told of the rest."""
+"""SELECT: the files that a scan reads, answers from the metastore alone, and the description for Spark."""
 
 from __future__ import annotations
 
@@ -57,17 +57,19 @@ _COUNT_TYPE = type_from_json("long")
 
 
 def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
-    """Say which predicates Spark need not evaluate on every row, which it might evaluate over partitions, and
-    what of each its readers may use on row groups.
+    """Return how Spark can use each predicate.
+
+    For each: whether Spark need not evaluate it on rows, whether it can evaluate it on partition values, and
+    the part that its readers may apply to row groups.
     """
     request = ScanRequest.from_question(lake, q)
     snapshot, asked, telling = request.snapshot, request.conditions, request.telling
     predicates = [condition.predicate for condition in asked]
     names = set(snapshot.metadata.partition_by)
-    # what another predicate implies holds wherever that one does, whoever evaluates it
+    # an implied predicate holds wherever the other does, whichever side evaluates the other
     implied = set(range(len(predicates))) - set(telling)
     exact = set(exact_conditions(snapshot.metadata, request.filters))
-    # of the same conditions that the scan will be planned for, so that it finds these directories or fewer
+    # the scan will be planned for the same conditions, so it finds these directories or fewer
     heavy = () if q.streaming else decided_conditions(snapshot, [asked[i] for i in telling], lake.recent)
     exact |= {telling[i] for i in heavy}
     names_settled = names.union(*(asked[telling[i]].about for i in heavy))
@@ -77,8 +79,8 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
     again = [not done and bool(x.about) and x.about <= names for done, x in zip(settled, asked, strict=True)]
     metadata = snapshot.metadata
     small = have_one_row_group(metadata, snapshot.totals.bytes, snapshot.totals.files)
-    # The column of a settled condition need not be read, and then the readers take it for NULL in all rows. What is NULL in
-    # a whole small file is left out by what the file says of itself.
+    # Spark need not read the column of a settled condition, and readers then take it for NULL in all rows. A
+    # small file that has only NULL is pruned by its statistics.
     on_row_groups = [
         None
         if done or (small and tree.get("fn") == "IS_NOT_NULL")
@@ -89,7 +91,7 @@ def push(lake: Lake, q: questions.PushPredicates) -> answers.Pushed:
 
 
 def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.PartitionValueRows:
-    """Return the values for which Spark has to evaluate conditions that only it understands."""
+    """Return the partition values on which Spark evaluates the conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     metadata = request.snapshot.metadata
     known = request.filters + [implied_by(condition, request.types) for condition in q.conditions]
@@ -104,7 +106,7 @@ def partition_values(lake: Lake, q: questions.PartitionValues) -> answers.Partit
 
 
 def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows:
-    """Return the values of directories, for Spark to evaluate the conditions that the planner does not understand."""
+    """Return the values of directories, for conditions that only Spark understands."""
     request = ScanRequest.from_question(lake, q)
     snapshot, types = request.snapshot, request.types
 
@@ -124,7 +126,7 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows
 
 
 def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
-    """Return the files a scan reads, with the values of their partitions and what Spark wants to know."""
+    """Return the files that a scan reads, the values of their partitions, and the description for Spark."""
     request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     settings = settle(q.read_options, q.settings, snapshot.metadata.properties, names_checked=False)
@@ -178,7 +180,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
 
 
 def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
-    """Return what a scan reads: of what its conditions leave, the files that the question or the read's options name."""
+    """Return the scan's selection, restricted to the files that the question or the read's options name."""
     about = {name for each in request.runtime_conditions for name in each.condition.about}
     selection = request.select(q.columns, about)
     if q.files is not None:
@@ -187,7 +189,7 @@ def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
 
 
 def _partitions_with_files(selection: Selection) -> tuple[list[PartitionSnapshot], NDArray[np.int64]]:
-    """Return the partitions that have files, in order, and for each file the place of its partition among them."""
+    """Return the partitions that have files, in order, and for each file the index of its partition."""
     block = selection.block
     new = np.ones(block.count, np.bool_)  # whether a file is the first of its partition
     np.not_equal(block.parts[1:], block.parts[:-1], out=new[1:])
@@ -206,7 +208,7 @@ def _values(
 
 
 def _evaluated_again(request: ScanRequest) -> list[bool]:
-    """Return for each filter of a join whether Spark is to test rows by it, as partitions alone do not decide it."""
+    """Return for each runtime filter whether Spark tests rows by it, as partitions do not decide it."""
     names = frozenset(request.snapshot.metadata.partition_by)
     return [any(_comes_again(each.condition, names) for each in some) for some in request.arrived]
 
@@ -231,7 +233,7 @@ def _rows(files: FileColumns) -> int | None:
 
 
 def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
-    """Answer COUNT, MIN and MAX from the metastore alone; null where it cannot be exact."""
+    """Answer COUNT, MIN and MAX from the metastore alone, or with None if the result would not be exact."""
     request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     metadata = snapshot.metadata

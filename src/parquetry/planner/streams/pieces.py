@@ -1,7 +1,7 @@
-"""What a stream reads of a table, version by version: the files in a fixed order, so that a number of files says how far it is.
+"""The files that a stream reads of each version, in a fixed order. A position is a version and a number.
 
-A stream begins with all files of one version, or behind a version; after that it reads the files that each version
-brought (`metastore.versions.changes_between`). The order does not hang on what the query asks for.
+A stream begins with all files of one version, or after a version. Then it reads the files that each version
+added (`metastore.versions.changes_between`). The order does not depend on the query.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from parquetry.predicate import Filter
 from parquetry.prune import candidates
 
 SKIP_CHANGES_OPTION = "skipChangeCommits"
-"""The option of a read that has it pass over versions which took rows away."""
+"""The option of a read that makes it skip versions which removed rows."""
 _REWRITING_OPERATIONS = frozenset({"compact", "rebucket"})
-"""Operations that write rows anew as they were."""
+"""Operations that rewrite rows and keep their values."""
 _RESTORING_OPERATION = "rollback"
-"""The operation that brings back files which were there before, and rows that a stream may have read."""
+"""The operation that restores old files, with rows that a stream may have read."""
 
 
 class Piece(Protocol):
@@ -55,20 +55,20 @@ class Piece(Protocol):
         ...
 
     def sizes(self, start: int) -> Iterator[int]:
-        """Yield the bytes of each file, behind so many of the first."""
+        """Yield the bytes of each file, after the first `start` files."""
         ...
 
     def block(self, start: int, stop: int) -> FileBlock:
-        """Return files by their places in the order."""
+        """Return the files with these positions in the order."""
         ...
 
 
 class WholeVersion:
-    """All files of a version; its partitions are read when they are looked at.
+    """All files of a version. Its partitions are loaded on first use.
 
     Args:
         snapshot: the version.
-        read: its partitions.
+        read: loads its partitions.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class WholeVersion:
         return self._starts[-1]
 
     def sizes(self, start: int) -> Iterator[int]:
-        """Yield the bytes of each file, behind so many of the first."""
+        """Yield the bytes of each file, after the first `start` files."""
         for partition, first in zip(self.partitions, self._starts, strict=False):
             if first + partition.file_count > start:
                 yield from (file.bytes for file in partition.each_listed(max(0, start - first)))
 
     def block(self, start: int, stop: int) -> FileBlock:
-        """Return files by their places in the order."""
+        """Return the files with these positions in the order."""
         few = [
             place
             for place, partition in enumerate(self.partitions)
@@ -113,7 +113,7 @@ class WholeVersion:
 
 
 class AddedFiles:
-    """The files that a version brought.
+    """The files that a version added.
 
     Args:
         changes: of the version.
@@ -127,29 +127,29 @@ class AddedFiles:
         self.count = len(self._files)
 
     def sizes(self, start: int) -> Iterator[int]:
-        """Yield the bytes of each file, behind so many of the first."""
+        """Yield the bytes of each file, after the first `start` files."""
         return (file.bytes for file in self._files[start:])
 
     def block(self, start: int, stop: int) -> FileBlock:
-        """Return files by their places in the order."""
+        """Return the files with these positions in the order."""
         return FileBlock(self._parts[start:stop], RecordedFiles(self._files[start:stop]))
 
 
 class StreamedTable:
-    """A table as a stream finds it now.
+    """A table in its newest version, for a stream.
 
     Args:
         lake: the catalog.
-        ref: the table as it was when the query began: the stream gives rows of its columns.
+        ref: the table as it was when the query began. The stream's rows have its columns.
         id: of the table that the stream has read so far, hexadecimal.
 
     Raises:
-        StreamError: it is not there any more, or its columns are not.
+        StreamError: the table was dropped or replaced, or a column of the stream was dropped.
 
     Attributes:
         begun: the version that the query began with.
         newest: the newest version.
-        head: that says so.
+        head: the head that names the newest version.
     """
 
     def __init__(self, lake: Lake, ref: TableRef, id: str) -> None:
@@ -187,7 +187,7 @@ class StreamedTable:
         """Return the table in a version.
 
         Raises:
-            StreamError: it is not there, or not any more.
+            StreamError: there is no such version, or it was vacuumed.
         """
         head = self.head
         commit = load_commit(self.newest.store, self.newest.id, head, number)
@@ -207,17 +207,18 @@ class StreamedTable:
     def pieces(
         self, first: int, until: int, *, whole: bool, skip: bool, filters: Sequence[Filter] = ()
     ) -> Iterator[tuple[int, Piece]]:
-        """Yield what there is to read of each version, in order.
+        """Yield the files to read of each version, in order.
 
         Args:
             first: version to begin with.
             until: the last version.
-            whole: whether all files of the first are read, and not only those that it brought.
-            skip: whether versions that took rows away are passed over.
-            filters: of the rows that are wanted of the first version, if all of it is read; others may be left out.
+            whole: whether to read all files of the first version, not only the files that it added.
+            skip: whether to skip versions that removed rows.
+            filters: conditions on rows, for a first version that is read whole. Files without such rows may
+                be missing.
 
         Raises:
-            StreamError: a version took rows away; or what is needed was vacuumed.
+            StreamError: a version removed rows, or a needed version was vacuumed.
         """
         if first > until:
             return
@@ -228,7 +229,7 @@ class StreamedTable:
         if first > until:
             return
         if first:
-            self.version(first - 1)  # what a version brought is what the one before it did not have
+            self.version(first - 1)  # a version's new files are found by comparison
         try:
             for changes in changes_between(self.newest, self.head, first - 1, until, self._lake.touched):
                 yield changes.version.version, AddedFiles(self._to_read(changes, skip))
@@ -236,15 +237,15 @@ class StreamedTable:
             raise StreamError(f"{error.message} Start the query again.") from None
 
     def _partitions(self, snapshot: TableSnapshot, filters: Sequence[Filter]) -> Sequence[PartitionSnapshot]:
-        """Return the partitions of a version that is read whole, which each of its batches asks for twice."""
+        """Return the partitions of a version that is read whole. Each of its batches asks for them twice."""
         same_columns = snapshot.metadata.partition_by == self.begun.metadata.partition_by
         return candidates(snapshot, filters if same_columns else (), self._lake.recent)
 
     def _to_read(self, changes: VersionChanges, skip: bool) -> VersionChanges:
-        """Return what a version did as far as the stream has to do with it.
+        """Return the changes of a version that the stream has to read.
 
         Raises:
-            StreamError: it took rows away, which the stream cannot tell.
+            StreamError: the version removed rows, which a stream cannot express.
         """
         version = self._same_keys(changes.version)
         nothing = VersionChanges(version, (), takes_away=False)

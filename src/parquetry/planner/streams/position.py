@@ -1,4 +1,4 @@
-"""How far a stream is in a table: what its checkpoint keeps, and where it begins."""
+"""The position of a stream in a table: the content of its checkpoint, and where it begins."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _T = TypeVar("_T")
 
 
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All of the versions before one has been read, and some files of that one.
+    """A stream has read all versions before this one, and some files of this one.
 
     Attributes:
         table: id of the table, hexadecimal.
-        version: the first of which something is left to read; it may not be there yet.
+        version: the first version with files to read; it may not exist yet.
         files: how many of its files have been read, in their order.
-        whole: whether all files of the version are to be read, and not only those that it brought.
+        whole: whether the stream reads all files of the version, not only the files that it added.
     """
 
     table: str
@@ -39,15 +39,15 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """Return it as a checkpoint keeps it."""
+        """Return the position as a checkpoint stores it."""
         return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Position:
-        """Return what a checkpoint holds.
+        """Return the position in a checkpoint's text.
 
         Raises:
-            StreamError: it is of something else.
+            StreamError: the text belongs to another source.
         """
         try:
             return msgspec.json.decode(text, type=cls)
@@ -59,10 +59,10 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StreamOptions:
-    """The options of a streaming read that are ours, whose names count in any letter case.
+    """Our options of a streaming read. Their names match in any letter case.
 
     Args:
-        options: all of the read.
+        options: all options of the read.
 
     Raises:
         PropertyError: a value cannot be used.
@@ -101,11 +101,11 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
     Args:
         table: to read.
         options: of the read.
-        starting_at: the time that these name, in microseconds since the epoch.
+        starting_at: the time in the options, in microseconds since the epoch.
 
     Raises:
-        PropertyError: version and time are given.
-        StreamError: the version is not there, or the time is to come.
+        PropertyError: the options name both a version and a time.
+        StreamError: there is no such version, or the time is in the future.
     """
     id, head = table.newest.id.hex(), table.head
     newest = head.commit.version
@@ -140,7 +140,7 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
 
 
 def _version_at(table: StreamedTable, time: int) -> int:
-    """Return the first version that was made at a time or later; the one to come if none was yet."""
+    """Return the first version that was made at a time or later, or the next version if there is none yet."""
     head, newest = table.head, table.newest
     before = commit_as_of(newest.store, newest.id, head, -(-time // 1000) - 1)
     if before is not None:

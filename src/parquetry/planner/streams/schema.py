@@ -1,7 +1,7 @@
-"""Whether a stream can go on with the columns that its query began with.
+"""Check whether a stream can go on with the columns that its query began with.
 
-Columns that were added since are left out, and renamed ones go by their names in the files; the query takes the table's new columns when it
-is started again.
+The stream ignores columns that were added since, and finds renamed columns by their names in the files. When
+the query starts again, it takes the table's new columns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def require_same_columns(name: str, begun: TableSnapshot, now: TableSnapshot) ->
         now: a version.
 
     Raises:
-        StreamError: a column is gone, or has another type.
+        StreamError: a column was dropped, or has another type.
     """
     if now.commit.metadata == begun.commit.metadata or now.version < begun.version:
         return
@@ -43,7 +43,7 @@ def _changed(name: str, column: str, what: str, now: TableSnapshot) -> StreamErr
 
 
 def _holds(now: Any, before: Any) -> bool:
-    """Return whether a type of Spark's JSON has all that another has; fields of structs may have come."""
+    """Return whether a type, in Spark's JSON, has all parts of an earlier one; structs may grow."""
     if not isinstance(before, dict) or not isinstance(now, dict):
         return bool(now == before)
     if before.get("type") != now.get("type"):

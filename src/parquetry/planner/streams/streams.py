@@ -1,7 +1,7 @@
-"""Streaming reads: where a stream begins, how far its next batch goes, and which files it reads.
+"""Streaming reads: where a stream begins, where its next batch ends, and which files it reads.
 
-What a stream reads of each version is `pieces`'; here limits cut that into batches, and files are left out by what their
-partition and their statistics say of the query's conditions. Spark evaluates these again on every row.
+`pieces` lists the files of each version. This module divides them into batches by the limits, and prunes
+files by partition values and statistics. Spark evaluates the query's conditions again on every row.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from parquetry.prune.rules import FileKnowledge
 
 
 def begin(lake: Lake, q: questions.BeginStream) -> answers.StreamPosition:
-    """Return where a stream begins that has no checkpoint yet."""
+    """Return where a stream without a checkpoint begins."""
     table = StreamedTable(lake, q.table, q.table.id)
     return answers.StreamPosition(first_position(table, StreamOptions(q.read_options), q.starting_at).text)
 
 
 def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
-    """Return where the next batch ends: as far as the table goes, or as the limits say."""
+    """Return the end of the next batch: the end of the table, or the end that the limits set."""
     options = StreamOptions(q.read_options)
     start = None if q.start is None else Position.from_text(q.start)
     table = StreamedTable(lake, q.table, q.table.id if start is None else start.table)
@@ -41,10 +41,10 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
         return answers.StreamPosition(Position(q.table.id, newest + 1).text)
     until = newest if q.until is None else min(newest, Position.from_text(q.until).version - 1)
     if start.whole:
-        # it is the one that the stream begins with, although others may have committed it after `until` was asked for
+        # the stream begins with this version, even if it was committed after the question for `until`
         until = max(until, start.version)
     if start.version > newest + 1:
-        table.version(start.version - 1)  # tells that it is not there
+        table.version(start.version - 1)  # raises: there is no such version
     budget = (options.most_files, options.most_bytes) if q.limited and options.limited else None
     return answers.StreamPosition(_end(table, start, until, options, budget).text)
 
@@ -52,14 +52,16 @@ def advance(lake: Lake, q: questions.AdvanceStream) -> answers.StreamPosition:
 def _end(
     table: StreamedTable, start: Position, until: int, options: StreamOptions, budget: tuple[int, int] | None
 ) -> Position:
-    """Return the end of a batch: before a version that the stream cannot read, if there is anything before it.
+    """Return the end of a batch.
+
+    A version that the stream cannot read ends it, if the batch is not empty before that.
 
     Args:
         table: that is read.
         start: of the batch.
-        until: the last version that may be read.
+        until: the last version to read.
         options: of the read.
-        budget: how many files and bytes may be read; one file may always be. None: any number.
+        budget: how many files and bytes to read, at least one file; or None for no limit.
     """
     at = start
     try:
@@ -81,7 +83,7 @@ def _end(
 def _take_files(
     piece: Piece, done: int, budget: tuple[int, int], any_yet: bool
 ) -> tuple[int, tuple[int, int]]:
-    """Return how many files of a piece a batch takes, and how many files and bytes it may take after these."""
+    """Return how many files of a piece a batch takes, and the remaining budget of files and bytes."""
     files, size = budget
     taken = 0
     for each in piece.sizes(done):
@@ -98,7 +100,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
     begun = table.begun
     filters = [condition.filter for condition in conditions(begun, q.predicates)]
     until = end.version if end.files else end.version - 1
-    # of a version that is read to its end nobody counts the files, so that partitions may be left unread
+    # a version that is read to its end needs no count of its files, so partitions may be pruned
     early = filters if start.version < end.version and not start.files else ()
     partitions: list[PartitionSnapshot] = []
     kept: list[FileBlock] = []
@@ -115,7 +117,7 @@ def plan(lake: Lake, q: questions.PlanBatch) -> answers.PlannedScan:
 
 
 def _wanted(begun: TableSnapshot, filters: Sequence[Filter], piece: Piece, block: FileBlock) -> FileBlock:
-    """Return the files that may hold rows which all conditions leave."""
+    """Return the files that may hold rows for all conditions."""
     if not filters:
         return block
     known = FileKnowledge(begun.metadata, piece.partitions, block)

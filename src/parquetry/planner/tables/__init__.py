@@ -1,6 +1,7 @@
-"""What CREATE, ALTER, DROP and SHOW do to namespaces, tables, partitions and views.
+"""CREATE, ALTER, DROP and SHOW, for namespaces, tables, partitions and views.
 
-`namespaces`, `tables`, `partitions` and `views` answer the bridge's questions. The other modules decide what a new table is, and where.
+`namespaces`, `tables`, `partitions` and `views` answer the bridge's questions. The other modules work out a
+new table's metadata and location.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""What a new table is, from what its statement says: columns, partition columns, format, place, indexes."""
+"""Work out a new table's metadata from its statement: columns, partitioning, format, location, indexes."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ RESERVED_PROPERTIES = (
     "collation",
 )
 _OPTION_PREFIX = "option."
-"""Spark gives each of OPTIONS twice, and so once for `SHOW CREATE TABLE`; we keep it as a property only."""
+"""Prefix of Spark's second copy of each of OPTIONS, for `SHOW CREATE TABLE`. Only the first is kept."""
 _HIVE_PROPERTIES = ("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde")
 _SPARK_PROPERTY_PREFIXES = (
     "transient_lastDdlTime", "spark.sql.", "serialization.", "totalSize", "numFiles", "clusteringColumns",
 )  # fmt: skip
-"""What names of properties begin with that Spark and Hive's metastore put on their tables themselves."""
+"""Prefixes of property names that Spark and Hive's metastore set on their tables themselves."""
 _FILE_TRANSFORMS = (*BUCKET_TRANSFORMS, CLUSTER_TRANSFORM)
-"""Names of the transforms that say how files lie within a partition."""
+"""Names of the transforms that define how files are arranged within a partition."""
 _UNKEYABLE_REASON = (
     "a partition column has to be a number, a string, a boolean, binary, a date, a timestamp or an interval: give the table a column "
     "of such a type with what partitions are to be told apart by"
@@ -80,13 +80,14 @@ def new_metadata(
     q: questions.CreateTable | questions.StageTable,
     replaced: TableMetadata | None = None,
 ) -> TableMetadata:
-    """Return what a new table is, from what its statement says; each clause has a function of its own.
+    """Return a new table's metadata from its statement. Each clause has a function of its own.
 
     Args:
         lake: the catalog.
         database: of the table.
         q: the statement.
-        replaced: what the table is now that the statement replaces: it stays where it lies, unless the statement says where.
+        replaced: the metadata of the table that the statement replaces. The new table keeps its location,
+            unless the statement names another one.
     """
     label = f"{database}.{q.name}"
     q = msgspec.structs.replace(q, properties=our_names(q.properties))
@@ -125,12 +126,12 @@ def new_metadata(
         return metadata
     if replaced is not None:
         return msgspec.structs.replace(metadata, location=replaced.location, external=replaced.external)
-    # last, as this one leaves a trace
+    # last, as this makes a folder
     return msgspec.structs.replace(metadata, location=managed_location(lake, database, q.name))
 
 
 def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> bool:
-    """Return whether the other table lies in buckets that Spark made by its own hash: of ours a property says by which."""
+    """Return whether the other table has buckets by Spark's own hash; ours name the hash in a property."""
     spread = any(transform.name in BUCKET_TRANSFORMS for transform in q.partitioning)
     return (
         spread
@@ -142,7 +143,7 @@ def _is_bucketed_by_spark(q: questions.CreateTable, like: Mapping[str, str]) -> 
 def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.CreateTable:
     """Return the question with the properties of the other table, where the statement has none of its own.
 
-    These are those of its user, its format, comment, heavy values, buckets and order.
+    These are the user's properties, and its format, comment, heavy values, buckets and order.
     """
     kept = {
         key: value
@@ -158,7 +159,7 @@ def _alike(q: questions.CreateTable, like: Mapping[str, str]) -> questions.Creat
     ]
     partitioning = [
         each for each in q.partitioning if each.name not in said
-    ]  # which says it of the other table
+    ]  # the property of the other table says the same
     return msgspec.structs.replace(q, properties=properties, partitioning=partitioning)
 
 
@@ -172,7 +173,7 @@ def _check_collation(label: str, properties: Mapping[str, str]) -> None:
 def _external_location(
     lake: Lake, database: str, q: questions.CreateTable | questions.StageTable
 ) -> str | None:
-    """Return where the files of an external table are; None for a managed one."""
+    """Return the location of an external table's files, or None for a managed table."""
     given = q.properties.get("location")
     if given is None and q.properties.get("external") == "true":
         raise UnsupportedError(
@@ -182,7 +183,7 @@ def _external_location(
 
 
 def _kept_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that the table keeps as such: those that no clause of the statement stands for."""
+    """Return the properties that the table keeps as such. The others stand for clauses of the statement."""
     return {
         key: value
         for key, value in properties.items()
@@ -197,7 +198,7 @@ def _fields(
     external: str | None,
     file_format: str,
 ) -> tuple[list[Field], tuple[str, ...]]:
-    """Return the fields of a table and the names of its partition columns, as stated or read from its files."""
+    """Return a table's fields and the names of its partition columns, from the statement or the files."""
     partition_by = tuple(
         _partition_column(each) for each in q.partitioning if each.name not in _FILE_TRANSFORMS
     )
@@ -214,11 +215,11 @@ def _fields(
 
 
 def _partition_by(label: str, columns: Sequence[TableColumn], named: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the partition columns as the columns have them.
+    """Return the names of the partition columns in the letter case of the columns.
 
     Raises:
-        ColumnNotFoundError: one is not a column of the table.
-        UnsupportedError: one cannot be a partition column, is named twice, or no other column is left.
+        ColumnNotFoundError: the table has no such column.
+        UnsupportedError: a column cannot be a partition column, is named twice, or no other column remains.
     """
     by_name = {column.name.lower(): column for column in columns}
     for i, name in enumerate(named):
@@ -260,10 +261,10 @@ def _partition_column(transform: questions.Transform) -> str:
 def _clustered(
     label: str, metadata: TableMetadata, partitioning: Sequence[questions.Transform]
 ) -> TableMetadata:
-    """Return the metadata with the property that says what CLUSTER BY does.
+    """Return the metadata with CLUSTER BY as a property.
 
     Raises:
-        PropertyError: the property is given, too.
+        PropertyError: the statement sets the property, too.
     """
     asked = next((each for each in partitioning if each.name == CLUSTER_TRANSFORM), None)
     if asked is None:
@@ -278,7 +279,7 @@ def _clustered(
 
 
 def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:
-    """Return the metadata of a table without partitions, with the indexes that its property asks for."""
+    """Return the metadata of a table without partitions, with the indexes that its property lists."""
     kept = {key: value for key, value in metadata.properties.items() if key != PARTITION_INDEXES}
     for columns in settings[PARTITION_INDEXES] or ():
         index = new_index(metadata, columns, ready=True)
@@ -287,16 +288,16 @@ def _indexed(metadata: TableMetadata, settings: Settings) -> TableMetadata:
 
 
 def _trailing(fields: list[Field], partition_by: Sequence[str]) -> list[Field]:
-    """Return fields with the partition columns last, as they are where files do not hold them.
+    """Return fields with the partition columns last, the usual order, where files do not contain them.
 
-    Polars, DuckDB and Hudi write them into the files, too, and Spark leaves them where they stand there.
+    Polars, DuckDB and Hudi write them into the files, too. Then Spark leaves them where the files have them.
     """
     places = {name.lower(): place for place, name in enumerate(partition_by)}
     return sorted(fields, key=lambda field: places.get(field["name"].lower(), -1))
 
 
 def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
-    """Return the database in which something is to be made."""
+    """Return the database for a new object."""
     if len(namespace) != 1:
         wanted = ".".join(filter(None, [lake.name, *namespace, table]))
         raise UnsupportedError(
@@ -307,10 +308,10 @@ def new_database(lake: Lake, namespace: list[str], table: str = "") -> str:
 
 
 def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) -> None:
-    """Make sure that clauses go together with directories for heavy values, if there are to be any.
+    """Make sure that the clauses allow directories for heavy values, if the table is to have some.
 
     Raises:
-        ListBucketingError: one does not.
+        ListBucketingError: a clause does not.
     """
     clause = q.properties.get(SKEWED_BY)
     directories = (
@@ -326,12 +327,12 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
         relaxed=is_relaxed(q.properties),
     )
     require_allowed(asked, "define")
-    if isinstance(q, questions.StageTable) and q.mode == "create":  # which is for queries alone
+    if isinstance(q, questions.StageTable) and q.mode == "create":  # only for CREATE TABLE AS
         require_allowed(asked, "create as")
 
 
 def _format(properties: Mapping[str, str]) -> Literal["parquet", "orc"]:
-    """Return the format that USING, STORED AS, or the classes that Hive's DDL names, ask for."""
+    """Return the format in USING, in STORED AS, or in the class names of Hive's DDL."""
     name = _named_format(properties)
     if name == "parquet":
         return "parquet"

@@ -1,4 +1,4 @@
-"""How the files of a new table are to lie: buckets, directories for heavy values, the order of partitions."""
+"""The arrangement of a new table's files: buckets, directories for heavy values, the order of partitions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CLUSTER_TRANSFORM = "cluster_by"
 
 
 def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
-    """Return the metadata with the heavy values that its properties say.
+    """Return the metadata with the heavy values from its properties.
 
     Raises:
-        SkewError: they cannot be.
-        LocationTakenError: a place that one of them is given is another, managed table's.
+        SkewError: the values cannot be used.
+        LocationTakenError: the location for one of them belongs to another, managed table.
     """
     found, of_partition = recorded(metadata, lambda: lake.engine.time_zone)
     if of_partition is not None:
@@ -39,10 +39,10 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
 def bucketed(
     metadata: TableMetadata, label: str, partitioning: Sequence[questions.Transform]
 ) -> TableMetadata:
-    """Return the metadata with the buckets that its properties say, or a member of PARTITIONED BY such as `bucket(8, id)`.
+    """Return the metadata with the buckets from its properties, or from `bucket(8, id)` in PARTITIONED BY.
 
     Raises:
-        BucketError: they cannot be, or are said twice.
+        BucketError: the buckets cannot be used, or are given twice.
         PropertyError: a property about them cannot be used.
     """
     asked = [each for each in partitioning if each.name in BUCKET_TRANSFORMS]
@@ -57,7 +57,7 @@ def bucketed(
 
 
 def _clustered_by(transform: questions.Transform) -> ClusteredBy:
-    """Return the clause that says the same as a transform.
+    """Return the clause that means the same as a transform.
 
     Raises:
         BucketError: it names a field of a struct.
@@ -78,10 +78,10 @@ def _clustered_by(transform: questions.Transform) -> ClusteredBy:
 
 
 def descending_columns(settings: Settings, partition_by: Sequence[str]) -> tuple[bool, ...]:
-    """Return of each partition column whether its values are kept in descending order; nothing: none is.
+    """Return for each partition column whether its keys are descending; empty if none is.
 
     Raises:
-        PropertyError: the setting names what is no partition column.
+        PropertyError: the setting names a column that is no partition column.
     """
     down: set[str] = set()
     for name, descending in settings["partition-order"] or ():

@@ -1,6 +1,7 @@
-"""Where tables lie: places named and checked, folders made, and what of them goes with a table.
+"""The locations of tables: resolve and check them, make folders, and delete a table's files with the table.
 
-Which files may be deleted is `maintenance.deletion.owned_files`'s rule, which places collide is `maintenance.deletion.claims`'s.
+`maintenance.deletion.owned_files` decides which files may be deleted, and `maintenance.deletion.claims` which
+locations collide.
 """
 
 from __future__ import annotations
@@ -34,17 +35,18 @@ from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 
 _MAX_COUNTED_FILES = 1_000
-"""Files that lie in a new table's LOCATION are counted up to this number."""
+"""Most files that a message counts in a new table's LOCATION; counting more would delay the statement."""
 
 
 def managed_location(lake: Lake, database: str, name: str) -> str:
-    """Make the folder of a managed table, where Hive would put it; one that is in use already is left alone.
+    """Make the folder of a managed table where Hive would put it, or with a longer name if that is in use.
 
-    It is made now, so that no other table takes it. A place that another table holds, or where a database's
-    tables lie (a table `foo.db` in `default`), is in use, whether or not there is a folder.
+    The folder is made at once, so that no other table takes it. A location is also in use if another table
+    claims it, or if a database's tables are stored there (as for a table `foo.db` in `default`), even without
+    a folder.
 
     Raises:
-        LocationTakenError: all of the database's directory is another table's.
+        LocationTakenError: the database's whole directory belongs to another table.
         WarehouseError: the folder cannot be made.
     """
     plain = absolute_location(lake.metastore.table_location(database, name))
@@ -65,7 +67,7 @@ def managed_location(lake: Lake, database: str, name: str) -> str:
 
 
 def _make_folder(location: str, database: str, name: str) -> bool:
-    """Make a table's folder; False if it is there already."""
+    """Make a table's folder. Return False if there is something at its path already."""
     filesystem, path = open_location(location)
     try:
         if isinstance(filesystem, pafs.LocalFileSystem):
@@ -88,12 +90,13 @@ def _make_folder(location: str, database: str, name: str) -> bool:
 
 
 def external_location(lake: Lake, database: str, name: str, text: str) -> str:
-    """Return where an external table lies that its statement puts somewhere.
+    """Return the location of an external table from its statement.
 
-    A table of the same name does not count: it is replaced, or the statement will find the name taken.
+    A table of the same name does not count: either the statement replaces it, or it will fail because of the
+    name.
 
     Raises:
-        LocationTakenError: the place is a managed table's, or a database's.
+        LocationTakenError: the location belongs to a managed table or to a database.
     """
     location = _named(lake, absolute_location(text, lake.metastore.database_location(database)))
     named = database.lower(), name.lower()
@@ -103,16 +106,16 @@ def external_location(lake: Lake, database: str, name: str, text: str) -> str:
 
 
 def partition_location(lake: Lake, table: TableSnapshot, text: str, name: str) -> str:
-    """Return where a partition lies that its statement puts somewhere.
+    """Return the location of a partition from its statement.
 
     Args:
         lake: the catalog.
-        table: its own location may hold it.
+        table: whose own location may contain it.
         text: as the user wrote it.
         name: of the partition, for messages.
 
     Raises:
-        LocationTakenError: the place is another, managed table's.
+        LocationTakenError: the location belongs to another, managed table.
     """
     location = _named(lake, absolute_location(text, table.metadata.location))
     claimed = (claim for claim in _all_claims(lake) if claim.table != table.id)
@@ -121,16 +124,16 @@ def partition_location(lake: Lake, table: TableSnapshot, text: str, name: str) -
 
 
 def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: bytes = b"") -> None:
-    """Make sure that directories of heavy values are not given places that are others'.
+    """Make sure that directories of heavy values are not in the locations of other tables.
 
     Args:
         lake: the catalog.
         label: of the table, for messages.
-        skew: its heavy values, or those of one of its partitions.
-        table: its id; its own location may hold them.
+        skew: the heavy values of the table or of one of its partitions.
+        table: its id. Its own location may contain them.
 
     Raises:
-        LocationTakenError: a place is another, managed table's.
+        LocationTakenError: a location belongs to another, managed table.
     """
     places = {place for place in skew.locations if place is not None} if skew is not None else set()
     claimed = [claim for claim in _all_claims(lake) if claim.table != table] if places else []
@@ -139,10 +142,10 @@ def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: byte
 
 
 def database_location(lake: Lake, name: str, text: str | None) -> str:
-    """Return where a database's tables lie by default; relative locations begin in the warehouse.
+    """Return the default folder of a database's tables. A relative location starts in the warehouse.
 
     Raises:
-        LocationTakenError: the place is a table's.
+        LocationTakenError: the location belongs to a table.
     """
     location = _named(lake, absolute_location(text or f"{name.lower()}.db", lake.metastore.warehouse))
     require_outside(_all_claims(lake), location, name)
@@ -150,7 +153,7 @@ def database_location(lake: Lake, name: str, text: str | None) -> str:
 
 
 def delete_empty_folder(location: str) -> None:
-    """Delete the folder of a database that is no more, if nothing is left in it."""
+    """Delete the folder of a dropped database if it is empty."""
     files = FileAccess()
     files.delete_if_empty(files.storage_path(location))
 
@@ -160,7 +163,10 @@ def _all_claims(lake: Lake) -> Iterable[Claim]:
 
 
 def _named(lake: Lake, location: str) -> str:
-    """Return a location by the warehouse's own name if it lies below, whatever link was used, so that it moves along."""
+    """Return a location below the warehouse under the warehouse's own name, even if a link led there.
+
+    Then the location stays valid when the warehouse moves.
+    """
     return lake.metastore.store.below.named(location)
 
 
@@ -170,18 +176,18 @@ def _directories(lake: Lake) -> dict[str, str]:
 
 
 def give_back(lake: Lake, metadata: TableMetadata) -> None:
-    """Remove the folder of a managed table that did not come to be; nothing was written into it."""
+    """Remove the folder of a managed table that was not created. The folder is empty."""
     OwnedFiles(lake.metastore.store, b"", metadata, FileAccess()).delete_empty()
 
 
 def staged_deletion(staged: StagedTable) -> Callable[[], None]:
-    """Return what deletes the files of a staged table once it is discarded."""
+    """Return the function that deletes a staged table's files once the table is discarded."""
     doomed = DroppedTableFiles(staged.snapshot, given_up=True)
     return functools.partial(_delete, [doomed])
 
 
 def delete_replacement(replacement: Replacement) -> None:
-    """Delete the files that were written for a replacement that is not to be."""
+    """Delete the files that were written for a replacement that will not be published."""
     files = FileAccess()
     for failure in files.delete_all(map(files.storage_path, replacement.files)):
         raise WarehouseError(failure)
@@ -190,8 +196,8 @@ def delete_replacement(replacement: Replacement) -> None:
 class Dropping:
     """Tables that are dropped with their files.
 
-    What is to be deleted of a table is read before it goes, and deleted afterwards, of that very table: another may have taken its name
-    between, and the table another name.
+    The list of files is read before the drop, and the files are deleted after it, for that very table.
+    Meanwhile another table may have taken its name, or it may have been renamed.
 
     Args:
         lake: the catalog.
@@ -207,7 +213,7 @@ class Dropping:
         Args:
             database: case-insensitive.
             name: case-insensitive.
-            kind: what it has to be; None: either.
+            kind: the expected kind, or None for either.
 
         Raises:
             NamespaceNotFoundError: there is no such database.
@@ -221,9 +227,9 @@ class Dropping:
                 return False
             try:
                 doomed.append(DroppedTableFiles(table))
-            except TableNotFoundError:  # its rows are incomplete, unless others have changed it since
+            except TableNotFoundError:  # some of its rows were deleted, unless others have changed it since
                 return True
-            return table.metadata.external  # whose files stay that the last version lists
+            return table.metadata.external  # the files in the last version of an external table stay
 
         self._metastore.drop_table(database, name, kind=kind, before=read)
         self._gone += doomed
@@ -232,7 +238,7 @@ class Dropping:
         """Delete the files of the tables that were dropped.
 
         Raises:
-            WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+            WarehouseError: some files cannot be deleted. All others are deleted, and the tables are dropped.
         """
         _delete(self._gone)
 
@@ -241,7 +247,7 @@ def _delete(tables: list[DroppedTableFiles]) -> None:
     """Delete the files of tables that were dropped.
 
     Raises:
-        WarehouseError: some cannot be deleted; all others are, and the tables are gone.
+        WarehouseError: some files cannot be deleted. All others are deleted, and the tables are dropped.
     """
     if not tables:
         return
@@ -256,7 +262,7 @@ def _delete(tables: list[DroppedTableFiles]) -> None:
 
 
 def describe_files(location: str) -> str | None:
-    """Return how many files a location holds, as a message has it; None: none, or it cannot be looked at."""
+    """Return how many files a location has, in words, or None if it has none or cannot be read."""
     try:
         filesystem, path = open_location(location)
         count = sum(1 for _ in itertools.islice(visible_files(filesystem, path), _MAX_COUNTED_FILES + 1))

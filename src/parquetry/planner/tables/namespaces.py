@@ -54,8 +54,8 @@ def _drop_namespace(lake: Lake, q: questions.DropNamespace) -> answers.Confirmat
             database, q.cascade, lambda database, name: dropping.drop(database, name, kind=None)
         )
     finally:
-        dropping.delete_files()  # of those that went, though others may have kept the database
-    if "location" not in record.properties:  # a folder that somebody named is theirs
+        dropping.delete_files()  # of the dropped tables, even if others keep the database from being dropped
+    if "location" not in record.properties:  # a folder that a user named stays
         delete_empty_folder(folder)
     return answers.Confirmation(True)
 

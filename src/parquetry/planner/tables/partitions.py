@@ -1,4 +1,4 @@
-"""Partitions by name, and whole partitions by condition: ALTER TABLE … PARTITION, TRUNCATE, DELETE FROM."""
+"""Statements on whole partitions: ALTER TABLE … PARTITION, TRUNCATE, and DELETE FROM by condition."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOG = logging.getLogger("parquetry")
 
 
 def values_of(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> list[tuple[Value, ...]]:
-    """Return partitions' values as a question tells them."""
+    """Return the values of a question's partitions."""
     types = snapshot.metadata.partition_types
     return [
         tuple(stored_value(from_wire(type_, text)) for type_, text in zip(types, row, strict=True))
@@ -43,10 +43,10 @@ def values_of(snapshot: TableSnapshot, rows: Sequence[Sequence[str | None]]) -> 
 
 
 def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return values that a directory's name can hold.
+    """Return values, once it is certain that a directory's name can contain them.
 
     Raises:
-        ValueTypeError: one holds the character NUL.
+        ValueTypeError: a value contains the character NUL.
     """
     for name, value in zip(snapshot.metadata.partition_by, values, strict=True):
         if (isinstance(value, str) and "\0" in value) or (isinstance(value, bytes) and b"\0" in value):
@@ -59,7 +59,7 @@ def _nameable(snapshot: TableSnapshot, values: tuple[Value, ...]) -> tuple[Value
 
 
 def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
-    """Add partitions; the files of their locations come with them."""
+    """Add partitions, with the files in their locations."""
     snapshot = lake.current(q.table)
     metadata = snapshot.metadata
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
@@ -97,7 +97,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
     """Return whether there is a folder at a path.
 
     Raises:
-        WarehouseError: the file system cannot tell: the path is too long, or may not be looked at.
+        WarehouseError: the file system refuses to look: the path is too long, or the user may not read there.
     """
     try:
         return bool(filesystem.get_file_info(path).type == pafs.FileType.Directory)
@@ -109,7 +109,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
 
 
 def drop(lake: Lake, q: questions.DropPartitions) -> answers.Confirmation:
-    """Drop partitions; their files stay for readers of older versions, unless purged: see `deleting`."""
+    """Drop partitions. Files stay for readers of older versions unless purged: see `maintenance.deletion`."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "drop partitions")
     gone: list[str] = []
@@ -125,7 +125,7 @@ def drop(lake: Lake, q: questions.DropPartitions) -> answers.Confirmation:
 
 
 def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.Confirmation:
-    """Empty partitions, which stay."""
+    """Remove all rows of partitions. The partitions stay."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "truncate partitions")
     for values in values_of(snapshot, q.partitions):
@@ -136,7 +136,7 @@ def truncate_partitions(lake: Lake, q: questions.TruncatePartitions) -> answers.
 
 
 def rename(lake: Lake, q: questions.RenamePartition) -> answers.Confirmation:
-    """Give a partition other values; its files stay where they are."""
+    """Give a partition other values. Its files stay where they are."""
     snapshot = lake.current(q.table)
     old, new = values_of(snapshot, q.partitions)
     _existing(snapshot, old)
@@ -147,7 +147,7 @@ def rename(lake: Lake, q: questions.RenamePartition) -> answers.Confirmation:
 
 
 def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
-    """Refuse: a partition's files are listed one by one, so a new location would point at nothing."""
+    """Refuse: a partition lists each of its files, so a new location would have none of them."""
     snapshot = lake.current(q.table)
     raise UnsupportedError(
         f"ALTER TABLE {lake.full_name(snapshot)} PARTITION … SET LOCATION is not supported: drop the partition, and add it "
@@ -156,7 +156,7 @@ def alter(lake: Lake, q: questions.AlterPartition) -> NoReturn:
 
 
 def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
-    """Return what is known of a partition."""
+    """Return the location, statistics and arrangement of a partition."""
     snapshot = lake.snapshot(q.table)
     partition = _existing(snapshot, values_of(snapshot, q.partitions)[0])
     known = {
@@ -171,7 +171,7 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
 
 
 def _truncated(snapshot: TableSnapshot, location: str) -> str:
-    """Return where a partition lies from its table's folder on, if it lies there."""
+    """Return a partition's path from its table's folder on, or its location in full if it is elsewhere."""
     table = snapshot.metadata.location.rstrip("/")
     return location.removeprefix(table.rpartition("/")[0]) if location.startswith(f"{table}/") else location
 
@@ -186,7 +186,7 @@ def _existing(snapshot: TableSnapshot, values: tuple[Value, ...]) -> Any:
 
 
 def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
-    """Return the values of the partitions that agree with those given, in key order."""
+    """Return the values of the partitions that match the values in the question, in key order."""
     snapshot = lake.current(q.table)
     types = snapshot.metadata.partition_types
     rows = [
@@ -197,7 +197,7 @@ def listed(lake: Lake, q: questions.ListPartitions) -> answers.Rows:
 
 
 def shown(lake: Lake, q: questions.ShowPartitions) -> answers.NameList:
-    """Return the same partitions as SHOW PARTITIONS prints them: NULL is `__HIVE_DEFAULT_PARTITION__`."""
+    """Return the same partitions as SHOW PARTITIONS prints them. NULL is `__HIVE_DEFAULT_PARTITION__`."""
     snapshot = lake.current(q.table)
     return answers.NameList(
         [snapshot.describe(partition.key) for partition in agreeing(snapshot, q.names, q.values)]
@@ -211,8 +211,8 @@ def agreeing(
 
     Args:
         snapshot: of the table.
-        names: of partition columns; none: all partitions agree.
-        values: theirs, as a question tells them.
+        names: of partition columns; if empty, all partitions match.
+        values: of these columns, as the question has them.
     """
     metadata = snapshot.metadata
     parts: list[Predicate] = []
@@ -227,7 +227,7 @@ def agreeing(
 
 
 def can_delete(lake: Lake, q: questions.CanDelete) -> answers.Confirmation:
-    """Return whether the condition selects whole partitions, so that no file need be rewritten."""
+    """Return whether the condition selects whole partitions, so that no file has to be rewritten."""
     snapshot = lake.snapshot(q.table)
     return answers.Confirmation(
         not isinstance(whole_partitions(snapshot, conjuncts(snapshot, q.predicates)), str)
@@ -247,7 +247,7 @@ def delete(lake: Lake, q: questions.Delete) -> answers.Done:
 
 
 def truncate(lake: Lake, q: questions.Truncate) -> answers.Confirmation:
-    """Empty a table; its partitions stay, as Hive's and Spark's do (SPARK-34418)."""
+    """Remove all rows of a table. Its partitions stay, as in Hive and Spark (SPARK-34418)."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "truncate")
     for partition in snapshot.partitions():

@@ -1,4 +1,4 @@
-"""ALTER TABLE … SET LOCATION: where an external table lies from now on."""
+"""ALTER TABLE … SET LOCATION: give an external table another location."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LOG = logging.getLogger("parquetry")
 
 
 def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapshot:
-    """Have a table lie elsewhere, as Hive does, and return its new version. No file is moved, and none is deleted.
+    """Give a table another location, as Hive does, and return its new version. No file is moved or deleted.
 
-    Partitions stay where they are, and new ones are written to the new place. A table without partition columns shows what lies in
-    the new place, once MSCK REPAIR TABLE has taken it in; until then it is empty.
+    Partitions stay where they are, and new ones are written to the new location. A table without partition
+    columns is empty until MSCK REPAIR TABLE adopts the files in the new location.
 
     Args:
         lake: the catalog.
@@ -28,8 +28,8 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
         text: the location as the user wrote it.
 
     Raises:
-        PropertyError: the table is a managed one, or has written what lies in the new place.
-        LocationTakenError: the place is a managed table's, or a database's.
+        PropertyError: the table is managed, or has itself written files in the new location.
+        LocationTakenError: the location belongs to a managed table or to a database.
         CommitConflictError: others changed the table meanwhile.
     """
     name, metadata = lake.full_name(snapshot), snapshot.metadata
@@ -48,7 +48,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
             transaction.keep_location(partition)
         else:
             transaction.drop(partition.values)
-    # what is known as taken out is known by its path below the location
+    # removed files are recorded by their paths below the location, so the records would be wrong now
     transaction.leave_records()
     transaction.record_removed_files({file.path: None for file in files_removed(snapshot)})
     transaction.set_metadata(replace(metadata, location=location))
@@ -62,11 +62,11 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
 
 
 def _require_others(name: str, snapshot: TableSnapshot, location: str) -> None:
-    """Make sure that a place holds no files of the table's own that it does not list there: nobody would take them in, and vacuum deletes them."""
+    """Make sure that a location has no unlisted files of the table itself: vacuum would delete them."""
     try:
         filesystem, folder = open_location(location)
         own = [path for path in visible_files(filesystem, folder) if is_own(path, snapshot.id)]
-    except (OSError, WarehouseError):  # out of reach, as a place may be that nothing was written to yet
+    except (OSError, WarehouseError):  # there may be no folder yet
         return
     listed = {open_location(path)[1] for path, _ in live_files(snapshot)} if own else set()
     if strange := [path for path in own if path not in listed]:

@@ -1,4 +1,4 @@
-"""Tables: what CREATE, ALTER, DROP, RENAME and SHOW come to."""
+"""Statements on tables: CREATE, ALTER, DROP, RENAME and SHOW."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ from parquetry.planner.tables.set_location import set_location
 
 _LOG = logging.getLogger("parquetry")
 _UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
-"""Changes of columns that no constraint may name, and what a message calls them."""
+"""Changes that fail if a constraint names the column, and the words for them in a message."""
 
 
 def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
@@ -90,7 +90,7 @@ def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
 
 
 def stage(lake: Lake, q: questions.StageTable) -> answers.LoadedTable:
-    """Create a table that nobody sees before it is published."""
+    """Create a table that others see only once it is published."""
     database = new_database(lake, q.namespace, q.name)
     current = None if q.mode == "create" else _to_replace(lake, database, q)
     if current is not None:
@@ -108,11 +108,11 @@ def stage(lake: Lake, q: questions.StageTable) -> answers.LoadedTable:
 
 
 def _to_replace(lake: Lake, database: str, q: questions.StageTable) -> TableSnapshot | None:
-    """Return the table that a statement replaces; None if it makes one.
+    """Return the table that a statement replaces, or None if it makes a new one.
 
     Raises:
-        TableNotFoundError: it has to be there, and is not.
-        TableExistsError: the name is a view's.
+        TableNotFoundError: the statement needs a table, and there is none.
+        TableExistsError: the name belongs to a view.
     """
     try:
         return lake.metastore.table(database, q.name)
@@ -127,7 +127,7 @@ def _to_replace(lake: Lake, database: str, q: questions.StageTable) -> TableSnap
 
 
 def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
-    """Give a staged table its name, or put the content that was staged in place of a table's."""
+    """Give a staged table its name, or replace a table's content by the staged one."""
     staged = lake.staged[q.table.id]
     try:
         published = lake.cache(staged.table.publish())
@@ -150,7 +150,7 @@ def publish(lake: Lake, q: questions.PublishTable) -> answers.Done:
 
 
 def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
-    """Delete the files of the version before a replacement, where the table's owner has asked for that."""
+    """Delete the files that a replacement removed, if the table's properties say so."""
     before = lake.metastore.table(table.database, table.name, version=table.version - 1)
     if settle(properties=before.metadata.properties)[PURGE_ON_OVERWRITE]:
         for failure in purge_replaced(list(before.partitions()), table):
@@ -158,7 +158,7 @@ def _purge_replaced(lake: Lake, table: TableSnapshot) -> None:
 
 
 def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
-    """Forget a staged table, or the content that was to replace a table's, and delete what was written for it."""
+    """Drop a staged table or replacement, and delete the files that were written for it."""
     staged = lake.staged.pop(q.table.id).table
     if isinstance(staged, Replacement):
         if not staged.may_be_visible:
@@ -171,7 +171,7 @@ def discard(lake: Lake, q: questions.DiscardTable) -> answers.Done:
 
 
 def load(lake: Lake, q: questions.LoadTable) -> answers.LoadedTable:
-    """Return a table, now or as it was."""
+    """Return a table, in its newest or in an earlier version."""
     if len(q.namespace) != 1:
         raise TableNotFoundError(f"{'.'.join([*q.namespace, q.name])} is not a table of catalog {lake.name}.")
     version = None if q.version is None else _version(q.version)
@@ -179,7 +179,7 @@ def load(lake: Lake, q: questions.LoadTable) -> answers.LoadedTable:
     try:
         snapshot = lake.metastore.table(q.namespace[0], q.name, version=version, as_of=as_of)
     except NamespaceNotFoundError as error:
-        raise TableNotFoundError(error.message) from None  # Spark asks so whether a table is there: IF EXISTS
+        raise TableNotFoundError(error.message) from None  # Spark asks so for IF EXISTS
     return lake.described(snapshot)
 
 
@@ -192,7 +192,7 @@ def _version(text: str) -> int:
 
 
 def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
-    """Change a table's columns and properties, all of them or none."""
+    """Change a table's columns and properties. Either all changes happen, or none."""
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
     match q.changes:
@@ -224,7 +224,7 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
 
 
 def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
-    """Return whether a column can be changed so: Spark leaves the column as it is otherwise, and casts the rows."""
+    """Return whether a column may change so. If not, Spark leaves the column unchanged and casts the rows."""
     snapshot = lake.snapshot(q.table)
     try:
         bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
@@ -294,9 +294,9 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
     """Drop a table, and the files of a managed one.
 
     Raises:
-        UnsupportedError: it is one that shows what is known of another.
+        UnsupportedError: the name is a metadata table's.
     """
-    if len(q.namespace) == 2:  # and it is there, or Spark would not ask
+    if len(q.namespace) == 2:  # a metadata table: Spark has loaded it before it asks
         of = ".".join([lake.name, *q.namespace])
         raise UnsupportedError(
             f"{of}.{q.name} shows what is known of {of} and cannot be dropped; to drop the table, say DROP TABLE {of}."
@@ -311,23 +311,23 @@ def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:
 
 
 def rename(lake: Lake, q: questions.RenameTable) -> answers.Done:
-    """Rename a table; its files stay where they are."""
+    """Rename a table. Its files stay where they are."""
     database, name = rename_target(lake, q, "Table")
     lake.metastore.rename_table(lake.database(q.namespace), q.name, database, name)
     return answers.Done()
 
 
 def rename_target(lake: Lake, q: questions.RenameTable, kind: str) -> tuple[str, str]:
-    """Return the database and the name that a table or a view is to have.
+    """Return the new database and name of a table or a view.
 
     Raises:
-        UnsupportedError: they are of another catalog, or nested.
+        UnsupportedError: they belong to another catalog, or the database is nested.
     """
     *namespace, name = q.to
     if len(namespace) == 2 and namespace[0].lower() == lake.name.lower():
         namespace = namespace[
             1:
-        ]  # Spark takes the new name as one within the catalog; users write it whole, too
+        ]  # Spark takes the new name as relative to the catalog; users write the catalog, too
     if len(namespace) > 1:
         raise UnsupportedError(
             f"{kind} {'.'.join([lake.name, *q.namespace, q.name])} cannot become {'.'.join(q.to)}: it stays in its catalog, "
@@ -338,7 +338,7 @@ def rename_target(lake: Lake, q: questions.RenameTable, kind: str) -> tuple[str,
 
 
 def _refuse_load(lake: Lake, q: questions.RefuseLoad) -> NoReturn:
-    """Say that LOAD DATA is not offered, and what is."""
+    """Refuse LOAD DATA, and say what to use instead."""
     label = f"{lake.name}.{q.table.database}.{q.table.table}"
     require_rules(label, lake.snapshot(q.table).metadata, "load")
     raise UnsupportedError(

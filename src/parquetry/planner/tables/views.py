@@ -1,4 +1,4 @@
-"""Views: queries by name, which Spark reads anew each time. Nothing is planned here, and nothing lies on disk."""
+"""Views: named queries, which Spark analyzes anew each time. They need no planning and have no files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _list(lake: Lake, q: questions.ListViews) -> answers.NameList:
 
 
 def _put(lake: Lake, q: questions.PutView) -> answers.Done:
-    """Make a view, or put another query in the place of one's, whoever makes, drops or alters it meanwhile."""
+    """Make a view or replace its query, even if others make, drop or alter the view meanwhile."""
     database = new_database(lake, q.namespace, q.name)
     metadata = _metadata(f"{database}.{q.name}", q.view)
     for attempt in range(_MAX_ATTEMPTS):
@@ -70,7 +70,7 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
             try:
                 snapshot = lake.metastore.table(database, q.name, kind="view")
                 if q.mode == "evolve" and not _has_same_query(snapshot, q.view):
-                    return answers.Done()  # whose columns they are is gone
+                    return answers.Done()  # the view has another query by now, so these columns do not apply
                 _replace(snapshot, metadata)
                 return answers.Done()
             except OtherKindError as error:
@@ -78,7 +78,7 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
                     raise TableExistsError(error.message) from None
                 raise
             except CommitConflictError:
-                if last or q.mode == "replace":  # what that is built on has changed
+                if last or q.mode == "replace":  # the new view is built on one that has changed
                     raise
                 continue
             except NamespaceNotFoundError:
@@ -96,7 +96,7 @@ def _put(lake: Lake, q: questions.PutView) -> answers.Done:
 
 
 def _has_same_query(snapshot: TableSnapshot, view: questions.View) -> bool:
-    """Return whether a view still has the query whose columns are others by now."""
+    """Return whether a view still has the query that the new columns belong to."""
     current = snapshot.metadata.view
     return current is not None and (current.text, current.schema_mode) == (view.text, view.schema_mode)
 
@@ -108,10 +108,10 @@ def _replace(snapshot: TableSnapshot, metadata: TableMetadata) -> None:
 
 
 def _metadata(label: str, view: questions.View) -> TableMetadata:
-    """Return what the metastore keeps of a view.
+    """Return a view's metadata.
 
     Raises:
-        UnsupportedError: it is a view of another kind than one by a query.
+        UnsupportedError: it is no view by a query.
     """
     kind = view.properties.get(_TYPE, "VIEW")
     if kind != "VIEW":

@@ -1,6 +1,7 @@
-"""What a write needs to know before Spark writes: whether it is allowed, for which arrangement, and in which folders.
+"""Prepare a write before Spark runs it: whether it is allowed, its arrangement, and its folders.
 
-`destinations` is the entrance. `statement_reads` says what a statement has read, and so which commits of others conflict with it.
+`destinations` is the entrance. `statement_reads` finds the commits of others that conflict with the
+statement.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

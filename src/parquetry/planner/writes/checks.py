@@ -1,4 +1,4 @@
-"""What a write may not be combined with, asked before anything is written."""
+"""Refuse writes that the table's other properties do not allow, before any row is written."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from parquetry.predicate import Compare, Filter
 
 
 def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: Sequence[Filter]) -> None:
-    """Make sure that a table may be written to in some mode.
+    """Make sure that the table allows writes in some mode.
 
     Args:
         lake: the catalog.
         snapshot: the table.
         mode: of the write, as in `questions.Write`.
-        where: of what is overwritten.
+        where: the conditions of an overwrite.
 
     Raises:
-        ListBucketingError: its heavy values have directories, and a rule forbids it.
+        ListBucketingError: the table has directories for heavy values, and a rule forbids the write.
     """
     staged = lake.staged.get(snapshot.id.hex())
     label = joined_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)

@@ -1,9 +1,11 @@
-"""For which arrangement the rows of a write are written, partition by partition.
+"""Choose the arrangement for the rows of a write, partition by partition.
 
-A partition that is made by the write, or overwritten whole, gets the table's arrangement. One that rows are added to
-keeps its own, for its other files were written for that. If the table's heavy values are measured, the partition's map takes in
-what is heavy by now. Example: table `t` has had directories for `x = 10` since
-yesterday; rows added to the partitions of the days before lie flat, as the rows there do.
+A partition that the write makes or overwrites whole gets the table's arrangement. A partition that the write
+adds rows to keeps its own, because its other files were written for that one. If the table measures its heavy
+values, the partition's map is extended by the values that are heavy by now.
+
+Example: table `t` has had directories for `x = 10` since yesterday. Rows that are added to partitions of
+earlier days are written without directories, like the rows there.
 """
 
 from __future__ import annotations
@@ -31,22 +33,24 @@ from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
 
 MAX_OWN_ARRANGEMENTS = 50_000
-"""Partitions arranged otherwise than their table that a write tells apart. With more of them, files say nothing of cells."""
+"""Most partitions with their own arrangement that a write distinguishes. Beyond it, files record no cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """For which arrangement rows are written.
+    """The arrangements that rows are written in.
 
     Attributes:
-        default: that of all partitions not named below; None: it is not known, and nothing is said of where their rows are.
-        own: by their keys, partitions that have another one.
-        remade: keys of those among them that are there, without files and with a map yet to be measured: they get
-            another arrangement than they have.
-        keeps: whether partitions that are there keep their arrangement, as rows are added to them.
-        to_measure: the map of new partitions whose heavy values are yet to be found among the rows; None: all are known.
-        extends: whether maps of partitions that rows are added to take in what is heavy by now.
-        growing: keys of partitions whose maps take in what others have added meanwhile, too.
+        default: the arrangement of all partitions not named below, or None if it is unknown. Then files do
+            not record where their rows are.
+        own: by their keys, partitions that have another arrangement.
+        remade: keys of such partitions that exist without files, while their map is yet to be measured. They
+            get another arrangement than they have.
+        keeps: whether existing partitions keep their arrangement, because rows are added to them.
+        to_measure: the map of new partitions whose heavy values have to be found in the rows, or None if
+            there is none.
+        extends: whether the maps of existing partitions are extended by values that are heavy by now.
+        growing: keys of partitions whose maps also include what others have added meanwhile.
     """
 
     default: ArrangementSpec | None
@@ -62,11 +66,11 @@ class Destinations:
         return self.own.get(key, self.default)
 
     def measured(self, snapshot: TableSnapshot, counts: Mapping[bytes, Counted]) -> Destinations:
-        """Return the destinations where heavy values were found.
+        """Return the destinations after heavy values were measured.
 
         Args:
             snapshot: of the table.
-            counts: how often values occur in the rows, by the keys of all partitions that these are written to.
+            counts: how often values occur in the rows, by the keys of all partitions that get rows.
         """
         skew = self.to_measure
         assert self.default is not None
@@ -105,12 +109,13 @@ class Destinations:
 
 
 def plan_destinations(snapshot: TableSnapshot, keeps: bool, extends: bool = True) -> Destinations:
-    """Return for which arrangement rows are written that may be of any partition.
+    """Return the arrangements for rows that may belong to any partition.
 
     Args:
         snapshot: of the table.
-        keeps: whether partitions that are there keep their arrangement, as rows are added to them.
-        extends: whether their maps take in what is heavy by now, where the table's heavy values are measured.
+        keeps: whether existing partitions keep their arrangement, because rows are added to them.
+        extends: whether their maps are extended by values that are heavy by now, if the table measures heavy
+            values.
     """
     default = snapshot.metadata.arrangement
     skew = default.skew if default.skew is not None and default.skew.auto is not None else None
@@ -128,30 +133,31 @@ def plan_destinations(snapshot: TableSnapshot, keeps: bool, extends: bool = True
             return destinations
         return Destinations(part.arrangement, growing=frozenset({part.key} if grows else ()))
     if skew is not None:
-        return destinations  # those of their own are asked for by their keys, once these are known
+        return destinations  # partitions are looked up once their keys are known
     others = (part for part in snapshot.partitions() if part.arrangement != default)
     own = {part.key: part.arrangement for part in islice(others, MAX_OWN_ARRANGEMENTS + 1)}
     return Destinations(None) if len(own) > MAX_OWN_ARRANGEMENTS else replace(destinations, own=own)
 
 
 def own_destinations(arrangements: Mapping[bytes, ArrangementSpec]) -> Destinations:
-    """Return the destinations of rows of some partitions whose arrangements are known, by their keys."""
+    """Return the destinations of rows whose partitions' arrangements are known, by key."""
     alike = set(arrangements.values())
-    if len(alike) == 1:  # as of a table without partitions, of which rows have no key to be told apart by
+    if len(alike) == 1:  # one for all rows: rows of a table without partitions, for instance, have no key
         return Destinations(alike.pop())
     return Destinations(None, arrangements)
 
 
 def partitions_of(snapshot: TableSnapshot, keys: Iterable[bytes]) -> Iterable[PartitionSnapshot]:
-    """Return the partitions of some keys, as far as they are there."""
+    """Return the existing partitions among some keys."""
     scans = tuple(KeyScan("get", key, successor(key), None) for key in sorted(keys))
     return snapshot.partitions(ScanPlan(scans))
 
 
 def _together(part: PartitionSnapshot, added: Counted, stated: StatedTuples) -> Counted | None:
-    """Return how often values occur at least in a partition with the rows that are added, or None if its rows were never counted.
+    """Return lower bounds of value counts after the write, or None if the rows were never counted.
 
-    Statistics of files that are there count only if the partition's own record lists them: no other list is read for it.
+    Statistics of existing files count only if the partition's own record lists these files: no other list is
+    read.
     """
     rows = part.entry.rows
     if rows is None:

@@ -1,7 +1,8 @@
-"""Partitions in other folders than those named for their values: rows written to them go there, as with Hive and Spark.
+"""Find partitions whose folders are not named for their values. Writes go there, as in Hive and Spark.
 
-Such are those that were adopted under another spelling (`month=02`), and those added with a LOCATION, below the table or elsewhere. Into a
-folder that another table has, or that the table's own lies in, nothing is written: whoever reads that folder would take the rows for its own.
+Such partitions were adopted under another spelling (`month=02`), or added with a LOCATION, below the table or
+elsewhere. No write goes to a folder that another table has, or that contains this table's own: readers of
+that folder would take the rows for its own.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from parquetry.maintenance.deletion.claims import claims
 from parquetry.metastore.versions import TableSnapshot
 
 MAX_SEARCHED_PARTITIONS = 10_000
-"""Of a table with more, no statement looks at every partition for these: their rows go to the folders named for their values, and are listed by full paths."""
+"""Tables with more partitions are not searched for custom locations. Their rows go to the folders named for
+their values, and are listed by full paths."""
 
 
 def own_locations(snapshot: TableSnapshot) -> dict[str, str]:
-    """Return the locations of such partitions, by the directories below the table that their rows would be written to.
+    """Return the locations of such partitions, by the directories that their rows would go to otherwise.
 
     Args:
         snapshot: of the table.

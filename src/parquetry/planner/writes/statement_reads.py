@@ -1,8 +1,8 @@
-"""What a statement has read of the table that it changes: which commits of others are in its way, besides those that change the same partitions.
+"""Find the commits that conflict with a statement because of what it read.
 
-It is told by the conditions of the statement's scans, at the grain of partitions. What a join finds while it runs does not narrow it, nor
-what Spark evaluated over the partitions that were there: others may make some for which it holds, too. Other tables do not count: a commit is one
-compare-and-set of the head of one.
+The conditions of the statement's scans define what it read, at the grain of partitions. Runtime filters do
+not narrow it. Nor do Spark's results on the existing partitions: others may add partitions that satisfy the
+condition. Other tables do not count: a commit is one compare-and-set of one table's head.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from parquetry.prune import partition_plan
 from parquetry.types import Value
 
 REWRITING_OPERATIONS = frozenset({"compact", "rebucket", "compact metadata"})
-"""Operations that leave all rows as they are."""
+"""Operations that leave all rows unchanged."""
 OPERATIONS_WITHOUT_NEW_ROWS = REWRITING_OPERATIONS | {
     "delete",
     "truncate",
     "truncate partitions",
     "drop partitions",
 }
-"""Operations that add no row which was not there."""
+"""Operations that add no new rows."""
 
 
 def is_serializable(settings: Settings) -> bool:
-    """Return whether all that a statement reads counts."""
+    """Return whether everything that a statement reads counts for conflicts."""
     return bool(settings[ISOLATION] == "serializable")
 
 
 def rely_on_reads(lake: Lake, transaction: Transaction, reads: Iterable[questions.Read]) -> None:
-    """Have a transaction conflict with whoever changes a partition of its table that was read.
+    """Make a transaction conflict with commits that change a partition of its table that the statement read.
 
     Args:
         lake: the catalog.
@@ -55,14 +55,14 @@ def rely_on_search(
     searched_by: Sequence[str],
     inserted: Collection[tuple[Value, ...]],
 ) -> None:
-    """Have a transaction conflict with whoever adds to a partition in which a MERGE looked in vain for what it inserts.
+    """Make a transaction conflict with additions to partitions where a MERGE found no match for new rows.
 
     Args:
         lake: the catalog.
         transaction: that is to be committed.
-        reads: where it looked.
-        searched_by: partition columns that hold of a match what the inserted row has in them.
-        inserted: the values of the partitions into which rows were inserted, and perhaps of more.
+        reads: where it searched.
+        searched_by: partition columns that have the same value in a match as in the inserted row.
+        inserted: the values of the partitions that rows were inserted into, and perhaps of more.
     """
     if not inserted:
         return
@@ -89,7 +89,7 @@ def _conditions_read(
 
 
 def _lasting(version: TableSnapshot, tree: dict[str, Any]) -> Filter:
-    """Return what a condition says of partitions that others may make, too."""
+    """Return the part of a condition that also applies to partitions which others may add."""
     if tree.get("fn") == EVALUATED:
         return implied_by(tree, types_of(version))
     return conditions(version, [tree])[0].filter

@@ -1,6 +1,7 @@
-"""Whether containers of rows can, or must, satisfy a condition, by what is known of them.
+"""Judge by statistics whether the rows of a container can, or must, satisfy a condition.
 
-`match` judges, `knowledge` says what is known, and `guarantees` says what rows that satisfy the condition have in common.
+`match` judges. `knowledge` describes containers. `guarantees` lists the values that satisfying rows have in
+common.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,15 +1,17 @@
-"""What a condition guarantees of some columns: the few combinations of values with which alone it can be TRUE.
+"""List the few combinations of values that some columns must have for a condition to be TRUE.
 
-Whoever places rows by the values of columns - in partitions, in buckets - finds by them the few places to look in.
+Partitions and buckets place rows by the values of columns. These combinations name the few partitions and
+buckets that a query has to read.
 
-    condition                                   allowed for (a, b)
-    a = 1 AND b IN (2, 3)                       (1, 2) (1, 3)
-    (a, b) IN ((1, 2), (3, NULL))               (1, 2)          a row with NULL equals nothing
-    a = 1 AND b = 2 OR a = 5 AND b IS NULL      (1, 2) (5, NULL)
-    a IN (1, 2) AND b > 7                       not known: b may be anything above 7
-    a = 1 AND a = 2 AND b > 7                   none: no row can satisfy it
+| condition                                  | allowed for `(a, b)`                      |
+|--------------------------------------------|-------------------------------------------|
+| `a = 1 AND b IN (2, 3)`                    | (1, 2), (1, 3)                            |
+| `(a, b) IN ((1, 2), (3, NULL))`            | (1, 2), since a row with NULL equals none |
+| `a = 1 AND b = 2 OR a = 5 AND b IS NULL`   | (1, 2), (5, NULL)                         |
+| `a IN (1, 2) AND b > 7`                    | not known: b may be any value above 7     |
+| `a = 1 AND a = 2 AND b > 7`                | none: no row can satisfy it               |
 
-The values are what is allowed at most: a row with them need not satisfy the condition.
+The list is an upper bound: a row with one of these combinations need not satisfy the condition.
 """
 
 from __future__ import annotations
@@ -36,16 +38,16 @@ Row: TypeAlias = tuple[Value, ...]
 
 
 def allowed_values(node: Predicate, columns: Sequence[str], limit: int) -> frozenset[Row] | None:
-    """Return the combinations of values of some columns with which alone a condition can be TRUE.
+    """Return the combinations of values that some columns must have for a condition to be TRUE.
 
     Args:
         node: a condition, bound and normal.
         columns: the columns, each once.
-        limit: how many combinations are few.
+        limit: the most combinations to return.
 
     Returns:
-        At most `limit` combinations, None in them being NULL, a value like any other, and of values that are
-        equal, as 0.0 and -0.0 are, one; None where they are not known, or not few.
+        At most `limit` combinations, or None if they are not known or are more than `limit`. In a
+        combination, None is NULL, a value like any other. Equal values such as 0.0 and -0.0 appear once.
 
     >>> from parquetry.types import parse_type
     >>> int_ = parse_type('int')
@@ -65,15 +67,15 @@ def allowed_values(node: Predicate, columns: Sequence[str], limit: int) -> froze
 
 
 _Key: TypeAlias = tuple[Any, ...]
-"""The order keys of a combination's values: of equal values they are the same."""
+"""The order keys of a combination's values; equal values have equal keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """The combinations of values of some columns with which alone a condition can be TRUE.
+    """The combinations of values that some columns must have for a condition to be TRUE.
 
     Attributes:
-        names: the columns; none of them where nothing is known, and where the condition is never TRUE.
+        names: the columns; empty if no combinations are known, or if the condition is never TRUE.
         rows: the combinations by their keys.
     """
 
@@ -91,12 +93,12 @@ _ANYTHING = _Fact((), {(): ()})
 
 
 def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
-    """List what is known; where the condition is TRUE, all of the facts hold."""
+    """List the known facts; where the condition is TRUE, all of them hold."""
     match node:
         case And(children):
             few = [child for child in children if not _is_long(child, limit)]
             facts = [fact for child in few for fact in _facts(child, wanted, limit)]
-            # many values say which of a few that others allow are left, and nothing by themselves
+            # a long IN is no fact by itself, but it removes combinations from the other facts
             known = {name for fact in facts for name in fact.names}
             return facts + [
                 _Fact((child.column,), _rows_of(child))
@@ -122,7 +124,7 @@ def _facts(node: Predicate, wanted: frozenset[str], limit: int) -> list[_Fact]:
             return _fact(names, [row for row in rows if None not in row], wanted)
         case Opaque(implied=implied):
             return [] if implied is None else _facts(implied, wanted, limit)
-    return []  # a range, LIKE, or a contrary: what it allows is not listed
+    return []  # a range, LIKE, or a negation: its values cannot be listed
 
 
 def _is_long(node: Predicate, limit: int) -> bool:
@@ -134,14 +136,14 @@ def _rows_of(node: In) -> dict[_Key, Row]:
 
 
 def _fact(names: Sequence[str], rows: Sequence[Row], wanted: frozenset[str]) -> list[_Fact]:
-    """Say of the wanted ones among some columns which combinations they have."""
+    """Return the fact that the wanted columns among `names` have one of the rows' combinations."""
     kept = [place for place, name in enumerate(names) if name in wanted and name not in names[:place]]
     found = (tuple(row[place] for place in kept) for row in rows)
     return [_Fact(tuple(names[place] for place in kept), {_key(row): row for row in found})]
 
 
 def _joined(facts: Iterable[_Fact], limit: int) -> _Fact:
-    """Make one fact of several that hold together, without those that would make it more than few."""
+    """Join facts that all hold into one; skip a fact that would give more than `limit` combinations."""
     result = _ANYTHING
     for fact in sorted(facts, key=lambda fact: len(fact.rows)):
         result = _both(result, fact, limit) or result
@@ -151,7 +153,7 @@ def _joined(facts: Iterable[_Fact], limit: int) -> _Fact:
 
 
 def _both(left: _Fact, right: _Fact, limit: int) -> _Fact | None:
-    """Join two facts by the columns that both are about; None if that gives more than few."""
+    """Join two facts by their common columns; return None if that gives more than `limit` combinations."""
     shared = [name for name in right.names if name in left.names]
     left_places = [left.names.index(name) for name in shared]
     right_places = [right.names.index(name) for name in shared]
@@ -170,7 +172,7 @@ def _both(left: _Fact, right: _Fact, limit: int) -> _Fact | None:
 
 
 def _either(facts: Sequence[_Fact]) -> _Fact:
-    """Make one fact of several of which one holds: about the columns that each of them is about."""
+    """Make one fact from alternatives, joined by OR; it is about the columns that all of them share."""
     possible = [fact for fact in facts if not fact.impossible]
     if not possible:
         return _NEVER

@@ -1,8 +1,8 @@
-"""A value for each of N containers, and how they compare with literals and with each other.
+"""A value for each of N containers, and how these values compare with literals and with each other.
 
-Numbers are held in arrays of int64, float64 or bool, all else in arrays of Python's objects; those of few containers
-(`truth_sets.MAX_LISTED_CONTAINERS`) in lists, whatever they are. What is not known is held as a value that lies below, or above, all
-others, so that nothing that compares has a case for it.
+Numbers are stored in arrays of int64, float64 or bool, other values in arrays of Python objects. Up to
+`truth_sets.MAX_LISTED_CONTAINERS` values of any type are stored in lists. A value that is not known is stored
+as one below, or above, all others, so comparisons need no case for it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _ExtremeValue:
 
 
 LOWEST, HIGHEST = _ExtremeValue("LOWEST", above=False), _ExtremeValue("HIGHEST", above=True)
-"""In place of values that are not known; among numbers the least and the greatest of their kind are."""
+"""Stand-ins for values that are not known. For numbers the least and the greatest of their type stand in."""
 
 _OBJECT_EXTREMES: tuple[Any, Any, Any] = (LOWEST, HIGHEST, np.object_)
 _TYPE_EXTREMES: dict[type, tuple[Any, Any, Any]] = {
@@ -60,7 +60,7 @@ _TYPE_EXTREMES: dict[type, tuple[Any, Any, Any]] = {
 
 
 def python_type(type: ColumnType) -> type:
-    """Return the type of Python that a column's values are held in, `object` for all that are no numbers.
+    """Return the Python type of a column's values, `object` for all that are not numbers.
 
     >>> python_type(ColumnType("date")), python_type(ColumnType("string"))
     (<class 'int'>, <class 'object'>)
@@ -71,12 +71,12 @@ def python_type(type: ColumnType) -> type:
 
 
 def value_array(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
-    """Hold values of one type.
+    """Make a list or an array from values of one type.
 
     Args:
         values: a value for each container; None is not known.
-        kind: the values' type, as `python_type` gives it.
-        lowest: whether what is not known lies below all others; else above.
+        kind: the values' type, as `python_type` returns it.
+        lowest: whether a value that is not known counts as below all others, else as above.
 
     >>> value_array(["a", None], object, lowest=False)
     ['a', HIGHEST]
@@ -93,7 +93,7 @@ def value_array(values: Sequence[Value], kind: type, *, lowest: bool) -> Values:
 
 
 def masked_value_array(values: NDArray[Any], mask: NDArray[np.bool_], kind: type, *, lowest: bool) -> Values:
-    """Hold numbers that are in an array, where they are known; see `value_array`.
+    """Replace the numbers of an array that are not known, as `value_array` does.
 
     >>> masked_value_array(np.array([5, 0]), np.array([True, False]), int, lowest=True)
     array([                   5, -9223372036854775808])
@@ -103,7 +103,7 @@ def masked_value_array(values: NDArray[Any], mask: NDArray[np.bool_], kind: type
 
 
 def take_values(values: Values, indices: NDArray[np.intp]) -> Values:
-    """Return for each of some places the value that is there.
+    """Return the value at each of some indices.
 
     >>> take_values([5, 7], np.array([1, 1, 0]))
     [7, 7, 5]
@@ -120,7 +120,9 @@ def take_values(values: Values, indices: NDArray[np.intp]) -> Values:
 
 
 def compare_with(values: Values, literal: Any) -> Codes:
-    """Say of each value whether it is LESS than a literal, EQUAL or GREATER. NaN is greater than all but NaN.
+    """Return for each value whether it is LESS than a literal, EQUAL or GREATER.
+
+    NaN is greater than all other values, and equal to NaN.
 
     >>> compare_with([1, 5, HIGHEST], 5)
     [0, 1, 2]
@@ -132,7 +134,7 @@ def compare_with(values: Values, literal: Any) -> Codes:
     if literal != literal:
         return _sign(~np.isnan(values), np.ones(len(values), np.bool_))
     if values.dtype == np.object_:
-        literal = np.array((literal,), np.object_)  # of a bare text NumPy would lose the NULs at its end
+        literal = np.array((literal,), np.object_)  # NumPy would drop the NULs at the end of a bare text
     return _sign(values < literal, values <= literal)
 
 
@@ -141,26 +143,26 @@ def _sign(less: NDArray[np.bool_], not_greater: NDArray[np.bool_]) -> NDArray[np
 
 
 def compare_pairs(left: Values, right: Values) -> Codes:
-    """Say of each value whether it is LESS than the one in the same place, EQUAL or GREATER. NaN is never equal."""
+    """Return for each value whether it is LESS than its counterpart, EQUAL or GREATER. NaN is never equal."""
     if isinstance(left, list):
         return [2 - (one < other) - (one <= other) for one, other in zip(left, right, strict=True)]
     return _sign(left < right, left <= right)
 
 
 def ranks(values: Values, literals: Sequence[Value], *, after: bool) -> Values:
-    """Count for each value how many literals are less; `after`: or equal.
+    """Count for each value the literals that are less, or with `after` those not greater.
 
     Args:
-        values: of the literals' type.
-        literals: in order, each once; run-time filters bring thousands.
-        after: whether equal ones count.
+        values: values of the literals' type.
+        literals: sorted and unique; run-time filters bring thousands.
+        after: whether literals that equal the value count.
 
     >>> ranks([2, 3], (1, 3, 5), after=False), ranks([2, 3], (1, 3, 5), after=True)
     ([1, 1], [1, 2])
     """
     if not isinstance(values, list) and values.dtype != np.object_ and len(literals) < 8 * len(values):
         return np.searchsorted(np.array(literals, values.dtype), values, "right" if after else "left")
-    # To look some up, each by itself, takes less time than to make an array of the literals.
+    # A binary search for each of a few values takes less time than making an array of the literals.
     bisect = bisect_right if after else bisect_left
     if literals and isinstance(literals[0], float):  # NaN may be on either side
         counts = [bisect(literals, order_key(value), key=order_key) for value in as_list(values)]
@@ -170,5 +172,5 @@ def ranks(values: Values, literals: Sequence[Value], *, after: bool) -> Values:
 
 
 def as_list(values: Values) -> list[Any]:
-    """Return the values as Python's own."""
+    """Return the values as a list of Python values."""
     return values if isinstance(values, list) else values.tolist()

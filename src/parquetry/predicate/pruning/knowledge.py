@@ -1,25 +1,7 @@
-"""What is known of containers without reading their rows: the one thing that `match` asks about.
+"""Statistics of containers, known without reading their rows; `match` judges containers by them alone.
 
-A container holds rows: a partition, a file; a directory for one value, a bucket, a row group. Whoever knows
-something of N of them says it as `Knowledge`, of all N at once, by answering two questions.
-
-**Between which values does a column lie in each of them?** Four files, of an int column:
-
-    file    rows          least    greatest    nulls
-    0       3, 7, 9       3        9           NO_NULL
-    1       2, NULL       2        2           SOME_NULL
-    2       NULL, NULL    -2^63    2^63 - 1    ONLY_NULL
-    3       not known     -2^63    2^63 - 1    SOME_NULL
-
-`Bounds` has a place for each container. Where a bound is not known, the least or the greatest value that there can be
-stands for it (`held_values`), so unknown bounds need no rule of their own. A text that was cut off is a bound as well as any, as long as no
-value lies beyond it.
-
-**Can any of these tuples be in here?** A bucket, the directory for all values that have none of their own, a Bloom
-filter know nothing of least and greatest. They name the columns that they know together (`tuple_columns`), are asked
-about the tuples that a condition allows for these (`guarantees.allowed_values`), and say where none of them can be.
-
-Where knowledge comes from is for the rooms above to say: what files' statistics tell is in `data_files.bounds_vectorized`.
+`Knowledge` describes N containers and `Bounds` one column of them. This module does not say where statistics
+come from: for files, see `data_files.bounds_vectorized`.
 """
 
 from __future__ import annotations
@@ -43,19 +25,20 @@ from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS, Codes,
 from parquetry.types import ColumnType, Value
 
 NO_NULL, SOME_NULL, ONLY_NULL, NO_ROWS = 0, 1, 2, 3
-"""Which rows of a container are NULL in a column: none, perhaps some, all; or there are no rows at all."""
+"""Codes for NULLs among a container's rows: none, perhaps some, all; or there are no rows at all."""
 
 
 class Bounds(msgspec.Struct, frozen=True, eq=False):
-    """What is known of a column in each of N containers: lists of few, arrays of many.
+    """The bounds and NULLs of a column in each of N containers: lists for few containers, arrays for many.
 
     Attributes:
-        least: no value in the container is less. Of a container with nothing but NULL it says nothing.
+        least: no value in the container is less. It means nothing in a container that has only NULL.
         greatest: no value in the container is greater.
-        nulls: whether rows are NULL, one of the four above.
-        shared: whether the values themselves are known, as those of partitions: all rows have the one that is least
-            and greatest, or else NULL. (Where the two differ, it is not known.) NaN is then a value like any other.
-            Else they are statistics, from which NaN is left out: any float column may hold it.
+        nulls: whether rows are NULL, one of the four codes above.
+        shared: whether the values are exact, as in partitions. All rows of a container then have one value,
+            both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
+            value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
+            may contain it.
     """
 
     least: Values
@@ -65,7 +48,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def from_values(cls, values: Sequence[Value]) -> Bounds:
-        """Return what is known where all rows of a container have one value; None is NULL.
+        """Return the bounds of containers whose rows all have one value; None is NULL.
 
         >>> Bounds.from_values(['eu', None])
         Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True)
@@ -78,15 +61,16 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
     def from_statistics(
         cls, type: ColumnType, least: Sequence[Value], greatest: Sequence[Value], nulls: Sequence[int]
     ) -> Bounds:
-        """Return what statistics tell, as far as they can be trusted.
+        """Return bounds from statistics; pairs that cannot be trusted count as not known.
 
-        A writer that let NaN into a bound may have lost the rest, and no values lie between z and y.
+        A pair with NaN is not trusted: the writer may have lost the other values. Nor is a pair such as `z`
+        to `y`.
 
         Args:
-            type: the column's.
-            least: of each container; None where it is not known. A char is padded to its length.
+            type: the column's type.
+            least: for each container, or None if not known. A char is padded to its length.
             greatest: likewise.
-            nulls: of each, one of the four above.
+            nulls: for each container one of the four codes above.
 
         >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
         Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False)
@@ -109,21 +93,21 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         mask: NDArray[np.bool_],
         nulls: Codes,
     ) -> Bounds:
-        """Return the same of more than `MAX_LISTED_CONTAINERS` containers' numbers in arrays.
+        """Return bounds from arrays of numbers, for more than `MAX_LISTED_CONTAINERS` containers.
 
         Args:
-            type: the column's, of which the values are held in arrays of numbers.
-            least: of each container.
+            type: the column's type, one whose values are numbers.
+            least: for each container.
             greatest: likewise.
-            mask: where both are known.
-            nulls: of each, one of the four above.
+            mask: the containers where both are known.
+            nulls: for each container one of the four codes above.
         """
         kind, trusted = python_type(type), mask & (least <= greatest)
         low = masked_value_array(least, trusted, kind, lowest=True)
         return cls(low, masked_value_array(greatest, trusted, kind, lowest=False), nulls)
 
     def take(self, indices: NDArray[np.intp]) -> Bounds:
-        """Return what is known of containers that are each like one of these.
+        """Return the bounds of the containers at some indices; an index may appear more than once.
 
         >>> Bounds.from_values(['eu', None]).take(np.array([1, 0, 1])).nulls
         [2, 0, 2]
@@ -137,51 +121,96 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
 
 
 class Knowledge(Protocol):
-    """What is known of N containers.
+    """Statistics of N containers, as `match` asks for them.
+
+    ## What it is
+
+    A container is a set of rows: a partition, a file, a directory for one value, a bucket, a row group. A
+    `Knowledge` describes N of them at once. It answers two questions.
+
+    **Between which values is a column, in each container?** (`bounds`) For an int column of four files:
+
+        file    rows          least    greatest    nulls
+        0       3, 7, 9       3        9           NO_NULL
+        1       2, NULL       2        2           SOME_NULL
+        2       NULL, NULL    -2^63    2^63 - 1    ONLY_NULL
+        3       not known     -2^63    2^63 - 1    SOME_NULL
+
+    A bound that is not known is replaced by the type's least or greatest value, so it needs no rule of its
+    own (`held_values`). A truncated text is a valid bound if no value is beyond it.
+
+    **Can a container have rows with one of these tuples?** (`may_hold`) Some containers have no least or
+    greatest value: the directory for values without one of their own, a bucket, a Bloom filter. They name the
+    columns that they know together (`tuple_columns`). `match` asks about the tuples that a condition allows
+    (`guarantees.allowed_values`), and they return the containers that may have one.
+
+    ## Example
+
+    A partition is skewed by `x` on 10 and 20. It has three directories: for 10, for 20, and the rest, which
+    has rows with any other `x`. The first two have bounds, 10 to 10 and 20 to 20. The rest has none, but
+    names its columns: `tuple_columns` is `[('x',)]`.
+
+    | condition       | question about the rest            | answer | the rest is  |
+    |-----------------|------------------------------------|--------|--------------|
+    | `x IN (10, 20)` | `may_hold(('x',), {(10,), (20,)})` | False  | left out     |
+    | `x IN (10, 30)` | `may_hold(('x',), {(10,), (30,)})` | True   | read         |
+    | `x > 15`        | none: the values cannot be listed  |        | read         |
+
+    ## What it is not
+
+    It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each no.
+    It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
+
+    ## Why not otherwise
+
+    One object for each container would be simpler. But a table can have a million partitions, and comparing a
+    literal with two arrays is far faster than a million method calls.
+
+    References: DataFusion's `PruningStatistics` (`min_values`, `max_values`, `null_counts`, `contained`).
 
     Attributes:
-        count: how many there are, N.
-        tuple_columns: the columns that `may_hold` is asked about together: those of a bucket, of a skewed directory;
-            one alone for a Bloom filter.
+        count: the number of containers, N.
+        tuple_columns: groups of columns that `may_hold` takes: for example the columns of a skewed directory,
+            or one column for a Bloom filter.
     """
 
     count: int
     tuple_columns: Sequence[tuple[str, ...]] = ()
 
     def bounds(self, column: str) -> Bounds | None:
-        """Return the bounds of a column, by its name in the condition; None where nothing is known of it."""
+        """Return the bounds of a column, by its name in the condition, or None if it has no statistics."""
 
     def may_hold(
         self,
-        columns: tuple[str, ...],  # noqa: ARG002 - so it is for all that know no tuples
+        columns: tuple[str, ...],  # noqa: ARG002 - the default for knowledge without tuples
         tuples: Collection[Row],  # noqa: ARG002
     ) -> NDArray[np.bool_] | None:
-        """Return of each container whether a row in it may have one of some tuples of values; None: any may.
+        """Return for each container whether it may have a row with one of some tuples, or None if any may.
 
         Args:
             columns: one of `tuple_columns`.
-            tuples: at least one. None in them is NULL, a value like any other here. Values that are equal, as 0.0
-                and -0.0 are, come as one of them: the answer is to hold for the others, too.
+            tuples: at least one tuple. None is NULL, a value like any other here. Of equal values such as 0.0
+                and -0.0 only one is passed; the answer must be right for the others, too.
         """
         return None
 
 
 class KnownValues(Knowledge):
-    """Containers of which all rows share the values of some columns, as those of a partition do.
+    """Containers whose rows all share the values of some columns, such as partitions.
 
     >>> KnownValues(('day', 'region'), [(3, 'eu'), (3, None)]).bounds('region')
     Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True)
     """
 
     def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
-        """Prepare for a container with each of these rows of values, of the columns of these names."""
+        """Describe one container for each row of values; `names` are the columns."""
         self.count = len(rows)
         self._rows = rows
         self._places = {name: index for index, name in enumerate(names)}
         self._found: dict[str, Bounds] = {}
 
     def bounds(self, column: str) -> Bounds | None:
-        """Return the values of a column; None for a column that the containers do not share."""
+        """Return the values of a column, or None if its rows do not share them."""
         index = self._places.get(column)
         if index is None:
             return None

@@ -1,37 +1,6 @@
-"""Whether containers of rows that are known only in part can satisfy a condition: the one rule of all pruning.
+"""Judge whether the rows of containers can satisfy a condition: the rule of all pruning (`match`).
 
-What is known of a container - a partition, a file, a directory, a bucket - is seldom its rows. So a part of a
-condition is judged by the *set* of truth values that it may take over the rows in question. AND, OR and NOT join such
-sets (`truth_sets`), so a NULL is never mistaken for FALSE under a NOT, and the set of the whole gives the answer:
-
-| truth values of the whole    | answer   | to a scan                       | to a DELETE                |
-|------------------------------|----------|---------------------------------|----------------------------|
-| TRUE is not among them       | `CANNOT` | leave the container out         | leave it as it is          |
-| TRUE and others              | `MIGHT`  | read it, and test each row      | look at its rows           |
-| TRUE alone                   | `MUST`   | read it; no row needs the test  | drop it without reading it |
-
-All containers are judged in one go: a set is a number (TRUE is 1, FALSE 2, NULL 4), an outcome an array of them. For
-`day = 3 AND price > 100` and three files:
-
-|               | file 0          | file 1                | file 2               | array       |
-|---------------|-----------------|-----------------------|----------------------|-------------|
-| day           | 3 to 3          | 2 to 4                | 5 to 9               |             |
-| price         | 120 to 300      | 80 to 150, with NULLs | no statistics        |             |
-| `day = 3`     | TRUE            | TRUE, FALSE           | FALSE                | `[1, 3, 2]` |
-| `price > 100` | TRUE            | TRUE, FALSE, NULL     | TRUE, FALSE, NULL    | `[1, 7, 7]` |
-| AND           | TRUE            | TRUE, FALSE, NULL     | FALSE                | `[1, 7, 2]` |
-| answer        | `MUST`          | `MIGHT`               | `CANNOT`             | `[2, 1, 0]` |
-
-**What is unknown may take all three truth values.** So an answer may keep too much, never too little; this differs
-from SQL, where an unknown, NULL, is as good as FALSE. Columns of which nothing is known, conditions that are not
-understood (`Opaque`; what they imply is judged in their place) and statistics that contradict themselves are unknown.
-The price is precision only: both sides of `a = 1 OR a != 1` are `TRUE, FALSE` in a file with a from 0 to 2, and so is
-the whole, though it holds for every row.
-
-Some knowledge says nothing of single columns, but which tuples of values a container can hold (`Knowledge.may_hold`).
-It is asked about those that a condition allows (`guarantees`): where none can be there, TRUE is taken out of its set.
-
-Leaves are judged in `match_leaf` and `match_tuples`; what is known, and of what, is said in `knowledge`.
+`match_leaf` and `match_tuples` judge the leaves of a condition. `knowledge` describes the containers.
 """
 
 from __future__ import annotations
@@ -78,11 +47,62 @@ from parquetry.predicate.pruning.truth_sets import (
 )
 
 MAX_ALLOWED_TUPLES = 100_000
-"""Combinations of values that a condition may allow for knowledge to be asked about them."""
+"""Combinations of values that `match` passes to `Knowledge.may_hold`; if there are more, it does not ask."""
 
 
 class Match(IntEnum):
-    """What the rows of a container can do about a condition."""
+    """The answer for one container: no row, some rows or every row satisfies the condition.
+
+    ## What it is
+
+    Statistics seldom describe a container's rows exactly. So each part of a condition is judged by the *set*
+    of truth values that it may take over the container's rows. AND, OR and NOT combine such sets
+    (`truth_sets`), so NULL is never mistaken for FALSE under a NOT. The set of the whole condition gives the
+    answer:
+
+    | truth values of the whole    | answer   | to a scan                       | to a DELETE                |
+    |------------------------------|----------|---------------------------------|----------------------------|
+    | TRUE is not among them       | `CANNOT` | leave the container out         | leave it as it is          |
+    | TRUE and others              | `MIGHT`  | read it, and test each row      | look at its rows           |
+    | TRUE alone                   | `MUST`   | read it; no row needs the test  | drop it without reading it |
+
+    ## Example
+
+    All containers are judged at once. A set is a number (TRUE is 1, FALSE 2, NULL 4), an outcome an array of
+    them. For `day = 3 AND price > 100` and three files:
+
+    |               | file 0          | file 1                | file 2               | array       |
+    |---------------|-----------------|-----------------------|----------------------|-------------|
+    | day           | 3 to 3          | 2 to 4                | 5 to 9               |             |
+    | price         | 120 to 300      | 80 to 150, with NULLs | no statistics        |             |
+    | `day = 3`     | TRUE            | TRUE, FALSE           | FALSE                | `[1, 3, 2]` |
+    | `price > 100` | TRUE            | TRUE, FALSE, NULL     | TRUE, FALSE, NULL    | `[1, 7, 7]` |
+    | AND           | TRUE            | TRUE, FALSE, NULL     | FALSE                | `[1, 7, 2]` |
+    | answer        | `MUST`          | `MIGHT`               | `CANNOT`             | `[2, 1, 0]` |
+
+    Some statistics describe tuples of values and not single columns (`Knowledge.may_hold`), for example the
+    directory for all values without one of their own. They judge the tuples that the condition allows
+    (`guarantees`). Where a container can have none of them, TRUE is removed from its set.
+
+    ## What it is not
+
+    It is not SQL's NULL. In SQL an unknown result, NULL, does not select the row. **Here an unknown part may
+    take all three truth values**, so an answer may keep too much, never too little. Unknown are columns
+    without statistics, statistics that contradict themselves, and conditions that are not understood
+    (`Opaque`, unless a condition that they imply can be judged).
+
+    It is not the most precise answer. In a file with `a` from 0 to 2, both sides of `a = 1 OR a != 1` are
+    `TRUE, FALSE`. So is the whole, although it is TRUE for every row.
+
+    ## Why not otherwise
+
+    Most engines rewrite a condition into one over the statistics: `price > 100` becomes `price_max > 100`.
+    One rewrite answers "cannot"; a second one, with opposite rules, answers "must". Sets of truth values
+    answer both in one pass, and NOT is a table of eight entries.
+
+    References: DataFusion's `PruningPredicate`; Iceberg's inclusive and strict metrics evaluators; G.
+    Moerkotte, *Small Materialized Aggregates*, VLDB 1998.
+    """
 
     CANNOT = 0
     """No row satisfies it."""
@@ -96,17 +116,17 @@ _MATCH_OF_OUTCOMES = Lookup(
     [Match.MUST if one == TRUE else Match.MIGHT if one & TRUE else Match.CANNOT for one in range(8)]
 )
 _OUTCOMES_OF_IMPLIED = Lookup([ANY if one & TRUE else FALSE | NULL for one in range(8)])
-"""From the outcomes of what a condition implies to those of the condition."""
+"""From the outcomes of an implied condition to the outcomes of the condition that implies it."""
 _WHERE_POSSIBLE = Lookup2([[one & ~TRUE for one in range(8)], list(range(8))])
 """From whether a condition may hold at all, and its outcomes, to its outcomes."""
 
 
 def match(filter: Filter, knowledge: Knowledge) -> NDArray[np.uint8]:
-    """Judge a condition over all containers that something is known of.
+    """Judge a condition over N containers.
 
     Args:
-        filter: the condition; columns that the knowledge does not have are unknown.
-        knowledge: of N containers.
+        filter: the condition; columns without statistics are unknown.
+        knowledge: the statistics of the containers.
 
     Returns:
         N answers, each a `Match`.
@@ -123,7 +143,7 @@ def match(filter: Filter, knowledge: Knowledge) -> NDArray[np.uint8]:
 
 
 class _OutcomeEvaluator:
-    """The outcomes of conditions over containers."""
+    """Evaluates conditions over containers, to sets of truth values."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
@@ -143,7 +163,7 @@ class _OutcomeEvaluator:
         return self._where_possible(node, self._leaf(node))
 
     def _part(self, node: Predicate) -> Codes:
-        """Judge a part of an AND; which tuples may be there is asked for the whole of it, which allows fewer."""
+        """Judge a part of an AND. Tuples are judged for the AND as a whole, which allows fewer of them."""
         return self.outcomes(node) if isinstance(node, (And, Or, Not)) else self._leaf(node)
 
     def _joined(self, table: Lookup2, parts: Iterator[Codes], of_none: int, undecided: int) -> Codes:
@@ -174,7 +194,7 @@ class _OutcomeEvaluator:
         return same(EITHER if null_safe else ANY, self._count)
 
     def _where_possible(self, node: Predicate, outcomes: Codes) -> Codes:
-        """Take TRUE from the outcomes where no tuple of values can be that a condition allows."""
+        """Remove TRUE from the outcomes of containers that cannot have any tuple that a condition allows."""
         for columns in self._knowledge.tuple_columns:
             allowed = allowed_values(node, columns, MAX_ALLOWED_TUPLES)
             if allowed is not None:

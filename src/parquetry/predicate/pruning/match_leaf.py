@@ -1,14 +1,15 @@
-"""Leaves of a condition, judged by the bounds of their column: a comparison, IN, IS NULL, LIKE.
+"""Judge the leaves of a condition by the bounds of their column: comparison, IN, IS NULL, LIKE.
 
-Each is judged in two looks. First the rows that are not NULL: how do least and greatest compare with the literal?
-For `n = 5`, of three containers:
+Each leaf is judged in two steps. The first step looks at rows that are not NULL: it compares the least and
+the greatest value with the literal. For `n = 5` and three containers:
 
     least    greatest    least is    greatest is    outcomes
     1        4           LESS        LESS           FALSE
     1        9           LESS        GREATER        TRUE or FALSE
     5        5           EQUAL       EQUAL          TRUE
 
-Then NULL, for which `n = 5` is NULL: where rows may be NULL it is one outcome more, where all are the only one.
+The second step adds NULL, since `n = 5` is NULL for NULL. If some rows may be NULL, NULL is one more outcome;
+if all rows are NULL, it is the only one.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def leaf_outcomes(leaf: Compare | In | IsNull | Like, bounds: Bounds) -> Codes:
 
 
 def _with_null(of_null: int) -> Lookup2:
-    """Make the table from the outcomes for rows that are not NULL, and which of all are NULL, to those for all rows."""
+    """Make the table that adds NULL to outcomes, by the code for the rows that are NULL."""
     return Lookup2([[one, one | of_null, of_null, 0] for one in range(8)])
 
 
@@ -81,7 +82,7 @@ _CONSTANT_OUTCOMES = {truth: Lookup([truth, truth, truth, 0]) for truth in (FALS
 
 
 def _outcomes(op: str, below: bool, within: bool, above: bool) -> int:
-    """Give the outcomes over rows that may lie below the literal, be equal to it, or lie above it."""
+    """Return the outcomes over rows that may be below the literal, equal to it, or above it."""
     holding = {
         "=": (within, below or above),
         "<=>": (within, below or above),
@@ -96,7 +97,7 @@ def _outcomes(op: str, below: bool, within: bool, above: bool) -> int:
 
 
 def _bounds_table(op: str, hidden: bool) -> Lookup2:
-    """Make the table from how the bounds compare with a literal to the outcomes; `hidden` rows may be NaN, above it."""
+    """Make the table from comparisons of the bounds to outcomes; `hidden` rows may be NaN, above all."""
     return Lookup2(
         [
             [
@@ -114,7 +115,7 @@ _BOUNDS_TABLES = {(op, hidden): _bounds_table(op, hidden) for op in OPERATORS fo
 def _compared(leaf: Compare, bounds: Bounds) -> Codes:
     hidden = leaf.type.floating and not bounds.shared
     if hidden and leaf.value != leaf.value:
-        # Nothing is above NaN, and NaN itself may be there although no bound shows it.
+        # No value is above NaN, and rows may be NaN although no bound shows it.
         return same(_outcomes(leaf.op, below=True, within=True, above=False), len(bounds.nulls))
     return _BOUNDS_TABLES[leaf.op, hidden](*_compare_bounds(bounds.least, bounds.greatest, leaf.value))
 
@@ -129,7 +130,8 @@ def _contained(leaf: In, bounds: Bounds) -> Codes:
     hidden = leaf.type.floating and not bounds.shared
     if hidden and leaf.values[-1] != leaf.values[-1]:
         return same(TRUE | otherwise, len(bounds.nulls))  # NaN may be in any float column
-    # Of the literals 10, 20, 30 one is less than 15 and two are not greater than 25: one lies from 15 to 25.
+    # Literals 10, 20, 30 and bounds 15 to 25: one literal is less than 15, two are not greater than 25, so
+    # one is within.
     less = ranks(bounds.least, leaf.values, after=False)
     not_greater = ranks(bounds.greatest, leaf.values, after=True)
     single = same(LESS, len(bounds.nulls)) if hidden else _single(bounds)
@@ -139,14 +141,14 @@ def _contained(leaf: In, bounds: Bounds) -> Codes:
 
 
 def _single(bounds: Bounds) -> Codes:
-    """Say where least and greatest are EQUAL, so that there is one value only."""
+    """Return EQUAL where least and greatest are equal, so that the container has one value only."""
     if bounds.greatest is bounds.least:
         return same(EQUAL, len(bounds.nulls))
     return compare_pairs(bounds.least, bounds.greatest)
 
 
 def _like(leaf: Like, bounds: Bounds) -> Codes:
-    """Judge the text that the pattern begins with: beginnings of that length are ordered as the texts are."""
+    """Judge the pattern's literal beginning: prefixes of one length sort in the order of the texts."""
     if not leaf.type.textual:
         return same(EITHER, len(bounds.nulls))
     text, rest = head(leaf.pattern, leaf.escape)
@@ -168,7 +170,7 @@ def _beginnings(texts: Values, length: int) -> Values:
 
 
 def _value_like(leaf: Like, bounds: Bounds) -> Codes:
-    """Match the values themselves, one by one; of what is no text, the text that it has in a path."""
+    """Match the exact values one by one; a value that is not text is first written as in a path."""
     matches = matcher(leaf.pattern, leaf.escape)
 
     def outcomes(value: Any, single: int, nulls: int) -> int:

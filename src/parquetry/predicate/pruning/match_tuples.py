@@ -1,12 +1,16 @@
-"""Tuple IN, judged by the bounds of its columns: `(a, b) IN ((1, 2), (3, 4), (7, NULL))`.
+"""Judge a tuple IN by the bounds of its columns: `(a, b) IN ((1, 2), (3, 4), (7, NULL))`.
 
-A tuple may be in a container if each of its values lies within the bounds of its column; one with NULL never is. The
-literals of a column are put in order, and the bounds become a range of their positions, so all that is compared for
-each tuple and container are small numbers:
+A container may have a tuple if each of its values is within the bounds of its column; a tuple with NULL never
+matches. The literals of each column are sorted, and the bounds become a range of positions among them. So
+only small numbers are compared for each tuple and container. Take a container with `a` from 2 to 9 and `b`
+always 4:
 
-    column a: 1, 3         container with a from 2 to 9:    1 <= position < 2
-    column b: 2, 4         the same, b always 4:            1 <= position < 2
-    tuples as positions: (0, 0), (1, 1)                     the second may be in there
+| column  | literals | positions allowed   | position of (1, 2) | position of (3, 4) |
+|---------|----------|---------------------|--------------------|--------------------|
+| `a`     | 1, 3     | 1 <= position < 2   | 0                  | 1                  |
+| `b`     | 2, 4     | 1 <= position < 2   | 0                  | 1                  |
+
+The second tuple may be in the container; the first one cannot.
 """
 
 from __future__ import annotations
@@ -25,13 +29,13 @@ from parquetry.predicate.pruning.truth_sets import ANY, CODES_OF_TRUTH, FALSE, N
 from parquetry.types import ColumnType, Value, order_key
 
 _MAX_LOOPED_PAIRS = 64
-"""Pairs of a tuple and a container, up to which they are compared one by one."""
+"""Pairs of a tuple and a container that a plain loop compares; for more, arrays are faster."""
 _PAIRS_PER_BATCH = 1 << 20
-"""Pairs that are compared in one go."""
+"""Pairs of a tuple and a container that are compared in one array operation; an array of them takes 8 MiB."""
 
 
 class _TuplePositions(NamedTuple):
-    """Where the tuples' values of a column stand among its literals, and the range that each container allows."""
+    """Positions of the tuples' values among a column's literals, and each container's range of positions."""
 
     positions: list[int]
     first: list[int]
@@ -43,8 +47,8 @@ def tuple_outcomes(leaf: TupleIn, all_bounds: Sequence[Bounds | None], count: in
 
     Args:
         leaf: the condition.
-        all_bounds: of each of its columns; None where nothing is known.
-        count: how many containers there are.
+        all_bounds: the bounds of each of its columns, or None if not known.
+        count: the number of containers.
     """
     tuples = [row for row in leaf.rows if None not in row]
     columns = [
@@ -82,7 +86,7 @@ def _column(bounds: Bounds, type: ColumnType, values: Sequence[Value]) -> _Tuple
 
 
 def _possible(columns: Sequence[_TuplePositions], container: int) -> bool:
-    """Say whether one of the tuples may be in a container."""
+    """Return whether a container may have one of the tuples."""
     ranges = [(column.first[container], column.end[container]) for column in columns]
     return any(
         all(first <= position < end for position, (first, end) in zip(row, ranges, strict=True))
@@ -91,10 +95,10 @@ def _possible(columns: Sequence[_TuplePositions], container: int) -> bool:
 
 
 def _all_possible(columns: Sequence[_TuplePositions], count: int) -> list[bool]:
-    """Say of each container whether one of the tuples may be in it.
+    """Return for each container whether it may have one of the tuples.
 
-    The tuples are put in order by the column that leaves the fewest, and only those that it leaves to a container
-    are compared with the ranges of the others.
+    The tuples are sorted by the column whose ranges allow the fewest of them. Only tuples within a
+    container's range of that column are compared with its other ranges.
     """
     arrays = [tuple(np.array(each, np.int64) for each in column) for column in columns]
     order, start, counts = min(map(_sorted_by_column, arrays), key=lambda column: int(column[2].sum()))
@@ -116,9 +120,9 @@ def _all_possible(columns: Sequence[_TuplePositions], count: int) -> list[bool]:
 
 
 def _sorted_by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np.int64], ...]:
-    """Return the tuples in the order of a column, and for each container the first that the column leaves, and how many.
+    """Return the tuples sorted by a column, and each container's first tuple and number of tuples.
 
-    A column of few values may leave half of all tuples to a container, another one a single tuple.
+    A column with few values may allow a container half of all tuples, another column a single one.
     """
     positions, first, end = column
     order = np.argsort(positions)
@@ -127,8 +131,8 @@ def _sorted_by_column(column: tuple[NDArray[np.int64], ...]) -> tuple[NDArray[np
 
 
 def _decided(leaf: TupleIn, constant: Sequence[Bounds], possible: Sequence[bool]) -> Codes:
-    """Return the truth for containers of which all the values are known: what is possible is TRUE there."""
-    exotic = any(None in row for row in leaf.rows)  # with NULL on either side, what is not TRUE may be NULL
+    """Return the truth for containers whose values are exact: there a possible tuple makes it TRUE."""
+    exotic = any(None in row for row in leaf.rows)  # with NULL on either side, FALSE may be NULL instead
     states = [as_list(bounds.nulls) for bounds in constant]
     values = [as_list(bounds.least) for bounds in constant]
 

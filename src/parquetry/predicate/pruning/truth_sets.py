@@ -1,13 +1,14 @@
 """Sets of the truth values that a condition may take over some rows, and the tables that join them.
 
-A set is a number: TRUE is 1, FALSE is 2, NULL is 4, so 3 says "TRUE or FALSE", and 0 that there are no rows at all.
-With eight sets there are 8 x 8 pairs: what AND and OR make of them is written out once, and looked up from then on.
+A set is a number: TRUE is 1, FALSE is 2, NULL is 4, so 3 says "TRUE or FALSE", and 0 that there are no rows
+at all. There are 8 x 8 pairs of sets. AND and OR are computed once for all pairs and then looked up.
 
-    {TRUE, FALSE} AND {TRUE, NULL}    AND(3, 5) = 7    each of the three may come out
-    {FALSE}       AND {TRUE, NULL}    AND(2, 5) = 2    FALSE, whatever the right side is
+    {TRUE, FALSE} AND {TRUE, NULL}    AND(3, 5) = 7    each of the three may result
 
-Such numbers, one for each of N containers, are `Codes`: an array; or a list where the containers are few, since
-what NumPy asks for one call is more than a list of a few costs. A table takes either, and gives what it was given.
+    {FALSE}       AND {TRUE, NULL}    AND(2, 5) = 2    always FALSE
+
+`Codes` are such numbers, one for each of N containers: an array, or a list if the containers are few, since
+one call of NumPy costs more than a short list. A lookup takes either, and returns the same kind.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Codes: TypeAlias = list[int] | NDArray[np.uint8]
 """A small number for each of N containers."""
 
 MAX_LISTED_CONTAINERS = 16
-"""Containers, up to which their codes and values are kept in lists."""
+"""Containers whose codes and values are kept in lists; for more, NumPy's arrays are faster."""
 
 TRUE, FALSE, NULL = 1, 2, 4
 EITHER = TRUE | FALSE
@@ -31,7 +32,7 @@ CODES_OF_TRUTH: dict[bool | None, int] = {True: TRUE, False: FALSE, None: NULL}
 
 
 class Lookup:
-    """A function of one code, by its values for 0, 1, 2 …"""
+    """A function of one code, defined by its values for 0, 1, 2 …"""
 
     def __init__(self, values: Sequence[int]) -> None:
         self._values = list(values)
@@ -46,7 +47,7 @@ class Lookup:
 
 
 class Lookup2:
-    """A function of two codes, by its values: a row for each left one, a column for each right one."""
+    """A function of two codes, as a table: a row for each left code, a column for each right code."""
 
     def __init__(self, rows: Sequence[Sequence[int]]) -> None:
         self._rows = [list(row) for row in rows]
@@ -62,7 +63,7 @@ class Lookup2:
 
 
 def codes(outcomes: Sequence[int]) -> Codes:
-    """Return codes that were found one by one as they are held."""
+    """Make `Codes` from single outcomes: a list if they are few, else an array."""
     return list(outcomes) if len(outcomes) <= MAX_LISTED_CONTAINERS else np.array(outcomes, np.uint8)
 
 
@@ -76,7 +77,7 @@ def same(code: int, count: int) -> Codes:
 
 
 def any_of(codes: Codes, wanted: int) -> bool:
-    """Return whether a truth value of `wanted` is in one of the sets.
+    """Return whether one of the sets contains a truth value of `wanted`.
 
     >>> any_of([FALSE, FALSE | NULL], TRUE)
     False
@@ -92,7 +93,7 @@ def _not(one: int) -> int:
 
 def _and(left: int, right: int) -> int:
     if left in (FALSE, 0):
-        return left  # decided, or about no rows: whoever goes from left to right need not look at the rest
+        return left  # decided, or no rows: a caller that goes from left to right may skip the rest
     if not right:
         return 0
     result = (left | right) & FALSE

@@ -1,7 +1,7 @@
-"""From text, and from Spark's JSON, to the nodes of a condition.
+"""Read conditions from text and from Spark's JSON.
 
-`parse` and `operands` read text; `spark_json` reads trees, with `packed_values`, `char_padding`, and what functions say of their
-columns (`monotone`).
+`parse` and `operands` read text. `spark_json` reads trees; it uses `packed_values`, `char_padding`, and
+`monotone` for functions of columns.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,16 +1,22 @@
-"""Conditions on columns of type char, as Spark states them.
+"""Read conditions on columns of type char, in the forms that Spark sends.
 
-Spark pads a char that it reads to its length, and from there on compares texts, blanks and all. Of a `c` of type char(3):
+Spark pads a char to its length when it reads it, and then compares texts including their blanks. A column `c`
+of type char(3) comes in four forms:
 
-    CHAR_PADDED(c, 3) = 'a  '      as a rule; the bridge names what pads so
-    RPAD(c, 3, ' ') = 'a  '        with spark.sql.readSideCharPadding=false
-    RPAD(c, 5, ' ') = 'a    '      beside a text of five characters
-    c = 'a'                        with spark.sql.legacy.charVarcharAsString=true
+| condition                   | when                                                             |
+|-----------------------------|------------------------------------------------------------------|
+| `CHAR_PADDED(c, 3) = 'a  '` | by default; `CHAR_PADDED` is the bridge's name for the padding   |
+| `RPAD(c, 3, ' ') = 'a  '`   | with `spark.sql.readSideCharPadding=false`                       |
+| `RPAD(c, 5, ' ') = 'a    '` | when the other side is a text of five characters                 |
+| `c = 'a'`                   | with `spark.sql.legacy.charVarcharAsString=true`                 |
 
-What is known of chars is known of the padded text: partitions hold it, heavy values are taken to it, and so are the bounds of files
-(`data_files.bounds`). So the first two are comparisons of plain texts; literals stay as they are, for Spark has padded those that are
-to be. Of a column that is not padded the same holds where partitions have it. The rows of files may have fewer blanks: what is
-equal there is equal padded, too, and of anything else nothing is known.
+Statistics describe the padded text: partitions store it, and skewed values and the bounds of files are padded
+(`data_files.bounds`). So the first two forms are comparisons of plain texts. Literals are not changed: Spark
+has padded them where needed.
+
+For a column that is not padded (the last form), the same is true if it is a partition column. The rows of
+files may have fewer blanks. Texts that are equal there are also equal when padded; nothing else can be
+concluded.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from parquetry.predicate.nodes import FALSE, Compare, Like, Not, Opaque, Predica
 from parquetry.types import STRING, ColumnType
 
 AS_STORED_REASON = "compared as it is stored, with however many blanks"
-"""Why a condition on a char of files is not understood."""
+"""The reason why a condition on a char column of files is not understood."""
 
 _PADDING_FUNCTIONS = ("CHAR_PADDED", "RPAD")
 
@@ -33,7 +39,7 @@ class SparkColumns(dict[str, ColumnType]):
     """The types of a table's columns by name, for conditions that Spark evaluates on rows.
 
     Attributes:
-        partition_by: the columns of which partitions hold the values.
+        partition_by: the partition columns.
     """
 
     def __init__(self, types: Mapping[str, ColumnType], partition_by: Collection[str]) -> None:
@@ -42,7 +48,7 @@ class SparkColumns(dict[str, ColumnType]):
 
 
 def padded_column(tree: Mapping[str, Any], columns: Mapping[str, ColumnType]) -> Mapping[str, Any] | None:
-    """Return the char column that an expression pads to its own length; None if it is anything else.
+    """Return the char column that an expression pads to the column's length, or None for another one.
 
     >>> tree = {'fn': 'RPAD', 'args': [{'col': ['c']}, {'lit': '3', 'type': 'int'}, {'lit': ' ', 'type': 'string'}]}
     >>> padded_column(tree, {'c': ColumnType('char', length=3)})
@@ -55,17 +61,17 @@ def padded_column(tree: Mapping[str, Any], columns: Mapping[str, ColumnType]) ->
 
 
 def as_stored(name: str, type: ColumnType, columns: Mapping[str, ColumnType]) -> bool:
-    """Return whether a condition on a column that is not padded is about texts of files, as these have them."""
+    """Return whether a condition on a column that is not padded compares texts as files store them."""
     return type.name == "char" and isinstance(columns, SparkColumns) and name not in columns.partition_by
 
 
 def fits(type: ColumnType, text: str) -> bool:
-    """Return whether a char can have a text, but for blanks: a file of others may hold what is too long."""
+    """Return whether a text without its blanks fits a char; other writers' files may have longer texts."""
     return len(text.rstrip(" ")) <= type.length
 
 
 def comparison(op: str, name: str, type: ColumnType, text: str) -> Predicate:
-    """Compare a char that is padded with a text as it stands, as BETWEEN and LIKE do with one of fewer characters.
+    """Compare a padded char with a text that is not padded; BETWEEN and LIKE send such shorter texts.
 
     >>> str(comparison('=', 'c', ColumnType('char', length=2), 'ab'))
     "c = 'ab'"
@@ -74,14 +80,15 @@ def comparison(op: str, name: str, type: ColumnType, text: str) -> Predicate:
         return Compare(op, name, text, type)
     if op in ("=", "!=", "<=>"):
         return FALSE if op == "<=>" else bind.never(name) if op == "=" else Not(bind.never(name))
-    # what begins with the text is greater, and none of it is less than the text with the least of all characters behind it
+    # texts that begin with this text are greater; the least of them is the text followed by the least
+    # characters
     least = text.ljust(type.length, "\0")
     implied = Compare("<" if op in ("<", "<=") else ">=", name, least, type)
     return Opaque(str(Compare(op, name, text, STRING)), (name,), "compared without its blanks", implied)
 
 
 def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Return what it says of a char that it equals a text once it is padded, to whatever length; None if nothing."""
+    """Return the condition on a char that its padded text implies, or None if `tree` pads no char."""
     found = _padded(tree, columns)
     if found is None:
         return None
@@ -93,7 +100,7 @@ def begins_like(tree: Mapping[str, Any], text: str, columns: Mapping[str, Column
 def _padded(
     tree: Mapping[str, Any], columns: Mapping[str, ColumnType]
 ) -> tuple[Mapping[str, Any], int, int] | None:
-    """Return a char column, to how many characters it is padded, and how many it has; None: the tree is none padded."""
+    """Return a char column, the length it is padded to and its own, or None if the tree pads no char."""
     match tree:
         case {"fn": str(function), "args": [inner, {"lit": str(length)}, *blank]}:
             if function.upper() not in _PADDING_FUNCTIONS or any(each.get("lit") != " " for each in blank):

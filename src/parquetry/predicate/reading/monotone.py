@@ -1,12 +1,12 @@
-"""What a condition on a function of a column says of the column itself, where the function keeps its order.
+"""Derive a range of a column from a condition on a monotone function of it.
 
-`year(d) = 2026` holds for the days of one year only, `substr(s, 1, 7) >= '2026-10'` only for texts from there on. So
-such a condition implies a range of the column, which finds partitions by their keys and files by their bounds. The
-range may be wider than the condition, never narrower: the condition itself is evaluated by those who can.
+`year(d) = 2026` is TRUE only for the days of one year, `substr(s, 1, 7) >= '2026-10'` only for texts from
+`2026-10` on. So each implies a range of the column, which prunes partitions by their keys and files by their
+bounds. The range may be wider than the condition, never narrower: Spark still evaluates the condition itself.
 
-A condition is taken from the outside to the inside: the values that a function may take become those that its
-argument may take, until the argument is the column. Time zones are not asked for. No zone is a day or more from UTC,
-so what turns dates into timestamps, or timestamps into dates, widens the range by a day on both sides.
+Functions are resolved from the outside to the inside: the range of a function's results becomes a range of
+its argument, until the argument is the column. Time zones are ignored. No zone is a day or more from UTC, so
+a cast between dates and timestamps widens the range by a day on both sides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from parquetry.temporal import MICROS_PER_DAY, days_from_civil
 from parquetry.types import STRING, ColumnType, Value, parse_type
 
 _MAX_RANGES = 20
-"""Ranges of an IN, past which the one from the least to the greatest value does."""
+"""Ranges that an IN becomes at most; a longer IN becomes one range from its least to its greatest value."""
 _MAX_EXACT_IN_DOUBLE = 1 << 53
 _INSTANT_TYPES = ("timestamp", "timestamp_ntz")
 _MAX_UNIT_DAYS = {
@@ -32,13 +32,13 @@ _MAX_UNIT_DAYS = {
     "WEEK": 7,
     **dict.fromkeys(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"), 1),
 }
-"""Days that a unit, to which times are cut, lasts at the most."""
+"""The longest duration, in days, of each unit that times can be truncated to."""
 
 Tree = Mapping[str, Any]
 
 
 class Span(NamedTuple):
-    """Values from `low` to `high`, both included; None is no end. Dates are days, timestamps microseconds."""
+    """Values from `low` to `high`, both included; None is unbounded. Times are days or microseconds."""
 
     low: int | Decimal | None
     high: int | Decimal | None
@@ -53,7 +53,7 @@ class Span(NamedTuple):
 def implied(
     op: str, tree: Tree, value: Value, literal: ColumnType, columns: Mapping[str, ColumnType]
 ) -> Predicate | None:
-    """Return what `function(column) op literal` says of the column; None if nothing is known.
+    """Return the condition that `function(column) op literal` implies on the column, or None if unknown.
 
     Args:
         op: the comparison.
@@ -89,7 +89,7 @@ def implied(
 def implied_by_any(
     tree: Tree, literals: Sequence[tuple[Value, ColumnType]], columns: Mapping[str, ColumnType]
 ) -> Predicate | None:
-    """Return what `function(column) IN (literals)` says of the column; None if nothing is known.
+    """Return the condition that `function(column) IN (literals)` implies on the column, or None if unknown.
 
     Args:
         tree: the function.
@@ -114,7 +114,7 @@ def _number(value: Value) -> int | Decimal | None:
     return value
 
 
-# Functions of text: the first characters of a text sort as the text does.
+# Functions of text: prefixes of one length sort in the order of the texts.
 
 
 def _text_implication(op: str, tree: Tree, text: str, columns: Mapping[str, ColumnType]) -> Predicate | None:
@@ -136,7 +136,7 @@ def _text_implication(op: str, tree: Tree, text: str, columns: Mapping[str, Colu
 
 
 def _first_characters(tree: Tree) -> int | None:
-    """Return how many of the first characters of its argument a function gives."""
+    """Return the length of the prefix that a function takes of a text, or None for another function."""
     match str(tree["fn"]).upper(), tree["args"]:
         case (("SUBSTRING" | "SUBSTR"), [_, {"lit": "0" | "1"}, {"lit": str(length)}]):
             return max(int(length), 0)
@@ -149,7 +149,7 @@ def _first_characters(tree: Tree) -> int | None:
 
 
 def _span_implication(tree: Tree, span: Span, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Return a condition for what lies in a span: of a column, or of a column within functions."""
+    """Return the condition on a column that a span of an expression implies, or None if none is known."""
     while "fn" in tree:
         argument, rule = _argument(tree), _SPAN_RULES.get(str(tree["fn"]).upper())
         type = None if argument is None else _type(argument, columns)
@@ -172,13 +172,13 @@ def _end(op: str, name: str, type: ColumnType, end: int | Decimal) -> Predicate:
 
 
 def _argument(tree: Tree) -> Tree | None:
-    """Return the one argument of a function that is no literal."""
+    """Return the only argument of a function that is not a literal, or None if there are more or fewer."""
     arguments = [argument for argument in tree["args"] if "lit" not in argument]
     return arguments[0] if len(arguments) == 1 else None
 
 
 def _type(tree: Tree, columns: Mapping[str, ColumnType]) -> ColumnType | None:
-    """Return the type of an expression; None if it is not known."""
+    """Return the type of an expression, or None if it is not known."""
     if "col" in tree:
         return bind.resolve(tree["col"][0], columns)[1] if len(tree["col"]) == 1 else None
     match str(tree["fn"]).upper():
@@ -196,7 +196,8 @@ def _type(tree: Tree, columns: Mapping[str, ColumnType]) -> ColumnType | None:
 _SpanRule = Callable[[Tree, Span, ColumnType], Span | None]
 
 
-# Each rule says where a function's argument, of some type, must lie for the function to lie in a span.
+# Each rule takes the span of a function's results, and returns the span of its argument, which has the given
+# type.
 
 
 def _year_span(_: Tree, span: Span, type: ColumnType) -> Span | None:
@@ -220,7 +221,7 @@ def _cast_span(tree: Tree, span: Span, type: ColumnType) -> Span | None:
 
 
 def _is_wider(to: ColumnType, type: ColumnType) -> bool:
-    """Return whether a number's type holds all values of another, in the same order."""
+    """Return whether a numeric type can represent all values of another type, in the same order."""
     if type.integral:
         if to.name == "double":
             return type.name != "bigint"
@@ -236,19 +237,19 @@ def _is_wider(to: ColumnType, type: ColumnType) -> bool:
 
 
 def _truncation_span(tree: Tree, span: Span, type: ColumnType) -> Span | None:
-    """Cutting a time to its unit makes it earlier, by less than the unit."""
+    """Return the argument's span: truncation to a unit makes a time earlier, by less than the unit."""
     unit = next(str(other["lit"]).upper() for other in tree["args"] if "lit" in other)
     days = _MAX_UNIT_DAYS.get(unit)
     if days is None:
         return None
     if type.name == "date":
         return span.moved(0, days)
-    # clocks are changed: a day may have 25 hours, and a month an hour more
+    # with daylight saving time a day may have 25 hours, and a month an hour more
     return span.moved(0, (days + 1) * MICROS_PER_DAY) if type.name in _INSTANT_TYPES else None
 
 
 def _instants(days: Span) -> Span:
-    """Return the microseconds of a span of days, in whatever zone the days are."""
+    """Return the microseconds of a span of days, wide enough for each time zone."""
     return Span(
         None if days.low is None else (days.low - 1) * MICROS_PER_DAY,
         None if days.high is None else (days.high + 2) * MICROS_PER_DAY,
@@ -256,7 +257,7 @@ def _instants(days: Span) -> Span:
 
 
 def _days(instants: Span) -> Span:
-    """Return the days that begin within a span of microseconds, in whatever zone."""
+    """Return the days that begin within a span of microseconds, wide enough for each time zone."""
     return Span(
         None if instants.low is None else int(instants.low) // MICROS_PER_DAY - 1,
         None if instants.high is None else int(instants.high) // MICROS_PER_DAY + 1,

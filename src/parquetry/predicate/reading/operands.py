@@ -1,6 +1,6 @@
 """Read the operands of a filter's text: names of columns and literals, token by token.
 
-What conditions are made of them is for `parse` to say. An error marks the place in the text.
+`parse` makes conditions from them. An error marks its position in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A column, and where it stands in the text."""
+    """A column and its position in the text."""
 
     name: str
     type: ColumnType
@@ -32,7 +32,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal, where it stands, its text if it was quoted, and whether it is a date or a timestamp without quotes."""
+    """A literal, its position, its quoted text, and whether it is a date or timestamp without quotes."""
 
     value: Value
     type: ColumnType
@@ -43,19 +43,19 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Several columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and where they stand in the text."""
+    """Columns that are compared together, `(a, b)` or `STRUCT(a, b)`, and their position in the text."""
 
     names: tuple[Name, ...]
     start: int
 
 
 class Operands:
-    """A place in the tokens of a filter, from which operands are read.
+    """A reader of operands, at a position in a filter's tokens.
 
     Args:
         text: the filter.
-        columns: types of the columns it may name.
-        zone: of timestamps without one.
+        columns: the types of the columns that the filter may use, by name.
+        zone: the time zone of timestamps without one.
     """
 
     def __init__(self, text: str, columns: Mapping[str, ColumnType], zone: str) -> None:
@@ -67,16 +67,16 @@ class Operands:
 
     @property
     def next(self) -> Token:
-        """Return the token that is next."""
+        """Return the next token."""
         return self._tokens[self._at]
 
     @property
     def shown(self) -> str:
-        """Return the next token as a message shows it."""
+        """Return the next token in the form that error messages show."""
         return "the end" if self.next.kind == END_OF_TEXT else repr(self.next.text)
 
     def error(self, message: str, start: int | None = None) -> FilterError:
-        """Return the error that marks a place in the text, by default that of the next token."""
+        """Return an error that marks a position in the text, by default the next token's position."""
         return FilterError(message, self._text, self.next.start if start is None else start)
 
     def take(self, *words: str) -> str | None:
@@ -88,12 +88,12 @@ class Operands:
         return word
 
     def expect(self, word: str, why: str) -> None:
-        """Read a word that has to be there; `why` ends the message if it is not."""
+        """Read a required word; `why` ends the error message if another token is next."""
         if self.take(word) is None:
             raise self.error(f"{self.shown} is not expected here: {why}.")
 
     def locating_errors(self, start: int, make: Callable[[], _T]) -> _T:
-        """Return what is made; errors about a value or a column are marked at a place in the text."""
+        """Return the result of `make`; its errors about a value or a column get a position in the text."""
         try:
             return make()
         except (ValueTypeError, ColumnNotFoundError) as error:
@@ -110,7 +110,7 @@ class Operands:
         return value
 
     def columns(self) -> Columns | None:
-        """Read `(a, b)` or `STRUCT(a, b)`; return None, and read nothing, if the next tokens are something else."""
+        """Read `(a, b)` or `STRUCT(a, b)`; if something else is next, read nothing and return None."""
         first, start = self._at, self.next.start
         struct = self.take_struct()
         if not self.take("("):
@@ -151,7 +151,7 @@ class Operands:
         return Name(name, type, token.start)
 
     def _require_plain(self, name: Token) -> None:
-        """Refuse `year(day)` and `n % 7`, of which the name may well be that of a column."""
+        """Refuse `year(day)` and `n % 7`, where the first name may be a column's name."""
         if self.next.word == "(":
             raise self.error(
                 f"{name.text}(…) is not understood: a filter given as text knows no functions; compare a column with "
@@ -213,7 +213,7 @@ def _number(text: str) -> Decimal:
             return Decimal(text)
     except InvalidOperation:
         pass
-    raise ValueTypeError(f"{text} is no number, or one too far from any that a column can hold.")
+    raise ValueTypeError(f"{text} is no number, or too large or too small for any column.")
 
 
 def _bytes(text: str) -> bytes:

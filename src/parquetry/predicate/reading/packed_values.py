@@ -1,10 +1,10 @@
-"""Many values of one type in few bytes, as the bridge sends those that a join finds at run time.
+"""Unpack many values of one type from few bytes; the bridge sends runtime values of joins in this form.
 
     {"fn": "IN", "col": ["k"], "type": "bigint", "packed": <3 × 8 bytes in base64>}
     {"fn": "IN", "col": ["s"], "type": "string", "packed": <the bytes of all, in base64>, "lengths": <4 bytes for each>}
 
-A hundred thousand of them are a megabyte to read, and no object is made for each before it is one of Python's. Types that
-are neither numbers of at most 64 bits nor made of bytes are sent as texts.
+A hundred thousand values take a megabyte. No JSON value is decoded for each of them. Types that are neither
+numbers of at most 64 bits nor made of bytes are sent as texts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from parquetry.types import ColumnType, Value
 
 
 def raw_values(tree: Mapping[str, Any]) -> list[Any]:
-    """Return the values of one column of tuples, in the tuples' order, as they were sent: numbers' bits, bytes, or texts.
+    """Return one column of tuples, in the tuples' order, as it was sent: bits of numbers, bytes, or texts.
 
     Args:
-        tree: with `packed`, and with `lengths` if its type is one of bytes; or with `values`, texts.
+        tree: has `packed`, and `lengths` for a type made of bytes; or `values`, which are texts.
 
     >>> raw_values({"packed": base64.b64encode(np.array([7, 3, 7], "<i8").tobytes()).decode()})
     [7, 3, 7]
@@ -42,9 +42,10 @@ def packed_column(type: ColumnType, tree: Mapping[str, Any], read: Callable[[str
     """Return the values of one column of tuples, in the tuples' order; None is NULL.
 
     Args:
-        type: theirs.
-        tree: see `raw_values`; and with `nulls`, a byte for each value, which is 1 if the value stands for NULL.
-        read: reads a value's text.
+        type: the type of the values.
+        tree: see `raw_values`; it may have `nulls`, a byte for each value, which is 1 if the value stands for
+            NULL.
+        read: converts a text to a value.
     """
     raw = raw_values(tree)
     if "values" in tree:
@@ -60,12 +61,12 @@ def packed_column(type: ColumnType, tree: Mapping[str, Any], read: Callable[[str
 
 
 def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:
-    """Return the values, each once and in order where they are numbers; NULL is not among them.
+    """Return the values, sorted and unique; NULL is not among them.
 
     Args:
-        type: theirs.
-        tree: with `packed`, and with `lengths` if it is a type of bytes. Numbers are little-endian: whole ones, days and
-            microseconds have 64 bits, floats are doubles.
+        type: the type of the values.
+        tree: has `packed`, and `lengths` for a type made of bytes. Numbers are little-endian: integers, days
+            and microseconds have 64 bits, floats are doubles.
 
     >>> tree = {"packed": base64.b64encode(np.array([7, 3, 7], "<i8").tobytes()).decode()}
     >>> packed_values(ColumnType("date"), tree)
@@ -74,7 +75,7 @@ def packed_values(type: ColumnType, tree: Mapping[str, Any]) -> list[Value]:
     data = base64.b64decode(tree["packed"])
     if "lengths" not in tree:
         numbers = np.sort(np.frombuffer(data, "<f8" if type.floating else "<i8"))
-        fresh = numbers[1:] != numbers[:-1]  # in a tenth of the time that np.unique takes
+        fresh = numbers[1:] != numbers[:-1]  # takes a tenth of the time of np.unique
         found: list[Value] = numbers[np.concatenate(([True], fresh))].tolist() if len(numbers) else []
         return found
     lengths = np.frombuffer(base64.b64decode(tree["lengths"]), "<i4").tolist()

@@ -1,21 +1,24 @@
 """Read a filter's text, as Hive's and Spark's users type it, into a filter over a table's columns.
 
-The grammar is here and not sqlglot's, whose parser is too kind: it takes `p = 1 q` for an alias and
-`; DROP TABLE t` for a second statement, where a filter that decides which partitions to drop has to be
-understood to its last character.
-
-    condition  = NOT condition | condition AND condition | condition OR condition | ( condition ) | comparison
+The grammar is our own, since sqlglot's parser accepts too much: it reads `p = 1 q` as an alias and
+`; DROP TABLE t` as a second statement. A filter may decide which partitions to drop, so each of its
+characters must be understood.    condition  = NOT condition | condition AND condition | condition OR
+condition | ( condition ) | comparison
                | condition IS [NOT] TRUE | condition IS [NOT] FALSE
+
     comparison = operand (= == <=> != <> < <= > >=) operand | operand [NOT] BETWEEN operand AND operand
                | column [NOT] IN (literal, …) | columns [NOT] IN (row, …)
                | column [NOT] LIKE 'pattern' [ESCAPE 'c'] | column IS [NOT] NULL | boolean column
+
     columns    = (column, …) | STRUCT(column, …)
+
     row        = (literal, …) | [CONST] STRUCT(literal, …)
+
     literal    = 'text' | "text" | number | TRUE | FALSE | NULL | X'…'
                | DATE '…' | TIMESTAMP '…' | TIMESTAMP_NTZ '…' | 2024-02-29 | 2024-02-29 12:34:56
 
-This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with one exception: texts side by
-side (`'a' 'b'`) are refused, because a forgotten comma looks the same.
+This covers the grammar of Hive's own filters (`Filter.g`, and from version 4 on `PartitionFilter.g4`) with
+one exception: adjacent texts (`'a' 'b'`) are refused, because a forgotten comma looks the same.
 """
 
 from __future__ import annotations
@@ -73,10 +76,10 @@ def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC"
     Args:
         text: the filter; names and keywords in any case.
         columns: the types of the columns that the filter may use, by name.
-        zone: the time zone in which timestamps without one were written.
+        zone: the time zone of timestamps without one.
 
     Raises:
-        FilterError: the text is no filter, or does not fit the columns; the message marks the place.
+        FilterError: the text is not a filter, or does not fit the columns; the message marks the position.
 
     >>> int_ = ColumnType('int')
     >>> print(parse_filter("not (Month < 3 or year != 2015)", {'year': int_, 'month': int_}))
@@ -86,10 +89,10 @@ def parse_filter(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC"
 
 
 def parse_condition(text: str, columns: Mapping[str, ColumnType], zone: str = "UTC") -> Predicate:
-    """Read a filter as it is written, with its literals of their columns' types; see `parse_filter`.
+    """Read a filter without normalising it; its literals get their columns' types. See `parse_filter`.
 
     Raises:
-        FilterError: the text is no filter, or does not fit the columns; the message marks the place.
+        FilterError: the text is not a filter, or does not fit the columns; the message marks the position.
 
     >>> int_ = ColumnType('int')
     >>> types = {'year': int_, 'month': int_}
@@ -101,12 +104,12 @@ def parse_condition(text: str, columns: Mapping[str, ColumnType], zone: str = "U
 
 @dataclass(slots=True)
 class _Level:
-    """What was read of a condition, or of one in parentheses.
+    """The parts read so far of a condition, or of a condition in parentheses.
 
     Attributes:
-        terms: joined by OR.
-        factors: joined by AND: those of the term that is being read.
-        negations: of the factor that is being read.
+        terms: the complete terms, joined by OR.
+        factors: the factors of the current term, joined by AND.
+        negations: the number of NOTs before the current factor.
     """
 
     terms: list[Predicate] = field(default_factory=list)
@@ -133,7 +136,7 @@ class _Parser(Operands):
     def __init__(self, text: str, columns: Mapping[str, ColumnType], zone: str) -> None:
         super().__init__(text, columns, zone)
         self._deepest = 0, 0
-        """The most levels there were, and where."""
+        """The greatest number of open parentheses, and its position in the text."""
 
     def filter(self) -> Predicate:
         if self.next.kind == END_OF_TEXT:
@@ -147,14 +150,14 @@ class _Parser(Operands):
     def _check_depth(self, condition: Predicate) -> None:
         if depth(condition) > MAX_CONDITION_DEPTH:
             raise self.error(
-                f"AND and OR lie within each other more than {MAX_CONDITION_DEPTH} deep: write it as several filters.",
+                f"AND and OR are nested more than {MAX_CONDITION_DEPTH} deep: write it as several filters.",
                 self._deepest[1],
             )
 
-    # Conditions. An operand in parentheses is an operand still, so each level may give either.
+    # Conditions. An operand in parentheses is still an operand, so each level may return either.
 
     def _whole(self) -> Predicate | _Operand:
-        """Read up to the end, or to a parenthesis that nothing opened; however deep, without recursion."""
+        """Read up to the end, or to an unmatched parenthesis; at any depth, without recursion."""
         levels = [_Level()]
         while True:
             if self.take("not", "!"):
@@ -174,7 +177,7 @@ class _Parser(Operands):
                 term = self._truth(term) if isinstance(term, Predicate) else self._comparison(term)
 
     def _goes_on(self, level: _Level, term: Predicate | _Operand) -> bool:
-        """Keep what was found, if another condition is joined to it."""
+        """Store a term, and return True, if AND or OR follows it."""
         word = self.take("and", "or")
         if word is None:
             return False
@@ -213,7 +216,7 @@ class _Parser(Operands):
         return term
 
     def _truth(self, condition: Predicate) -> Predicate:
-        """Read IS [NOT] TRUE and IS [NOT] FALSE behind a condition, as often as they stand there."""
+        """Read each IS [NOT] TRUE and IS [NOT] FALSE behind a condition."""
         while self.take("is"):
             negated = self.take("not") is not None
             if self.next.word not in ("true", "false"):
@@ -227,7 +230,10 @@ class _Parser(Operands):
         return Not(result) if negated else result
 
     def _comparison(self, left: _Operand) -> Predicate | _Operand:
-        """Read what is said of an operand; it may be a condition by itself, or within parentheses that close behind it."""
+        """Read the comparison after an operand, if there is one.
+
+        The operand may stand alone: as a condition, or in parentheses.
+        """
         if isinstance(left, Columns) and self.next.word == ")":
             return left
         result = self._tuple_in(left) if isinstance(left, Columns) else self._compared(left)
@@ -257,7 +263,7 @@ class _Parser(Operands):
                 (self._compare(left, ">=", low), self._compare(left, "<=", self.operand()))
             )
         elif not isinstance(left, Name):
-            raise self.error(f"{kind.upper()} asks for a column on its left.", left.start)
+            raise self.error(f"{kind.upper()} needs a column on its left.", left.start)
         else:
             result = self._in(left) if kind == "in" else self._like(left)
         return Not(result) if negated else result
@@ -284,7 +290,8 @@ class _Parser(Operands):
                 literal.start,
             )
         if column.type.name == "timestamp_ntz" and type.name == "timestamp":
-            # People write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean the clock of that column.
+            # Users write TIMESTAMP '…' also for a column of type timestamp_ntz, and mean a time without a
+            # zone.
             value, type = value_from_text(column.type, literal.text), column.type
         return self.locating_errors(
             literal.start,
@@ -352,7 +359,7 @@ class _Parser(Operands):
 
 
 def _any_equality(column: Name, parts: Sequence[Predicate]) -> Predicate:
-    """Make one IN of a column's equalities. An equality with NULL is NULL."""
+    """Make one IN from a column's equalities. An equality with NULL is NULL."""
     equalities = [part for part in parts if part != NULL]
     if not equalities:
         return NULL

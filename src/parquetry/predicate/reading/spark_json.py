@@ -1,15 +1,17 @@
-"""Conditions as the bridge sends them: Spark's V2 predicates as a JSON tree.
+"""Read conditions as the bridge sends them: Spark's V2 predicates as JSON trees.
 
     {"fn": "AND", "args": [{"fn": "=", "args": [{"col": ["a"]}, {"lit": "10", "type": "int"}]}, …]}
 
-A column that equals one of several literals has them in one list, which may be long:
+A column that equals one of several literals comes with one list of them, which may be long:
 
     {"fn": "IN", "col": ["a"], "type": "int", "values": ["10", "20", null]}
 
-Those that a join finds at run time come packed (see `packed_values`). What Spark says of a char is told in `char_padding`. A literal's text is what Spark's InternalRow holds: days, microseconds, hex of bytes, Java's numbers. Forms without
-a name of their own, as EXTRACT, come with their SQL text beside their arguments. Whatever
-is not known here becomes `Opaque` with the reason that the pruning report shows; nothing raises, since Spark
-evaluates every condition again where it has to.
+Runtime values of joins come packed (see `packed_values`). For columns of type char see `char_padding`. A
+literal's text is the value in Spark's InternalRow: days, microseconds, hexadecimal bytes, Java's numbers.
+Forms without a name of their own, such as EXTRACT, come with their SQL text beside their arguments.
+
+A condition that is not understood becomes `Opaque`, with the reason that the pruning report shows. It raises
+no error, since Spark evaluates every condition on the rows where necessary.
 """
 
 from __future__ import annotations
@@ -57,20 +59,20 @@ def filter_from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Filter:
         columns: the table's columns by name; names in the tree may be written in any case.
 
     Returns:
-        the filter, with `Opaque` in place of what is not understood.
+        The filter, with `Opaque` for each condition that is not understood.
     """
     return Filter(normalise(from_json(tree, columns)))
 
 
 def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
-    """Read a condition as it was sent, bound to the columns; see `filter_from_json`.
+    """Read a condition, bound to the columns but not normalised; see `filter_from_json`.
 
     Args:
         tree: the parsed JSON of one predicate.
         columns: the table's columns by name; names in the tree may be written in any case.
 
     Returns:
-        the condition, with `Opaque` in place of what is not understood.
+        The condition, with `Opaque` for each part that is not understood.
 
     >>> tree = {'fn': '>', 'args': [{'lit': '10', 'type': 'int'}, {'col': ['A']}]}
     >>> str(from_json(tree, {'a': ColumnType('int')}))
@@ -95,7 +97,7 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
 
 
 def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
-    """Give what a comparison of a function with literals says of the function's column."""
+    """Return the condition on a column that a comparison of its function with literals implies, or None."""
     try:
         function, (left, *others) = str(tree["fn"]).upper(), tree["args"]
         if function in _COMPARISONS and "lit" in left:
@@ -222,7 +224,7 @@ def _in(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicat
 
 
 def _tuples(arguments: Sequence[Any], columns: Mapping[str, ColumnType]) -> Predicate:
-    """Read tuples of a join, whose values come column by column; of a key that NULL equals as well, NULL may be among them."""
+    """Read tuples of a join, whose values come by columns; a key compared by `<=>` may have NULL."""
     if not arguments:
         return FALSE  # there are none
     names = [_column(tree, columns) for tree in arguments]
@@ -266,7 +268,7 @@ def _membership(
 
 
 def _is_char(type: ColumnType, columns: Mapping[str, ColumnType]) -> bool:
-    """Return whether texts are compared with a column as Spark compares them with a char."""
+    """Return whether a column is compared with texts by Spark's rules for char."""
     return type.name == "char" and isinstance(columns, char_padding.SparkColumns)
 
 
@@ -310,7 +312,7 @@ def _literal(tree: Any) -> tuple[Value, ColumnType]:
 
 
 def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
-    """Return the type of literals, and what reads one."""
+    """Return the type of literals, and the function that reads one from text."""
     type = parse_type(name)
     if not type.keyed:
         raise _NotUnderstoodError(f"literal of type {type}")
@@ -328,7 +330,7 @@ def _reader(name: str) -> tuple[ColumnType, Callable[[str], Value]]:
 
 
 def _joined(function: str, arguments: Sequence[Any]) -> list[Any]:
-    """Give what is joined by AND, or by OR, however many pairs of them lie within each other."""
+    """Return the operands of a chain of ANDs, or of ORs; pairs may be nested to any depth."""
     found = []
     waiting = list(reversed(arguments))
     while waiting:
@@ -355,7 +357,7 @@ def _names(tree: Any) -> list[str]:
 
 
 def _text(tree: Any) -> str:
-    """Write a tree for people, whatever it holds."""
+    """Write a tree for people, even if parts of it are not understood."""
     if not isinstance(tree, Mapping):
         return str(tree)
     if "packed" in tree:

@@ -1,6 +1,6 @@
-"""What the scans of a query read and left out, and why joins shuffle: as data, as text and as HTML.
+"""Report what the scans of a query read and pruned, and why joins shuffle: as data, as text, as rows and as HTML.
 
-`report` is the whole of a query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
+`report` is the report of a whole query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -10,6 +10,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.report.html import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
     from parquetry.prune.report.join_values import How, ValuesReport
     from parquetry.prune.report.report import Report
+    from parquetry.prune.report.rows import report_rows
     from parquetry.prune.report.runtime import (
         RunTimeReport,
         RuntimeValues,

@@ -1,6 +1,7 @@
-"""What a report tells of the buckets of a scan: those that joins may rely on, or why there are none.
+"""The report of a scan's buckets: the buckets that joins may rely on, or the reason why they may not.
 
-A join needs each row to be in a known bucket, by one hash of the same columns. Why that is not so, `rules.bucket_reasons` finds out.
+A join needs each row to be in a known bucket, by one hash of the same columns. `rules.bucket_reasons` finds
+the reason if they are not.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ class BucketReport(ReportPart, frozen=True):
     """The buckets of a scan of a bucketed table.
 
     Attributes:
-        columns: that rows are in buckets by.
-        types: of these in the table, as SQL writes them.
-        version: of the hash: ``1``, ``2`` or ``spark``.
-        count: of the buckets that all rows lie in.
-        reason: why no join can rely on them, in which case the above is true of some of the rows; None: one can.
-        unread: those of the columns that are not read, so that no join can be by them.
-        again: how many bytes are read once more, for there to be as many buckets as those of the table joined with.
+        columns: the bucket columns.
+        types: their types in the table, as SQL writes them.
+        version: the version of the hash: `1`, `2` or `spark`.
+        count: the number of buckets.
+        reason: why no join can rely on them, or None if joins can. If there is a reason, the attributes above
+            describe only some of the rows.
+        unread: the bucket columns that the query does not read, so no join can use them.
+        again: the bytes that are read more than once, to have as many buckets as the table on the other side.
     """
 
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A report as HTML for notebooks: self-contained, and drawn in the page's own colour, light or dark."""
+"""Draw a report as HTML for notebooks: self-contained, and in the page's own colours, light or dark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.report.text import amount, condition_text, reason_text, run_time_text
 
 PLAIN_STYLE = "color:inherit;background:none;border:0"
-"""The style of what has the page's own colours."""
+"""The style of elements in the page's own colours."""
 CELL_STYLE = f"{PLAIN_STYLE};padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 """The style of a table's cell."""
 NUMBER_STYLE = f"{CELL_STYLE};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
@@ -53,7 +53,7 @@ def _join(join: JoinReport | ValuesReport) -> str:
 
 def _row(step: Step) -> str:
     share = 100 * step.kept / step.of if step.of else 0
-    # Something is never drawn as nothing.
+    # A small share is still visible.
     width = max(share, 1) if step.kept else 0
     text = f"{amount(step, step.kept)} of {amount(step, step.of)}"
     return (

@@ -1,4 +1,4 @@
-"""What a report says of one join: whether its sides are shuffled, and why."""
+"""The report of one join: whether its sides are shuffled, and why."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from parquetry.prune.report.part import ReportPart
 
 
 class JoinReport(ReportPart, frozen=True):
-    """One join of which one side at least is of a table in buckets.
+    """A join with a bucketed table on at least one side.
 
     Attributes:
-        type: of the join, as SQL has it: ``INNER``, ``LEFT OUTER`` and so on.
-        left: what the left side is of: a table, or what else Spark calls it.
-        right: what the right side is of.
-        on: the conditions by which rows find each other, each `left = right`.
-        shuffled: whether rows of a side are sent to other tasks for it.
-        reason: why that is so, be it so or not.
-        sides: which sides are: `left`, `right`, or both.
+        type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on.
+        left: the table on the left side, or Spark's name for another source.
+        right: the table on the right side, or Spark's name for another source.
+        on: the equalities of the join keys, each `left = right`.
+        shuffled: whether rows of a side are sent to other tasks for the join.
+        reason: why a side is shuffled, or why none is.
+        sides: the sides that are shuffled: `left`, `right`, or both.
 
     >>> print(JoinReport("INNER", "lake.db.a", "lake.db.b", ("id = key",), False, "8 buckets by id"))
     lake.db.a INNER JOIN lake.db.b ON id = key: no shuffle (8 buckets by id)
@@ -33,12 +33,12 @@ class JoinReport(ReportPart, frozen=True):
 
     @property
     def title(self) -> str:
-        """Return what is joined, and by what."""
+        """Return the sides and the keys of the join."""
         return f"{self.left} {self.type} JOIN {self.right} ON {' AND '.join(self.on)}"
 
     @property
     def outcome(self) -> str:
-        """Return whether there is a shuffle, of which side if it is one alone, and why."""
+        """Return whether the join shuffles, on which side if on one alone, and why."""
         if len(self.sides) == 1:
             return f"one side shuffled, the {self.sides[0]} ({self.reason})"
         return f"{'shuffled' if self.shuffled else 'no shuffle'} ({self.reason})"

@@ -1,4 +1,4 @@
-"""What a report says of the values that a join finds at run time: for which column how many came from where, or why none did."""
+"""The report of a runtime filter: how many values came for a column, and from where, or why none came."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from parquetry.prune.report.part import ReportPart
 
 How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
 _MAX_CONDITION_CHARACTERS = 200
-"""Characters of the conditions that a line shows; the dict has all of them."""
+"""Characters of the conditions that a line of text shows; the dict has all of them."""
 
 
 class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
-    """What became of the values of one side of a join, for a column of a table on the other.
+    """The outcome of a runtime filter, from one side of a join to a column of a table on the other side.
 
     Attributes:
-        table: that they could leave something out of.
-        column: that they are of.
-        type: of the join, as SQL has it.
-        build: what they come from: a table, or what else Spark calls it.
-        key: the other side's.
+        table: the table on the probe side, which the values could prune.
+        column: its column that is compared with the values.
+        type: the type of the join in SQL.
+        build: the build side: a table, or Spark's name for another source.
+        key: the join key of the build side.
         how: see `Verdict`.
-        reason: of a refusal, or why values that came leave nothing out; empty: they leave something out, or have not come.
-        values: how many there were; None: the query has not run, or did not wait for them, or Spark alone knows.
-        shared: whether they are those of a broadcast.
-        where: conditions of the query on what they come from, as SQL.
+        reason: the reason of a refusal, or why an arrived filter is ineffective. It is empty if the filter
+            pruned something, or has not arrived.
+        values: the number of values, or None if the query has not run, did not wait for them, or only Spark
+            knows.
+        shared: whether they came from a broadcast.
+        where: conditions of the query on the build side, as SQL.
         tuples: whether they are tuples of several columns.
 
     >>> where = ("year = 2000", "moy = 11")
@@ -62,7 +64,7 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
 
     @property
     def outcome(self) -> str:
-        """Return what became of the values."""
+        """Return the outcome as text."""
         of = f"{'tuples' if self.tuples else 'values'} of {self.build}.{self.key}"
         if self.how == "refused":
             return f"no run-time {of} ({self.type} JOIN: {self.reason})"
@@ -86,7 +88,7 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
         return f"{self.title}: {self.outcome}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as `Report.to_dict` gives it."""
+        """Return it as part of `Report.to_dict`."""
         plain = super().to_dict()
         if not self.tuples:
             del plain["tuples"]

@@ -1,4 +1,4 @@
-"""What all parts of a report are: values that travel as plain dicts."""
+"""The base class of all parts of a report: values that are sent as plain dicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 class ReportPart(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of a report, or the whole.
 
-    Its dict has the fields in their order, without those that have their default values.
+    Its dict has the fields in their order; fields with their default values are left out.
 
     >>> class Counted(ReportPart, frozen=True):
     ...     name: str
@@ -29,10 +29,10 @@ class ReportPart(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` was given of, be it of a time when it had fewer fields."""
+        """Return the part that `to_dict` wrote, even if an older version with fewer fields wrote it."""
         return msgspec.convert(plain, cls)
 
 
 def written_if_empty() -> tuple[Any, ...]:
-    """Return nothing: the default of a field that a dict has even if there is nothing in it."""
+    """Return an empty tuple: the default of a field that is written to a dict even when empty."""
     return ()

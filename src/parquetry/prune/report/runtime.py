@@ -1,6 +1,6 @@
-"""What a report tells of the values that joins found at run time: how many of which column, and what they left out.
+"""The report of runtime values for one scan: how many came for each column, and what they pruned.
 
-The part of a scan's report reads, drawn as text:
+As text:
 
     run time: k → 39 values, day > 2026-03-01: partitions 10 → 3 · files 40 → 12
     run time: off (session setting 'parquetry.runtime-pruning')
@@ -18,14 +18,14 @@ from parquetry.prune.report.part import ReportPart, written_if_empty
 
 
 class RuntimeValues(ReportPart, frozen=True):
-    """Values of a column that a join found, or another condition of which a value was found.
+    """Runtime values of a column, or a condition with runtime values in it.
 
     Attributes:
-        column: that they are of; None: it is a condition.
-        condition: None: they are values of a column.
-        count: how many values there are of the column.
+        column: the column, or None for a condition.
+        condition: the condition, or None for values of a column.
+        count: the number of values of the column.
         tuples: whether they are tuples of several columns.
-        note: what else is to be known of them: that they are not used one by one, or were known in planning.
+        note: a remark: that the values are not used one by one, or were known at plan time.
     """
 
     column: str | None = None
@@ -48,11 +48,11 @@ class RuntimeValues(ReportPart, frozen=True):
 
 
 class TimedOutValues(ReportPart, frozen=True, rename={"text": "condition"}):
-    """Values that were not there in time.
+    """A timed-out filter.
 
     Attributes:
-        text: the column, or the expression that they are of.
-        milliseconds: how long they were waited for.
+        text: the column or expression of the filter.
+        milliseconds: how long the scan waited for its values.
     """
 
     text: str
@@ -63,13 +63,13 @@ class TimedOutValues(ReportPart, frozen=True, rename={"text": "condition"}):
 
 
 class StepReduction(ReportPart, frozen=True):
-    """What a step left before the values were known, and after: of what the step's unit says.
+    """The numbers that a step kept without and with the runtime values, in the step's unit.
 
     Attributes:
-        name: of the step.
-        before: without the values.
-        after: with them.
-        about: whether the number before is an estimate.
+        name: the name of the step.
+        before: the number kept without the values.
+        after: the number kept with them.
+        about: whether `before` is an estimate.
     """
 
     name: str
@@ -79,14 +79,14 @@ class StepReduction(ReportPart, frozen=True):
 
 
 class RunTimeReport(ReportPart, frozen=True):
-    """What values found at run time did for a scan.
+    """The effect of runtime values on a scan.
 
     Attributes:
-        values: in the order in which they came.
-        cuts: the steps that left less because of them.
-        off: where it was said that there are to be none; None: nowhere.
-        late: whether partitions and files were listed only when the values had come.
-        missed: values that did not come in time.
+        values: the values in the order of their arrival.
+        cuts: the steps that kept less because of them.
+        off: the setting that turned runtime pruning off, or None.
+        late: whether partitions and files were listed only after the values had come.
+        missed: the filters that timed out.
     """
 
     values: tuple[RuntimeValues, ...] = msgspec.field(default_factory=written_if_empty)
@@ -96,14 +96,14 @@ class RunTimeReport(ReportPart, frozen=True):
     missed: tuple[TimedOutValues, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as `Report.to_dict` gives it."""
+        """Return it as part of `Report.to_dict`."""
         return super().to_dict() if self.off is None else {"off": self.off}
 
 
 def found_values(
     text: str, count: int | None, note: str | None = None, *, tuples: bool = False
 ) -> RuntimeValues:
-    """Return so many values of a column; without a number, the text is a condition."""
+    """Return the report of some values of a column; without a number, the text is a condition."""
     if count is None:
         return RuntimeValues(condition=text, note=note)
     return RuntimeValues(column=text, count=count, tuples=tuples, note=note)
@@ -112,12 +112,12 @@ def found_values(
 def reductions(
     before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int, int]], estimated: Collection[str] = ()
 ) -> tuple[StepReduction, ...]:
-    """Return the steps that left less.
+    """Return the steps that kept less with the runtime values.
 
     Args:
-        before: steps by name, and what each left without the values.
-        after: steps by name, what each left with them, and of how much.
-        estimated: steps of which it is not known exactly what they left without the values.
+        before: names of steps, with the number that each kept without the values.
+        after: names of steps, with the number that each kept with the values, and the number before the step.
+        estimated: names of the steps whose number in `before` is an estimate.
 
     >>> reductions([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
     (StepReduction(name='buckets', before=16, after=3, about=False), StepReduction(name='files', before=40, after=12, about=False))

@@ -1,4 +1,4 @@
-"""What one scan of a table reads, of how much, why, and why not less: its steps. A query's `Report` holds its scans."""
+"""The report of one scan of a table: its steps, each with what it kept, of how much, and why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_NULL = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))* IS 
 
 
 class IneffectiveCondition(ReportPart, frozen=True):
-    """A condition that kept nothing from being read, why, and where the condition comes from."""
+    """A condition that pruned nothing, the reason, and the condition's origin."""
 
     condition: str
     reason: str
@@ -27,17 +27,18 @@ class IneffectiveCondition(ReportPart, frozen=True):
 
 
 class Step(ReportPart, frozen=True):
-    """One step of choosing less: of what the step before kept, what this one kept.
+    """One step of pruning: what it kept of the things that earlier steps kept.
 
     Attributes:
-        name: of the rule that made it: `partitions`, `directories`, `buckets`, `files`, `bytes`; `parquetry.prune.steps` has them all.
-        kept: how many are left.
-        of: how many there were.
-        by: the conditions that served; where bytes are counted, the columns read.
-        not_by: the conditions that did not.
-        origins: where the conditions in `by` come from, one for one; empty: all from the query.
-        unit: what is counted; empty: what the name says.
-        about: whether what is left is an estimate, as nothing was listed.
+        name: the name of its rule: `partitions`, `directories`, `buckets`, `files` or `bytes` (see
+            `parquetry.prune.steps`).
+        kept: the number that the step kept.
+        of: the number before the step.
+        by: the conditions that pruned something; for a step that counts bytes, the columns read.
+        not_by: the conditions that pruned nothing.
+        origins: the origin of each condition in `by`; empty if all are from the query.
+        unit: the unit of the numbers; by default the name.
+        about: whether `kept` is an estimate, since no files were listed.
     """
 
     name: str
@@ -55,16 +56,16 @@ class Step(ReportPart, frozen=True):
 
     @property
     def counts_bytes(self) -> bool:
-        """Return whether it counts bytes, of the columns read; any other step goes by conditions."""
+        """Return whether it counts bytes of the columns read; all other steps prune by conditions."""
         return self.unit == BYTES_UNIT
 
     def causes(self) -> Iterator[tuple[str, Origin]]:
-        """Yield the conditions in `by`, each with where it comes from."""
+        """Yield the conditions in `by`, each with its origin."""
         default: Origin = "query"
         return zip(self.by, self.origins or (default,) * len(self.by), strict=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the step as `Report.to_dict` gives it."""
+        """Return the step as part of `Report.to_dict`."""
         plain = super().to_dict()
         if self.unit == self.name:
             del plain["unit"]
@@ -75,11 +76,12 @@ class ScanReport(ReportPart, frozen=True):
     """One scan of one table.
 
     Attributes:
-        table: its full name.
-        steps: in their order.
-        buckets: what joins may rely on; None: the table is not in buckets.
-        run_time: what values did that joins found at run time; None: none have come.
-        by_totals: whether the table's totals tell this, before partitions and files are listed; see `runtime.totals`.
+        table: the table's full name.
+        steps: the steps in their order.
+        buckets: the buckets that joins may rely on, or None if the table is not bucketed.
+        run_time: the effect of runtime values, or None if none have come.
+        by_totals: whether this is an estimate from the table's totals, before files are listed; see
+            `runtime.totals`.
     """
 
     table: str
@@ -89,18 +91,18 @@ class ScanReport(ReportPart, frozen=True):
     by_totals: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scan as `Report.to_dict` gives it."""
+        """Return the scan as part of `Report.to_dict`."""
         plain = super().to_dict() | {"steps": [step.to_dict() for step in self.steps]}
         return plain if self.run_time is None else plain | {"run_time": self.run_time.to_dict()}
 
     def step(self, name: str) -> Step | None:
-        """Return the step of this name, if the scan has it."""
+        """Return the step of this name, or None if the scan has none."""
         return next((step for step in self.steps if step.name == name), None)
 
     def unused(self) -> tuple[IneffectiveCondition, ...]:
-        """Return the conditions that served in no step, each with the reason of the last that tried it.
+        """Return the conditions that pruned nothing in any step, each with the last step's reason.
 
-        `c IS NOT NULL` is none that anybody wonders about: Spark itself puts it beside every join and comparison.
+        `c IS NOT NULL` is left out, since Spark itself adds it to every join and comparison.
         """
         served = {condition for step in self.steps for condition in step.by}
         reasons = {note.condition: note for step in self.steps for note in step.not_by}

@@ -1,8 +1,8 @@
-"""Judge the joins of a query's plan: does Spark shuffle their sides, and if it does, which of its demands is not met.
+"""Explain the joins of a plan: whether Spark shuffles their sides, and which requirement is not met.
 
-Spark joins without a shuffle what both sides report to be in buckets by the same hash of corresponding join keys, and says nothing
-where it does not. The facts are read off its plan; the demands are those of Spark 4.3 (`EnsureRequirements`), asked in the order in
-which a person would mend them.
+Spark joins without a shuffle if both sides report buckets by the same hash of corresponding join keys. It
+gives no reason if it shuffles. The facts come from its plan. The requirements are from Spark 4.3
+(`EnsureRequirements`), in the order of a user's fixes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SUBSET = f"{_V2}allowKeysSubsetOfPartitionKeys.enabled"
 SHUFFLE = f"{_V2}shuffle.enabled"
 ALL_KEYS = "spark.sql.requireAllClusterKeysForCoPartition"
 SETTINGS = (ENABLED, PUSH_VALUES, COMPATIBLE, PARTIAL, SUBSET, SHUFFLE, ALL_KEYS)
-"""Spark's settings that decide whether a join is shuffled, of which the values are asked for."""
+"""Spark's settings that decide whether a join shuffles."""
 
 _FLOATING_TYPES = ("float", "double")
 
 
 class KeyColumn(msgspec.Struct, frozen=True):
-    """A column of a scan: the scan's number on its side of the join, the column's name, and its type in the query."""
+    """A column of a scan: the scan's number on its side of the join, the column's name, and its type."""
 
     scan: int
     name: str
@@ -42,10 +42,10 @@ class Key(msgspec.Struct, frozen=True):
     """A join key of one side, traced to the scans below.
 
     Attributes:
-        sql: what the key is computed by.
-        columns: that it is computed of.
-        plain: whether it is nothing but its one column.
-        cast: whether it is nothing but its one column, cast to another type.
+        sql: the expression of the key.
+        columns: the columns in it.
+        plain: whether it is just one column.
+        cast: whether it is just one column, cast to another type.
     """
 
     sql: str
@@ -55,7 +55,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join: the table, and its buckets as `BucketReport.to_dict` gives them."""
+    """A scan of one of our tables below a join, and its buckets as `BucketReport.to_dict` returns them."""
 
     table: str
     buckets: dict[str, object] | None
@@ -65,14 +65,14 @@ class Side(msgspec.Struct, frozen=True):
     """One side of a join.
 
     Attributes:
-        name: what Spark calls the first leaf of its plan.
-        keys: in the order of the other side's.
-        scans: of our tables, below it.
-        exchanged: whether rows are shuffled on the way from these, or from the joins between them, to the join.
-        repartitioned: whether the query itself asks for that.
-        in_buckets: whether rows come to the join in buckets, their own or the other side's, as Spark's plan has it.
-        through: what rows go through on the way that has several sides itself, or puts them together: joins by their types, UNION,
-            LIMIT.
+        name: Spark's name for the first leaf of its plan.
+        keys: its join keys, in the order of the other side's keys.
+        scans: the scans of our tables below it.
+        exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
+        repartitioned: whether the query itself repartitions it.
+        in_buckets: whether rows come to the join in buckets, their own or the other side's, in Spark's plan.
+        through: nodes between scans and join that combine several inputs or partitions: joins by their types,
+            UNION, LIMIT.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class JoinFacts(msgspec.Struct, frozen=True):
-    """A join as Spark has planned it: its type, its sides, and which of these is broadcast (0 or 1), if one is."""
+    """A join in Spark's plan: its type, its sides, and which of them is broadcast (0 or 1), or None."""
 
     type: str
     sides: tuple[Side, Side]
@@ -93,10 +93,10 @@ class JoinFacts(msgspec.Struct, frozen=True):
 
 
 def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
-    """Return what is to be said of joins: of those that have a scan of a bucketed table below them.
+    """Return the reports of the joins that have a scan of a bucketed table below them.
 
     Args:
-        facts: of the joins of a plan.
+        facts: the joins of a plan.
         settings: the values of `SETTINGS`.
     """
     return tuple(
@@ -124,12 +124,12 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
 
 
 class _Side:
-    """A side of a join, seen from that of its scans which most of its keys are columns of.
+    """A side of a join, represented by the scan that has most of its keys.
 
     Attributes:
-        side: its facts.
-        name: of the table, or what Spark calls it.
-        buckets: of the scan; None: it is in none, or of no table of ours.
+        side: the facts of the side.
+        name: the table of that scan, or Spark's name for another source.
+        buckets: the buckets of that scan, or None if it is not bucketed or not one of our tables.
     """
 
     def __init__(self, side: Side) -> None:
@@ -154,7 +154,7 @@ class _Side:
         return self.buckets if self.buckets is not None and self.buckets.reason is None else None
 
     def column_keys(self, name: str) -> list[tuple[int, Key]]:
-        """Return the keys that are computed of a column, with their places."""
+        """Return the keys that are computed from a column, with their positions."""
         return [
             (position, key)
             for position, key in enumerate(self.side.keys)
@@ -162,13 +162,13 @@ class _Side:
         ]
 
     def type_of(self, name: str, key: Key) -> str:
-        """Return the type of a column that a key is computed of: in the table, where that is known, or else in the query."""
+        """Return the type of a key's column: in the table if that is known, else in the query."""
         if self.buckets is not None and name in self.buckets.columns:
             return self.buckets.types[self.buckets.columns.index(name)]
         return next(column.type for column in key.columns if column.name == name)
 
     def plain_positions(self, name: str) -> set[int]:
-        """Return the places of keys that are nothing but a column."""
+        """Return the positions of keys that are just a column."""
         return {position for position, key in self.column_keys(name) if key.plain}
 
 
@@ -199,14 +199,14 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
 
 
 def _staying(side: _Side) -> str:
-    """Say why the one side is not shuffled of a join of which the other is."""
+    """Return why a side is not shuffled although the other side is."""
     if side.side.in_buckets and side.usable is not None:
         return f"{side.name} stays in its buckets by {', '.join(side.usable.columns)}"
     return f"rows of {side.name} are together already"
 
 
 def _keys_reason(side: _Side, other: _Side) -> str | None:
-    """Say which bucket column of a side is no join key, or none that is nothing but the column."""
+    """Return which bucket column of a side is not a plain join key, or None if all are."""
     assert side.buckets is not None
     for name in side.buckets.columns:
         scan = side.column_keys(name)
@@ -219,7 +219,7 @@ def _keys_reason(side: _Side, other: _Side) -> str | None:
 
 
 def _computed_key_reason(side: _Side, other: _Side, name: str, position: int, key: Key) -> str:
-    """Say why a key is computed of a bucket column, where the query or Spark had a reason to."""
+    """Return why a key is computed from a bucket column: by the query, or by a rule of Spark."""
     opposite = other.side.keys[position]
     types = [side.type_of(name, key)]
     if len(opposite.columns) == 1:
@@ -244,7 +244,7 @@ def _unjoined_reason(side: _Side, buckets: BucketReport, name: str) -> str:
 
 
 def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketReport) -> str | None:
-    """Say by what the hashes of the sides differ, given that their columns are all among the keys."""
+    """Return how the hashes of the sides differ, or None; all bucket columns are join keys."""
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
     pairs = list(zip(one.columns, other.columns, strict=False))
@@ -271,7 +271,7 @@ def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketRe
 
 
 def _plan_reason(left: _Side, right: _Side) -> str | None:
-    """Say what stands between a side and its scans that leaves its rows in no buckets."""
+    """Return which node between a side and its scans breaks its buckets, or None."""
     for side in (left, right):
         if side.folded:
             return f"the buckets of {side.name} were folded for the join below, which Spark does not do twice"
@@ -283,7 +283,7 @@ def _plan_reason(left: _Side, right: _Side) -> str | None:
 def _settings_reason(
     left: _Side, one: BucketReport, other: BucketReport, settings: Mapping[str, str]
 ) -> str | None:
-    """Say which of Spark's settings stands in the way."""
+    """Return which of Spark's settings causes the shuffle, or None."""
     unequal = one.count != other.count
     several = len(one.columns) > 1
     more = len(left.side.keys) != len(one.columns) or any(
@@ -300,7 +300,7 @@ def _settings_reason(
 
 
 def _common_buckets(left: _Side, right: _Side) -> str:
-    """Return which buckets rows find each other in."""
+    """Return a text that names the common buckets of both sides."""
     one, other = left.usable, right.usable
     if one is None or other is None:
         return "the rows are together already"

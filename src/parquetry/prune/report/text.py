@@ -1,4 +1,4 @@
-"""A report as plain text: one line per scan, a line for each condition that did not help, one for each join, and for its values."""
+"""Write a report as text: a line for each scan, unused condition, join and runtime filter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORIGIN_PREFIXES: dict[Origin, str] = {
 def report_text(
     scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
 ) -> str:
-    """Return the text of a report: of scans, `table: partitions 2 of 10 (p = 1) · files …`, of joins, and of their values."""
+    """Return the text of a report: scans (`table: partitions 2 of 10 (p = 1) …`), joins, runtime filters."""
     lines = [line for scan in scans for line in _lines(scan)]
     return "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
 
@@ -33,7 +33,7 @@ def amount(step: Step, number: int) -> str:
 
 
 def condition_text(condition: str, origin: Origin) -> str:
-    """Return a condition with where it comes from, unless that is the query.
+    """Return a condition with its origin, unless that is the query.
 
     >>> condition_text("p = 1", "query"), condition_text("p IN (1, 2)", "join"), condition_text("p > 3", "table")
     ('p = 1', 'run-time values p IN (1, 2)', "the table's p > 3")
@@ -42,7 +42,7 @@ def condition_text(condition: str, origin: Origin) -> str:
 
 
 def reason_text(step: Step) -> str:
-    """Return what a step went by: the query's conditions, then those from elsewhere; or the columns read."""
+    """Return why a step kept its number: the query's conditions, then others; or the columns read."""
     if step.counts_bytes:
         return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
     asked: list[str] = []
@@ -54,7 +54,7 @@ def reason_text(step: Step) -> str:
 
 
 def run_time_text(found: RunTimeReport) -> str:
-    """Return what values found at run time did: `run time: k → 39 values: files 40 → 12`."""
+    """Return the effect of runtime values: `run time: k → 39 values: files 40 → 12`."""
     if found.off is not None:
         return f"run time: off ({found.off})"
     values = ", ".join(map(str, (*found.values, *found.missed)))
@@ -79,7 +79,7 @@ def _lines(scan: ScanReport) -> list[str]:
 
 def _step(step: Step) -> str:
     about = "about " if step.about else ""
-    name = "" if step.counts_bytes and step.unit == step.name else f"{step.name} "  # a size says what it is
+    name = "" if step.counts_bytes and step.unit == step.name else f"{step.name} "  # a size has its own unit
     reason = reason_text(step)
     return (
         f"{name}{about}{amount(step, step.kept)} of {amount(step, step.of)}{f' ({reason})' if reason else ''}"

@@ -1,6 +1,6 @@
-"""The rules of selection, one a module, each with what it knows of partitions, directories, buckets or files.
+"""The rules of selection, one per module, with statistics of partitions, directories, buckets, files.
 
-`parquetry.prune.steps` says in which order they run. Nothing else has to know a single rule.
+`parquetry.prune.steps` lists them in their order. No other module depends on a single rule.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,7 +1,7 @@
-"""How the partitions that a scan is left with are arranged: each record once, and which partition has which.
+"""Group a scan's remaining partitions by their arrangement records.
 
-A table of a million partitions has a handful of different records, so that what follows from one is found out once. Where
-all partitions are arranged as the table is, none of their records is decoded for it.
+A table of a million partitions has a handful of different records, so each record is decoded and judged once.
+If all partitions have the table's own arrangement, no record is decoded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T", SkewMap, BucketSpec)
 
 
 class ArrangementRecords(NamedTuple, Generic[T]):
-    """What some partitions have of one kind: each record once, and of each partition the number of its own; -1: none."""
+    """The distinct records of some partitions, and each partition's record number, or -1 for none."""
 
     distinct: list[T]
     numbers: Numbers
@@ -35,7 +35,7 @@ class ArrangementRecords(NamedTuple, Generic[T]):
 def skew_maps(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot]
 ) -> ArrangementRecords[SkewMap] | None:
-    """Return the maps of partitions that have directories for heavy values; None: the table has none at all."""
+    """Return the maps of partitions with directories for skewed values, or None if the table has none."""
 
     def directories(arrangement: ArrangementSpec) -> SkewMap | None:
         skew = arrangement.skew
@@ -45,7 +45,7 @@ def skew_maps(
 
 
 def may_have_directories(snapshot: TableSnapshot) -> bool:
-    """Return whether some partition may have directories for heavy values, without a look at any."""
+    """Return whether some partition may have directories for skewed values, without reading any partition."""
     if not snapshot.totals.arrangements:
         return False
     skew = snapshot.metadata.arrangement.skew
@@ -57,14 +57,15 @@ def may_have_directories(snapshot: TableSnapshot) -> bool:
 def bucket_specs(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], *, unsettled: bool = False
 ) -> ArrangementRecords[BucketSpec] | None:
-    """Return the buckets of partitions; None: the table has none at all.
+    """Return the buckets of partitions, or None if the table has no buckets.
 
-    Those of partitions before the one from which on the table says that its files lie in buckets count as none.
+    A table property may name the first partition that is bucketed. Earlier partitions count as not bucketed.
 
     Args:
         snapshot: the version of the table.
-        partitions: of it.
-        unsettled: whether records count of which equal values may lie in different buckets. By them nothing may be skipped.
+        partitions: partitions of that version.
+        unsettled: whether to include records whose hash is not portable: equal values may be in different
+            buckets, so no bucket may be skipped by them.
     """
 
     def counting(arrangement: ArrangementSpec) -> BucketSpec | None:
@@ -80,10 +81,10 @@ def bucket_specs(
 
 
 def _begun(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> NDArray[np.bool_]:
-    """Return which partitions are of those that the table says are bucketed; none, if what it says cannot be read."""
+    """Return the partitions that the table's property says are bucketed; none if it is invalid."""
     try:
         begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
-    except PropertyError:  # a query goes on without; whoever sets the property is told
+    except PropertyError:  # the query continues without buckets; setting the property raises the error
         return np.zeros(len(partitions), np.bool_)
     if begin is None:
         return np.ones(len(partitions), np.bool_)

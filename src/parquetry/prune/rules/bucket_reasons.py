@@ -1,6 +1,7 @@
-"""Why no join can rely on the buckets of a scan, for its report.
+"""Report why joins cannot rely on the buckets of a scan.
 
-Whether all that is read is in buckets, the planner settles with Spark (`planner.scans.partitioning`); here it is said what of it is not.
+The planner and Spark decide whether a scan is bucketed (`planner.scans.partitioning`). This module finds the
+partitions or files that are not.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from parquetry.types import type_text
 def without_buckets(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], block: FileBlock, read: Collection[str]
 ) -> BucketReport | None:
-    """Return what is told of a scan that joins cannot rely on buckets of; None: its table has none.
+    """Return the report of buckets that joins cannot rely on, or None if the table has no buckets.
 
     Args:
         snapshot: the version of the table.
-        partitions: that were selected.
-        block: their files that were.
-        read: the columns to be read.
+        partitions: the selected partitions.
+        block: the selected files.
+        read: the columns to read.
     """
     specs = bucket_specs(snapshot, partitions, unsettled=True)
     used = np.unique(block.parts)
@@ -63,7 +64,7 @@ def without_buckets(
         unknown = np.ones(block.count, np.bool_) if arranged is None else arranged[1] == UNKNOWN
         parts, count = np.unique(block.parts[unknown]), int(unknown.sum())
         which = "the bucket of a file is" if count == 1 else f"the buckets of {count:,} files are"
-        reason = f"{which} not known, in {named(parts)}" if count else "not told to Spark"
+        reason = f"{which} not known, in {named(parts)}" if count else "not reported to Spark"
     return BucketReport(
         tuple(column.name for column in own),
         tuple(type_text(column.type) for column in own),
@@ -75,7 +76,7 @@ def without_buckets(
 
 
 def _differing(metadata: TableMetadata, specs: Sequence[BucketSpec]) -> str | None:
-    """Say in what some records cannot be relied on, or not together."""
+    """Return why some bucket records cannot be relied on, alone or together, or None if they can."""
     columns = {column.physical: column for column in metadata.columns}
     for spec in specs:
         if spec.unsettled:

@@ -1,6 +1,7 @@
-"""Which values of bucket columns the conditions of a query allow for, joined by AND; and why not fewer.
+"""List the values of bucket columns that a query's conditions allow, or the reason why that fails.
 
-Where a condition is about partition columns, too, and lists their values, each partition has values of its own.
+A condition may also list values of partition columns. Then each partition has its own values of the bucket
+columns.
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ from parquetry.prune.condition import Condition
 from parquetry.types import order_key
 
 MAX_HASHED_ROWS = 10_000
-"""Combinations of values of which the buckets are computed: more are likely to be in all buckets."""
+"""Combinations of values that are hashed to buckets; more are likely to be in all buckets."""
 
 _Key: TypeAlias = tuple[Any, ...]
 
 
 class BucketValues:
-    """The combinations of values of some bucket columns with which alone all conditions can be TRUE.
+    """The combinations of values that some bucket columns must have for all conditions to be TRUE.
 
     Args:
-        conditions: the conditions.
-        names: of the bucket columns.
+        conditions: the conditions, joined by AND.
+        names: the names of the bucket columns.
         partition_by: the partition columns.
 
     Attributes:
-        listing: the conditions that list values of one of the columns at least, where values of all are known.
-        positions: of those partition columns by whose values the combinations differ.
-        of_partitions: by the order keys of these values, the combinations.
+        listing: the conditions that list values of at least one of the columns; empty if a column's values
+            are not known.
+        positions: the positions of the partition columns on whose values the combinations depend.
+        of_partitions: the combinations by the order keys of these partition values.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class BucketValues:
         self.listing = [each for each in conditions if self._is_listed and self._lists(each)]
 
     def rows(self, key: _Key) -> Collection[Row] | None:
-        """Return the combinations for partitions, by the order keys of their values; None: any may be."""
+        """Return the combinations for partitions, by the order keys of their values, or None for any."""
         return self.of_partitions.get(key, ()) if self._is_listed else None
 
     def _lists(self, condition: Condition) -> bool:
@@ -61,7 +63,7 @@ class BucketValues:
         )
 
     def reason(self, condition: Condition) -> str | None:
-        """Return why by a condition no buckets can be chosen; None: they can."""
+        """Return why a condition cannot choose buckets, or None if it can."""
         if condition in self.listing:
             return None
         about = [name for name in self._names if name in condition.about]

@@ -1,13 +1,17 @@
-"""Buckets: which of them the values have that the conditions allow for, by the hash that placed the rows.
+"""Keep the buckets of the values that the conditions allow, by the hash that placed the rows.
 
-    condition on a table in 8 buckets by id     buckets read of each partition
-    id = 5                                      that of 5
-    id IN (5, 6) OR id IS NULL                  those of 5, of 6 and of NULL
-    id = 5 AND day = 1 OR id = 6 AND day = 2    that of 5 where day is 1, that of 6 where day is 2
-    id > 5                                      all: values are hashed one by one, and these are not listed
+For a table with 8 buckets by `id`:
 
-Of several bucket columns, values of all must be listed. Each partition is judged by its own record. Files of which no bucket is
-known are kept, and so are all of partitions where equal values may lie in different buckets.
+| condition                                  | buckets read of each partition                                    |
+|--------------------------------------------|-------------------------------------------------------------------|
+| `id = 5`                                   | the bucket of 5                                                   |
+| `id IN (5, 6) OR id IS NULL`               | the buckets of 5, 6 and NULL                                      |
+| `id = 5 AND day = 1 OR id = 6 AND day = 2` | the bucket of 5 where `day` is 1, the bucket of 6 where it is 2   |
+| `id > 5`                                   | all: values are hashed one by one, and a range lists none         |
+
+With several bucket columns, the values of all must be listed. Each partition is judged by its own record. The
+rule keeps files whose bucket is not known, and all files of partitions where equal values may be in different
+buckets.
 """
 
 from __future__ import annotations
@@ -33,14 +37,15 @@ from parquetry.prune.tally import Tally
 from parquetry.types import order_key
 
 _NO_JUDGEMENT = -1
-"""In place of the number of a judgement, for partitions that none is made of: they are not in buckets that can be relied on."""
+"""Stands for a judgement's number in partitions without one: they have no buckets to rely on."""
 
 
 class BucketRule(Rule):
-    """Keeps a bucket unless no value that the conditions allow for belongs in it.
+    """Keeps a bucket unless no value that the conditions allow belongs in it.
 
-    A table that has no buckets pays nothing, nor does a query without a condition on bucket columns, which has no step of them. Neither
-    has one that can choose none among long lists of files: to count their buckets would be to read them all.
+    A table without buckets pays nothing. A query without a condition on bucket columns pays nothing, and its
+    report has no step for buckets. Nor has it one if no bucket can be left out and the manifests are long:
+    counting buckets would read them all.
     """
 
     name = "buckets"
@@ -68,7 +73,7 @@ class BucketRule(Rule):
 
 
 def _long(partitions: Sequence[PartitionSnapshot]) -> bool:
-    """Return whether lists of files are so long that the next rule need not read them all."""
+    """Return whether some manifests are so long that they have chunks, which the next rule may skip."""
     return any(entry.chunks for entry in PartitionSnapshot.entries(partitions))
 
 
@@ -82,13 +87,13 @@ def _bucket_conditions(scan: Scan, specs: ArrangementRecords[BucketSpec]) -> lis
 
 
 class _BucketEvaluator:
-    """Says of files, block by block, whether their buckets may hold an answer.
+    """Judges files by their buckets, block by block.
 
     Attributes:
-        tally: which conditions list values by which buckets were chosen.
+        tally: the conditions whose values chose buckets.
         chooses: whether it may leave out any bucket.
-        seen: codes of the buckets that have files: of the partition and of the bucket in it.
-        kept_codes: codes of those that were kept.
+        seen: codes of the buckets that have files; a code combines a partition and a bucket.
+        kept_codes: codes of the buckets that were kept.
     """
 
     def __init__(
@@ -126,7 +131,7 @@ class _BucketEvaluator:
         partitions: Sequence[PartitionSnapshot],
         parts: Numbers,
     ) -> Numbers:
-        """Judge by one record, and return for each of its partitions the number of its judgement."""
+        """Judge the partitions of one record, and return the number of the judgement for each of them."""
         names = tuple(column.name for column in columns)
         if names not in self._values:
             self._values[names] = BucketValues(
@@ -143,7 +148,7 @@ class _BucketEvaluator:
             own = partitions[part].values
             key = tuple(order_key(own[place]) for place in values.positions)
             if key not in values.of_partitions:
-                key = ()  # all that nothing is allowed for are one
+                key = ()  # partitions that allow no value share one judgement
             if key not in found:
                 found[key] = self._judgement(spec, columns, values.rows(key))
             numbers.append(found[key])
@@ -158,11 +163,11 @@ class _BucketEvaluator:
 
     @staticmethod
     def count(codes: Sequence[Numbers]) -> int:
-        """Return how many buckets there are among some, of which each may be there more than once."""
+        """Return the number of distinct buckets."""
         return len(np.unique(np.concatenate(codes))) if codes else 0
 
     def kept(self, block: FileBlock) -> FileBlock:
-        """Return the files of a block that are in buckets that may hold an answer, or in none that is known."""
+        """Return the files of a block whose bucket may hold an answer or is not known."""
         arranged = block.files.arranged
         if arranged is None:
             return block.project(None, self._scan.projected)
@@ -177,7 +182,7 @@ class _BucketEvaluator:
         return block.project(np.flatnonzero(kept), self._scan.projected)
 
     def reason(self, condition: Condition) -> str | None:
-        """Return why a condition did not help to cut a bucket."""
+        """Return why a condition did not help to prune a bucket."""
         if condition.not_understood is not None:
             return condition.not_understood
         settled = [
@@ -202,21 +207,21 @@ class _BucketEvaluator:
 
 
 def _columns(metadata: TableMetadata, spec: BucketSpec) -> list[TableColumn] | None:
-    """Return the columns that rows are in buckets by; None where the table does not have them all."""
+    """Return the bucket columns, or None if the table does not have all of them."""
     named = {column.physical: column for column in metadata.data_columns}
     return [named[name] for name in spec.columns] if all(name in named for name in spec.columns) else None
 
 
 def _hashes_padding(spec: BucketSpec, columns: Sequence[TableColumn]) -> bool:
-    """Return whether Spark hashes a char, with as many blanks as are stored: conditions do not say how many that are.
+    """Return whether the hash includes a char's stored blanks, whose number conditions do not say.
 
-    A session with `spark.sql.legacy.charVarcharAsString` stores a char as it is given.
+    Spark's hash does. A session with `spark.sql.legacy.charVarcharAsString` stores a char without padding.
     """
     return spec.version == "spark" and any(column.column_type.name == "char" for column in columns)
 
 
 def _buckets(spec: BucketSpec, columns: Sequence[TableColumn], rows: Iterable[Row]) -> list[int] | None:
-    """Return the buckets that rows of some values belong in; None where that cannot be told."""
+    """Return the buckets of rows with some values, or None if the buckets cannot be computed."""
     types = [column.column_type for column in columns]
     normalised_rows = [tuple(map(normalised, row)) for row in rows]
     if _hashes_padding(spec, columns):

@@ -1,6 +1,6 @@
-"""Bytes: how many of the kept files are read, when only some columns are.
+"""Count the bytes to read of the kept files, when only some columns are read.
 
-Sizes come from the files' statistics; the readers' own pruning within a file is not counted.
+Sizes come from the files' statistics. Readers may skip more within a file; that is not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parquetry.prune.rule import Remaining, Rule, Scan
 
 
 class BytesRule(Rule):
-    """From the bytes of the kept files to the bytes of the columns read."""
+    """Counts the bytes of the kept files, and the bytes of the columns to read in them."""
 
     name = "bytes"
     unit = BYTES_UNIT
@@ -25,12 +25,12 @@ class BytesRule(Rule):
     of_text = "bytes of the files read"
 
     def statistics(self, scan: Scan) -> Iterable[str]:
-        """Return the columns that are read, unless all are."""
+        """Return the columns to read, or none if all are read."""
         kept = _read(scan)
         return () if kept is None else [column.name for column in kept]
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
-        """Count the bytes; what they are of stays as it is."""
+        """Count the bytes; the files stay the same."""
         kept = _read(scan)
         if remaining.blocks is None and kept is None:
             of = sum(partition.bytes for partition in remaining.partitions)
@@ -49,12 +49,12 @@ class BytesRule(Rule):
         return remaining, Step(self.name, remaining.bytes, of, by, unit=self.unit)
 
     def unread(self, step: Step) -> Step:
-        """Return the step of a scan whose files all stayed closed."""
+        """Return the step of a scan that opened no file."""
         return msgspec.structs.replace(step, kept=0, of=0, by=())
 
 
 def _read(scan: Scan) -> list[TableColumn] | None:
-    """Return the data columns that are read; None: all."""
+    """Return the data columns to read, or None for all."""
     if scan.read is None:
         return None
     wanted = {name.lower() for name in scan.read}
@@ -64,7 +64,7 @@ def _read(scan: Scan) -> list[TableColumn] | None:
 
 
 def _size(files: FileColumns, physical: Collection[str]) -> int:
-    """Return how many bytes of files are those of some columns; all of a file that does not say."""
+    """Return the bytes of some columns in files; a file without column sizes counts whole."""
     size = np.zeros(files.count, np.int64)
     unknown = ~files.with_entries()
     for found in in_all_spellings(files, physical).values():

@@ -1,8 +1,11 @@
-"""Directories: what the heavy values of list-bucketed partitions say about the conditions that partitions leave open.
+"""Keep the directories of list-bucketed partitions whose skewed values may satisfy the open conditions.
 
-Each partition is judged by its own map. A directory is a cell of it, or the rest; it goes by the files' records and
-never by their paths, so a directory and its copies count as one, and files of which no cell is known are always kept. Where a
-map has grown, files of the rest from before are judged by the cells that it had then, and count as of the same directory.
+Each partition is judged by its own map. A directory is a cell of the map, or the rest. The files' records
+name it, never their paths. So a directory and its copies count as one, and files whose cell is not known are
+always kept.
+
+A map may have grown. Older files of the rest are then judged by the cells that the map had when they were
+written; they count as files of the same directory.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ from parquetry.prune.tally import Tally
 
 
 class DirectoryRule(Rule):
-    """Keeps a directory unless its values rule a condition out. A table that has no such directories pays nothing."""
+    """Keeps a directory unless its values rule a condition out.
+
+    A table without such directories pays nothing.
+    """
 
     name = "directories"
     kept_text = "directories read"
@@ -52,13 +58,14 @@ class DirectoryRule(Rule):
 
 
 def decided_by_directories(scan: Scan, remaining: Remaining) -> frozenset[Condition]:
-    """Return the conditions that every row satisfies of the directories that may hold an answer, by their heavy values.
+    """Return the conditions that every row of the remaining directories satisfies, by their skewed values.
 
-    Asked with fewer partitions, or with conditions besides, the rule leaves fewer of these directories.
+    With fewer partitions or more conditions, the rule keeps fewer of these directories, so the answer stays
+    right.
 
     Args:
-        scan: what is asked; no statistics are.
-        remaining: what the rule of partitions left.
+        scan: the request; it asks for no statistics.
+        remaining: the candidates that the rule of partitions kept.
     """
     maps = skew_maps(scan.snapshot, remaining.partitions)
     evaluator = None if maps is None else _DirectoryEvaluator(scan, remaining.partitions, maps)
@@ -70,13 +77,13 @@ def decided_by_directories(scan: Scan, remaining: Remaining) -> frozenset[Condit
 
 
 class _DirectoryEvaluator:
-    """Asks the open conditions about directories, block by block.
+    """Judges directories by the open conditions, block by block.
 
     Attributes:
         conditions: the conditions that are about a skewed column.
-        tally: which of them cut something.
+        tally: the conditions that pruned something.
         seen: codes of the directories that have files.
-        kept_codes: codes of those that were kept.
+        kept_codes: codes of the directories that were kept.
     """
 
     def __init__(
@@ -85,7 +92,7 @@ class _DirectoryEvaluator:
         self._scan = scan
         self._map_of = maps.numbers
         most = max([len(each.cells) for each in maps.distinct], default=0)
-        self._least = NO_CELL - most  # the rest of so many first cells
+        self._least = NO_CELL - most  # the code of a rest that excludes the first `most` cells
         self._width = most - self._least
         physical = {name for names in {each.columns for each in maps.distinct} for name in names}
         columns = scan.snapshot.metadata.data_columns
@@ -96,7 +103,7 @@ class _DirectoryEvaluator:
             if condition.about & names and not condition.decided_by(scan.partition_by)
         ]
         heavy, positions = heavy_tuples(scan.snapshot.metadata, maps.distinct if self.conditions else ())
-        # of each map, and of none: by whom it is judged, and as which
+        # for each map, and last for no map: the number of its evaluator, and its number within that
         numbered = [(-1, 0) if position is None else position for position in positions]
         self._evaluator_of = np.array([*(evaluator for evaluator, _ in numbered), -1], np.int64)
         self._number_of = np.array([*(number for _, number in numbered), 0], np.int64)
@@ -108,16 +115,16 @@ class _DirectoryEvaluator:
 
     @property
     def decided(self) -> frozenset[Condition]:
-        """Return the conditions that hold for every row of what was kept."""
+        """Return the conditions that every row of the kept directories satisfies."""
         return frozenset(self.conditions) - self._open
 
     @staticmethod
     def count(codes: Sequence[Numbers]) -> int:
-        """Return how many directories there are among some, of which each may be there more than once."""
+        """Return the number of distinct directories."""
         return len(np.unique(np.concatenate(codes))) if codes else 0
 
     def kept(self, block: FileBlock) -> FileBlock:
-        """Return the files of a block that are in directories that may hold an answer."""
+        """Return the files of a block whose directory may hold an answer."""
         arranged = block.files.arranged
         cells = np.full(block.count, UNKNOWN, np.int64) if arranged is None else arranged[0]
         cells = np.where((cells == UNKNOWN) | (self._map_of[block.parts] < 0), NO_CELL, cells)
@@ -159,7 +166,7 @@ class _DirectoryEvaluator:
         return kept
 
     def reason(self, condition: Condition) -> str | None:
-        """Return why a condition that cut no directory did not; None where there is nothing to say."""
+        """Return why a condition pruned no directory, or None if it did prune one."""
         if condition in self.tally:
             return None
         return condition.not_understood or "every directory may hold a match"

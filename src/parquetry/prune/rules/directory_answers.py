@@ -1,6 +1,6 @@
-"""What open conditions answer of directories, given which heavy tuples and which partitions these are.
+"""Evaluate open conditions over directories, by their skewed tuples and their partitions.
 
-Which directories there are, and what becomes of their files, is `directories`'s; what is known of them, `directory_knowledge` says.
+`directories` finds the directories and keeps their files. `directory_knowledge` has their statistics.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from parquetry.prune.rules.directory_knowledge import (
 class DirectoryAnswers:
     """The answers of conditions for directories of partitions that are skewed by the same columns.
 
-    A condition is asked once of each heavy tuple, unless it is about the values of partitions, too.
+    A condition is evaluated once for each skewed tuple, unless it is also about partition columns.
 
     Attributes:
-        heavy: the tuples.
+        heavy: the skewed tuples.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class DirectoryAnswers:
 
     @cached_property
     def guarantors(self) -> list[Condition]:
-        """The conditions that allow for a few values of a skewed column."""
+        """The conditions that allow only a few values of a skewed column."""
         return [
             condition
             for condition in self._conditions
@@ -66,7 +66,12 @@ class DirectoryAnswers:
         ]
 
     def cell_answers(self, parts: Numbers, numbers: Numbers) -> NDArray[np.uint8]:
-        """Return for each condition the answers of some cells, given their partitions and the numbers of their tuples."""
+        """Return for each condition its answers for some cells.
+
+        Args:
+            parts: the position of each cell's partition.
+            numbers: the position of each cell's tuple in `heavy.rows`.
+        """
         answers = np.full((len(self._conditions), len(parts)), Match.MIGHT, np.uint8)
         knowledge = CellKnowledge(self.heavy, numbers, self._within(parts)) if any(self._mixed) else None
         for position, (condition, alone) in enumerate(
@@ -80,7 +85,7 @@ class DirectoryAnswers:
 
     @cached_property
     def _tuple_answers(self) -> list[NDArray[np.uint8] | None]:
-        """The answers of all tuples, for each condition that is not about partitions."""
+        """The answers for all tuples, for each condition that is not about partitions."""
         knowledge = CellKnowledge(self.heavy, np.arange(len(self.heavy.rows)))
         return [
             None if condition is None or mixed else match(condition.filter, knowledge)
@@ -88,12 +93,12 @@ class DirectoryAnswers:
         ]
 
     def rest_answers(self, parts: Numbers, maps: Numbers, firsts: Numbers) -> Flags:
-        """Return where a row in none of the cells may satisfy all conditions, which may allow for few tuples together.
+        """Return whether a row of each rest may satisfy all conditions, which may allow few tuples together.
 
         Args:
-            parts: of each container the place of its partition.
+            parts: the position of each rest's partition.
             maps: the number of its map.
-            firsts: of how many of the map's first cells it has no rows.
+            firsts: the number of the map's first cells whose rows are not in this rest.
         """
         if any(self._mixed):
             return _may_hold(self._all, RestKnowledge(self.heavy, maps, self._within(parts), firsts))
@@ -106,7 +111,7 @@ class DirectoryAnswers:
 
     @cached_property
     def _map_answers(self) -> Flags:
-        """The same by maps, where partitions do not matter."""
+        """The answers of `rest_answers` for each map, if no condition is about partitions."""
         return _may_hold(self._all, RestKnowledge(self.heavy, np.arange(len(self.heavy.sizes))))
 
     def _within(self, parts: Numbers) -> WithinPartitions:
@@ -119,7 +124,7 @@ def _may_hold(filter: Filter, knowledge: Knowledge) -> Flags:
 
 
 def _on_sign(node: Predicate) -> bool:
-    """Return whether a condition is about a number's text: the cell of zero has rows of 0.0 and of -0.0."""
+    """Return whether a condition is about a float's text: the cell of zero has rows with 0.0 and -0.0."""
     match node:
         case And(children) | Or(children):
             return any(map(_on_sign, children))

@@ -1,19 +1,21 @@
-"""What is known of the directories of list-bucketed partitions: of a heavy tuple's its values, of the rest's which it has not.
+"""Statistics of the directories of list-bucketed partitions.
 
-A partition skewed by `(x, y)` on `(10, 'a')` and `(20, NULL)` has up to three:
+A partition skewed by `(x, y)` on `(10, 'a')` and `(20, NULL)` has up to three directories:
 
-    cell    x       y        tuples that its rows may have
-    0       10      'a'      that one
-    1       20      NULL     that one
-    REST    any     any      all but those two
+| cell | x   | y    | tuples that its rows may have       |
+|------|-----|------|-------------------------------------|
+| 0    | 10  | 'a'  | `(10, 'a')`                         |
+| 1    | 20  | NULL | `(20, NULL)`                        |
+| REST | any | any  | all but `(10, 'a')`, `(20, NULL)`   |
 
-A map that has grown may have an earlier rest, too, whose rows have none of its first tuples alone (`DataFile.rest_of`).
+A map that has grown may also have an earlier rest. Its rows exclude only the map's first tuples
+(`DataFile.rest_of`).
 
-Cells are judged by their values, as partitions are by theirs. Of the rest nothing is known but that last column: it
-cannot hold an answer where a condition allows for nothing but tuples that have a cell (`guarantees`). Tuples are equal here as in
-`order_key`: NULL is a value, so is NaN, and zero has no sign.
+Cells are judged by their values, as partitions are. The rest is known only by the tuples that it excludes: it
+cannot hold an answer if a condition allows only tuples that have a cell (`guarantees`). Tuples are equal if
+their `order_key`s are: NULL is a value, NaN is a value, and zero has no sign.
 
-Which files are of which cell, their records say; which directories there are, and what is asked of them, is `directories`'s.
+A file's record names its cell. `directories` finds the directories and evaluates conditions.
 """
 
 from __future__ import annotations
@@ -34,21 +36,22 @@ from parquetry.predicate.pruning import Bounds, Knowledge, Row
 from parquetry.types import STORED_BITS, ColumnType, Value, order_key, value_from_text
 
 NO_CELL_COUNT = 1 << 62
-"""A number of cells that no map has."""
+"""A number of cells greater than any map has."""
 
 
 class HeavyTuples:
-    """The cells of maps over the same columns, as conditions on the table take them today.
+    """The cells of several maps over the same columns, as values of the table's current column types.
 
-    Every partition may have a map of its own, and most of them the same tuples: each tuple is judged once. Two maps:
+    Each partition may have its own map, but most maps have the same tuples. `rows` has each tuple once, so it
+    is judged once. Two maps:
 
-        map    cells            rows          of the map, by number
-        0      (10,) (20,)      (10,) (20,)   0 1
-        1      (20,) (30,)      (30,)         1 2
+        map    cells            added to `rows`    positions in `rows`
+        0      (10,) (20,)      (10,) (20,)        0 1
+        1      (20,) (30,)      (30,)              1 2
 
     Args:
-        names: of the columns, as the table has them.
-        maps: of each the tuples.
+        names: the columns' names in the table.
+        maps: the tuples of each map.
     """
 
     def __init__(self, names: tuple[str, ...], maps: Sequence[Sequence[Row]]) -> None:
@@ -69,12 +72,12 @@ class HeavyTuples:
 
     @cached_property
     def bounds(self) -> dict[str, Bounds]:
-        """What is known of each column in the cell of each of `rows`."""
+        """The bounds of each column in the cells of `rows`."""
         columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.names)
         return {name: Bounds.from_values(values) for name, values in zip(self.names, columns, strict=True)}
 
     def numbers(self, maps: Numbers, cells: Numbers) -> Numbers:
-        """Return the places among `rows` of cells, given the numbers of their maps and their own in these."""
+        """Return the positions in `rows` of cells, by the numbers of their maps and of the cells within."""
         found: Numbers = self._flat[self._starts[maps] + cells]
         return found
 
@@ -84,7 +87,10 @@ class HeavyTuples:
         return [self.rows[place] for place in self._flat[start : start + self.sizes[number]].tolist()]
 
     def first_cells(self, rows: Collection[Row]) -> Numbers:
-        """Return of each map among how many of its first cells each of some tuples is, which differ; `NO_CELL_COUNT` if one is in none."""
+        """Return for each map how many of its first cells are needed to contain all of some distinct tuples.
+
+        It is `NO_CELL_COUNT` for a map that has no cell for one of the tuples.
+        """
         never = np.full(len(self.sizes), NO_CELL_COUNT, np.int64)
         keys = [tuple(map(order_key, row)) for row in rows]
         wanted = [self._numbers[key] for key in keys if key in self._numbers]
@@ -93,7 +99,7 @@ class HeavyTuples:
         of_map = np.repeat(np.arange(len(self.sizes)), self.sizes)
         place = np.arange(len(self._flat)) - np.repeat(self._starts, self.sizes)
         there = np.isin(self._flat, wanted)
-        # two cells that differed by blanks, say, may be one tuple by now, whose rows may be in either
+        # two cells that once differed by blanks, say, may be one tuple now; its rows may be in either cell
         needed = np.zeros(len(self.sizes), np.int64)
         np.maximum.at(needed, of_map[there], place[there] + 1)
         pairs = np.unique(of_map[there] * len(self.rows) + self._flat[there])
@@ -105,9 +111,9 @@ class HeavyTuples:
 def heavy_tuples(
     metadata: TableMetadata, maps: Sequence[SkewMap]
 ) -> tuple[list[HeavyTuples], list[tuple[int, int] | None]]:
-    """Return the cells of maps, and for each map which of these has it, and under which number.
+    """Return the cells of maps by columns, and for each map the number of its group and its number within.
 
-    None for a map of which today's columns do not tell what its values mean.
+    It is None for a map whose values do not fit the table's current columns.
     """
     columns = {column.physical: column for column in metadata.data_columns}
     groups: dict[tuple[str, ...], list[list[Row]]] = {}
@@ -135,12 +141,12 @@ def _rows(columns: Mapping[str, TableColumn], skew: SkewMap) -> list[Row] | None
 
 
 class WithinPartitions(Knowledge):
-    """Containers within partitions, which have the values of these, and of which nothing else is known.
+    """Containers within partitions, known only by the values of their partitions.
 
     Args:
-        metadata: of the table.
-        partitions: of the scan.
-        parts: of each container the place of its partition.
+        metadata: the table's metadata.
+        partitions: the partitions of the scan.
+        parts: the position of each container's partition.
     """
 
     def __init__(
@@ -161,12 +167,12 @@ class WithinPartitions(Knowledge):
 
 
 class CellKnowledge(Knowledge):
-    """What is known of cells: their values, and those of the partitions that they are in.
+    """The values of cells and of their partitions.
 
     Args:
-        heavy: the tuples.
-        numbers: of each container the place of its tuple among these.
-        within: the containers' partitions; None: they do not matter.
+        heavy: the skewed tuples.
+        numbers: the position of each container's tuple in `heavy.rows`.
+        within: the containers' partitions, or None if they do not matter.
     """
 
     def __init__(self, heavy: HeavyTuples, numbers: Numbers, within: WithinPartitions | None = None) -> None:
@@ -184,13 +190,14 @@ class CellKnowledge(Knowledge):
 
 
 class RestKnowledge(Knowledge):
-    """What is known of the rows that are in no cell: which tuples they do not have, and the values of their partitions.
+    """Statistics of the rows in no cell: the tuples that they exclude, and their partitions' values.
 
     Args:
-        heavy: the tuples.
-        maps: of each container the number of its map.
-        within: the containers' partitions; None: they do not matter.
-        firsts: of each container how many of the map's first cells it has no rows of; None: of all.
+        heavy: the skewed tuples.
+        maps: the number of each container's map.
+        within: the containers' partitions, or None if they do not matter.
+        firsts: for each container, the number of the map's first cells whose rows are not in it, or None for
+            all cells.
     """
 
     def __init__(
@@ -212,16 +219,16 @@ class RestKnowledge(Knowledge):
         return None if self._within is None else self._within.bounds(column)
 
     def may_hold(self, columns: tuple[str, ...], tuples: Collection[Row]) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Return where one of some tuples has no cell."""
+        """Return the containers that may have one of some tuples, since it has no cell there."""
         found: NDArray[np.bool_] = self._heavy.first_cells(tuples)[self._maps] > self._firsts
         return found
 
 
 def _as_type(type: ColumnType, value: object) -> Value:
-    """Return a recorded value as the type has it that its column has by now, which may be wider than it was.
+    """Convert a recorded value to its column's current type, which may be wider than the type at that time.
 
     Raises:
-        ValueTypeError: that cannot be told, or it is no value of the type.
+        ValueTypeError: the value is not one of the type, or its meaning is not known.
     """
     match value:
         case None:
@@ -235,11 +242,11 @@ def _as_type(type: ColumnType, value: object) -> Value:
         case float() if type.floating:
             return value
         case int() if type.name == "timestamp_ntz" and abs(value) <= MAX_DAY:
-            pass  # a number of microseconds, or of days, from when the column was a date
+            pass  # ambiguous: microseconds, or days from the time when the column was a date
         case int() if type.name in STORED_BITS and not isinstance(value, bool):
             return value
         case int() if type.floating and abs(value) <= EXACT_INTEGERS[type.name]:
             return float(value)
         case int() | str() | Decimal() if type.name == "decimal" and not isinstance(value, bool):
             return value_from_text(type, str(value))
-    raise ValueTypeError(f"Value {value!r} was recorded of a heavy tuple, and is none of type {type}.")
+    raise ValueTypeError(f"Value {value!r}, recorded for a skewed tuple, is not a value of type {type}.")

@@ -1,17 +1,18 @@
-"""The values for which Spark evaluates conditions that only it understands, so that they leave out directories.
+"""List the values of directories for Spark, which evaluates conditions that only it understands.
 
-All rows in the directory of a heavy tuple have its values, and those of their partition. So a condition holds for all of them or
-for none, as far as it is about these columns. Two partitions, skewed by `(x, y)`:
+All rows in the directory of a skewed tuple have the values of that tuple and of their partition. So a
+condition on these columns is TRUE for all of them or for none. Two partitions, skewed by `(x, y)`:
 
     day = 1: (10, 'a') (20, NULL)      day = 2: (10, 'a') (30, 'b')
 
-    condition                    columns      rows of values
-    upper(y) = 'A'               y            'a' NULL 'b'
-    x + day = 32                 day, x       (1, 10) (1, 20) (2, 10) (2, 30)
-    upper(y) = 'A' OR v + 1 = 3  y            'a' NULL 'b'       whatever v is
-    v + 1 = 3                                 none
+| condition                     | columns  | rows of values                     |
+|-------------------------------|----------|------------------------------------|
+| `upper(y) = 'A'`              | `y`      | 'a', NULL, 'b'                     |
+| `x + day = 32`                | `day, x` | (1, 10), (1, 20), (2, 10), (2, 30) |
+| `upper(y) = 'A' OR v + 1 = 3` | `y`      | 'a', NULL, 'b', for any `v`        |
+| `v + 1 = 3`                   |          | none                               |
 
-Each row is there once, however many partitions have it. What follows from the answers, `planner.predicates` says.
+Each row is listed once, even if many partitions have it. `planner.predicates` uses Spark's answers.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from parquetry.prune.rules.directory_knowledge import HeavyTuples, heavy_tuples
 from parquetry.types import order_key
 
 MAX_EVALUATED_ROWS = 100_000
-"""Rows of values of one condition that Spark evaluates while it plans; with more of them it leaves out no directory."""
+"""Rows of values that Spark evaluates for one condition; with more, the condition prunes no directory."""
 
 
 class DirectoryValues(NamedTuple):
-    """The rows of values that some columns have in directories for heavy values."""
+    """The rows of values that some columns have in directories for skewed values."""
 
     columns: tuple[str, ...]
     rows: list[Row]
@@ -39,12 +40,12 @@ class DirectoryValues(NamedTuple):
 def directory_values(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], conditions: Sequence[Collection[str]]
 ) -> list[list[DirectoryValues]]:
-    """Return the values of the columns of conditions, for each condition once for each choice of skewed columns.
+    """Return for each condition the values of its columns, once for each choice of skewed columns.
 
     Args:
         snapshot: the version of the table.
-        partitions: in question.
-        conditions: the columns of each.
+        partitions: the candidate partitions.
+        conditions: the columns of each condition.
     """
     maps = skew_maps(snapshot, partitions)
     if maps is None:
@@ -78,7 +79,7 @@ def directory_values(
 def _partition_values(
     partitions: Sequence[PartitionSnapshot], partition_by: Sequence[str], names: Sequence[str]
 ) -> Sequence[Row]:
-    """Return the values that partitions have in some of their columns."""
+    """Return the values of some partition columns for each partition."""
     if not names:
         return ((),) * len(partitions)
     places = [partition_by.index(name) for name in names]
@@ -86,12 +87,12 @@ def _partition_values(
 
 
 def _rows(tuples: HeavyTuples, own: Sequence[str], numbered: Iterable[tuple[int, Row]]) -> list[Row] | None:
-    """Return the different rows of values; None if they are too many.
+    """Return the distinct rows of values, or None if they are too many.
 
     Args:
         tuples: the cells of maps.
-        own: which of their columns are wanted.
-        numbered: the number of a map, and the values of partitions that have it.
+        own: the wanted columns of the cells.
+        numbered: pairs of a map's number and the values of partitions that have it.
     """
     places = [tuples.names.index(name) for name in own]
     rows: dict[tuple[object, ...], Row] = {}
@@ -99,7 +100,7 @@ def _rows(tuples: HeavyTuples, own: Sequence[str], numbered: Iterable[tuple[int,
         for cell in tuples.map_rows(number):
             heavy = tuple(cell[place] for place in places)
             if any(isinstance(value, float) and value == 0 for value in heavy):
-                continue  # the directory has rows of 0.0 and of -0.0, which functions tell apart
+                continue  # the directory has rows with 0.0 and with -0.0, which functions distinguish
             row = (*values, *heavy)
             rows[tuple(map(order_key, row))] = row
         if len(rows) > MAX_EVALUATED_ROWS:

@@ -1,7 +1,7 @@
-"""What is known of files: their partitions' values, and what their statistics say of the other columns.
+"""Statistics of files: their partitions' values, and the bounds of data columns.
 
-The columns that a condition is about are looked at once for all files, and no others. Which files are asked about is
-for `files` and `whole_partitions` to say.
+Only the columns of a condition are decoded, each once for all files. `files` and `whole_partitions` choose
+the files.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from parquetry.predicate.pruning import Bounds, Knowledge
 
 
 class FileKnowledge(Knowledge):
-    """What is known of files.
+    """The statistics of files.
 
-    A partition column has one known value in all rows of a file; a data column has the bounds that the file's
-    statistics give; any other column may hold anything.
+    A partition column has one known value in all rows of a file. A data column has the bounds of the file's
+    statistics. Any other column may have any value.
 
     Args:
-        metadata: of the table.
-        partitions: that the files are of.
-        block: the files, or records that each speak for all files of a chunk.
+        metadata: the table's metadata.
+        partitions: the partitions of the files.
+        block: the files, or records that each summarise all files of a manifest chunk.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FileKnowledge(Knowledge):
         self.count = block.count
 
     def bounds(self, column: str) -> Bounds | None:
-        """Return what is known of a column in each of the files."""
+        """Return the bounds of a column in each of the files, or None if it has no statistics."""
         if column in self._partition_by:
             return self._values(self._partition_by.index(column))
         bounds = self._bounds_in_files(column)
@@ -61,12 +61,12 @@ class FileKnowledge(Knowledge):
         return self._bounds[name]
 
     def with_statistics(self, names: Iterable[str]) -> set[str]:
-        """Return the data columns among some of which a file has a bound, or nothing but NULL."""
+        """Return the columns among `names` that have a bound, or only NULL, in at least one file."""
         return {name for name in names if (bounds := self._bounds_in_files(name)) is not None and bounds.some}
 
 
 def spelled(metadata: TableMetadata, names: Iterable[str]) -> frozenset[str]:
-    """Return the data columns among some as the table spells them for its files."""
+    """Return the data columns among `names`, in the spelling that files use."""
     wanted = {name.lower() for name in names}
     if not wanted:
         return frozenset()

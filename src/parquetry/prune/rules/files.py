@@ -1,4 +1,4 @@
-"""Files: what their partition's values and their statistics say about the conditions that partitions leave open."""
+"""Keep the files whose partition values and statistics may satisfy the open conditions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from parquetry.prune.tally import Tally
 
 
 class FileRule(Rule):
-    """Keeps a file unless its statistics rule a condition out. Where no condition is open, no file is looked at."""
+    """Keeps a file unless its statistics rule a condition out.
+
+    If no condition is open, it looks at no file.
+    """
 
     name = "files"
     kept_text = "files read"
     of_text = "files of the partitions read"
 
     def statistics(self, scan: Scan) -> Iterable[str]:
-        """Return the columns that the open conditions are about."""
+        """Return the columns of the open conditions."""
         return {name for condition in _open_conditions(scan) for name in condition.about}
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
@@ -63,7 +66,7 @@ class FileRule(Rule):
         return PrunedFiles(remaining.partitions, scan.projected, kept, evaluator.certain, step)
 
     def unread(self, step: Step) -> Step:
-        """Return the step of a scan whose files all stayed closed."""
+        """Return the step of a scan that opened no file."""
         return msgspec.structs.replace(step, kept=0, by=("answered by the metastore",), not_by=(), origins=())
 
 
@@ -72,17 +75,17 @@ def _open_conditions(scan: Scan) -> list[Condition]:
 
 
 def _no_reason(_: Condition) -> None:
-    """Say nothing of conditions of which there was nothing to ask."""
+    """Give no reasons, since there were no files to judge."""
 
 
 class _FileEvaluator:
-    """Asks the open conditions about files, block by block.
+    """Judges files by the open conditions, block by block.
 
     Attributes:
-        names: of the columns that the conditions are about, as the files spell them.
-        tally: which conditions cut something.
-        certain: whether each file that was kept satisfies all of them in all of its rows.
-        count: how many files there were.
+        names: the columns of the conditions, as files spell them.
+        tally: the conditions that pruned something.
+        certain: whether all rows of the kept files satisfy all conditions.
+        count: the number of files judged.
     """
 
     def __init__(self, scan: Scan, remaining: Remaining, conditions: Sequence[Condition]) -> None:
@@ -98,7 +101,7 @@ class _FileEvaluator:
         self.count = 0
 
     def chunks(self, block: FileBlock) -> Flags:
-        """Say of which chunks the files may hold an answer, by a record for all files of each."""
+        """Return the manifest chunks whose files may hold an answer, by a summary record of each chunk."""
         return self._answers(block).astype(np.bool_)  # CANNOT is 0
 
     def kept(self, block: FileBlock) -> FileBlock:
@@ -117,7 +120,7 @@ class _FileEvaluator:
         return answers
 
     def reason(self, condition: Condition) -> str | None:
-        """Return why a condition that cut no file did not; None where there is nothing to say."""
+        """Return why a condition pruned no file, or None if there is nothing to report."""
         if condition in self.tally or condition.within(self._scan.partition_by):
             return None
         if condition.not_understood is not None:

@@ -1,4 +1,4 @@
-"""Partitions: a scan plan over their keys, and a second look at the values of those it finds."""
+"""Find the partitions by a scan plan over their keys, and test the values of those it finds where needed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from parquetry.prune.tally import Tally
 
 
 class PartitionRule(Rule):
-    """The first rule: it reads the metastore, and no more of it than the plan says.
+    """The first rule: it reads from the metastore only the key ranges of its plan.
 
-    A table without partition columns has one partition, of which the report has nothing to say.
+    A table without partition columns has one partition, and no step in the report.
     """
 
     name = "partitions"
@@ -27,7 +27,7 @@ class PartitionRule(Rule):
     of_text = "partitions of the table"
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
-        """Read the partitions that can hold an answer; their files are not looked at."""
+        """Read the partitions that can hold an answer, but not their files."""
         tally = Tally()
         partitions = _partitions(scan, tally)
         remaining = replace(remaining, partitions=partitions)
@@ -59,7 +59,8 @@ def _partitions(scan: Scan, tally: Tally) -> Sequence[PartitionSnapshot]:
     for condition, part in zip(scan.conditions, parts, strict=True):
         if part not in (None, EVERY_ROW):
             tally.serve(condition)
-    # What the plan decides needs no second look; a condition on data columns too may say more of the values.
+    # Conditions that an exact plan decides need no second test; one that is also about data columns may prune
+    # more.
     again = [
         condition
         for condition in scan.conditions

@@ -1,6 +1,7 @@
-"""Values that a join finds while a query runs: which are worth collecting, what they cost, and what they leave out.
+"""Runtime filters: judge which values of a join to collect while the query runs, and report them.
 
-`candidates` are the joins, `judge` decides, by the costs in `cost_model` and the estimates in `estimates`.
+`candidates` describes the joins. `judge` decides, by the limits in `cost_model` and the estimates in
+`estimates`.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

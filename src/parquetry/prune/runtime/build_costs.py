@@ -1,18 +1,23 @@
-"""Whether the values of a join's build side are worth what they cost.
+"""Decide whether the values of a join's build side are worth their cost.
 
-A broadcast has them at hand. Another side has to run once more for them, which pays if it is small beside what they may leave out.
-Some sides are expensive to read in full and cheap once other run-time filters apply to them:
+A broadcast already has the values. Any other build side must run a second time for them. That pays if the
+build side is small beside the bytes and files that the values may prune. Some build sides are expensive to
+read in full, but inexpensive once other runtime filters apply to them:
 
-    catalog_sales JOIN date_dim ON cs_sold_date_sk = d_date_sk LEFT JOIN catalog_returns ON cs_order_number = cr_order_number
+    catalog_sales JOIN date_dim ON cs_sold_date_sk = d_date_sk
 
-To read all sales a second time for their order numbers would not pay for what these leave out of the returns. Two months of them are read
-sooner: that many days satisfy the conditions on `date_dim`, by an estimate (`estimates`), of 1,830 that the sales have partitions for.
+    LEFT JOIN catalog_returns ON cs_order_number = cr_order_number
 
-Where the numbers grow with the days, nothing need be read at all: the least and the greatest of those two months stand in the statistics of
-their files, and no return with another number is of use (`key_range_part`).
+Reading all sales a second time for their order numbers costs more than the numbers prune from the returns.
+But the conditions on `date_dim` select 61 days by estimate (`estimates`), of 1,830 days with partitions of
+sales. Reading these 61 partitions costs little (`affordable`).
 
-What is left is an estimate, and a fact's values are many. So it must be far less than what they may save, files to open and all, and no
-more bytes than the scan has; and they must be of a column of which files hold narrow ranges: values from all over would leave out nothing.
+If order numbers grow with the days, nothing need be read. The statistics of those partitions' files give the
+least and the greatest number, and returns outside of that range have no match (`key_range_part`).
+
+The reduced size is an estimate, and a fact table has many values. So `affordable` is strict: the reduced
+build side must cost far less than it may save, counting files to open, and have no more bytes than the scan.
+The column must also have narrow ranges in the scan's files, since values from the whole range prune no file.
 """
 
 from __future__ import annotations
@@ -25,13 +30,13 @@ from parquetry.prune.runtime.estimates import KeyFiles, Spread
 from parquetry.texts import size_text
 
 SpreadOf = Callable[[int], Spread | None]
-"""How far the values of a column lie apart, for a candidate by its place; None: it is not known."""
+"""Returns the value clustering of the column of the candidate at a position, or None if it is not known."""
 KeyFilesOf = Callable[[int], KeyFiles | None]
-"""How the values lie in the files that a candidate's key comes from, by its place; None: it is not known."""
+"""Returns the `KeyFiles` of the candidate at a position, or None if they are not known."""
 
 
 def cost_verdict(candidate: Candidate, limit: int) -> Verdict:
-    """Say whether the values are worth what they cost."""
+    """Return the verdict on a candidate by the cost of its values."""
     build = candidate.build
     if candidate.serves_itself:
         if build.size is not None and build.size > limit * LIMITS.broadcast_factor:
@@ -51,7 +56,7 @@ def cost_verdict(candidate: Candidate, limit: int) -> Verdict:
 
 
 def _cost_refusal(candidate: Candidate, limit: int) -> str | None:
-    """Say why a side is not to run once more for its values."""
+    """Return why a build side must not run a second time for its values, or None if it may."""
     build = candidate.build
     if build.unrepeatable is not None:
         return f"{build.unrepeatable} may give other rows when it runs again"
@@ -75,7 +80,7 @@ def refuse_scattered(
     spread: Callable[[], Spread | None],
     dense_key_count: Callable[[], int | None],
 ) -> Verdict:
-    """Return a verdict, unless every file is likely to hold one of so many values."""
+    """Return the verdict, or a refusal if every file is likely to have one of so many values."""
     if not verdict.used or candidate.form not in ("column", "widened"):
         return verdict
     table = candidate.table
@@ -110,14 +115,14 @@ def affordable(
     limit: int,
     spread: SpreadOf,
 ) -> bool:
-    """Return whether a side is worth running once more because of what other values leave of it.
+    """Return whether a build side is worth a second run once other runtime filters reduce it.
 
     Args:
-        candidates: all of a query.
-        verdicts: what is to become of them as things stand.
-        position: of the candidate in question.
-        limit: how many bytes a side may have that runs only for its values.
-        spread: of the column in the files.
+        candidates: all candidates of a query.
+        verdicts: their verdicts so far.
+        position: the position of the candidate.
+        limit: the most bytes that a build side may read in a second run.
+        spread: returns the value clustering of a candidate's column.
     """
     candidate = candidates[position]
     build = candidate.build
@@ -148,16 +153,16 @@ def key_range_part(
     spread: SpreadOf,
     key_files: KeyFilesOf,
 ) -> float | None:
-    """Return of which part of the files with a key these need to tell its least and its greatest value.
+    """Return the share of the build side's files whose statistics give the range of its keys.
 
-    None: that is not likely to leave out files of a scan.
+    It is None if that range is not likely to prune files of the scan.
 
     Args:
-        candidates: all of a query.
-        verdicts: what is to become of them as things stand.
-        position: of the candidate in question.
-        spread: of the column in the files of the scan.
-        key_files: how the key lies in the files that it comes from.
+        candidates: all candidates of a query.
+        verdicts: their verdicts so far.
+        position: the position of the candidate.
+        spread: returns the value clustering of a candidate's column in the files of the scan.
+        key_files: returns the order of a candidate's keys in the build side's files.
     """
     build = candidates[position].build
     files = None if build.ends_of is None or build.unrepeatable is not None else key_files(position)
@@ -171,13 +176,14 @@ def key_range_part(
 def _remaining_share(
     candidates: Sequence[Candidate], verdicts: Sequence[Verdict], scan: int, within: Build | None
 ) -> float:
-    """Return which part of a scan's partitions is likely to be left by values that are taken.
+    """Return the share of a scan's partitions that is likely to remain after the runtime filters in use.
 
     Args:
-        candidates: all of a query.
-        verdicts: what is to become of them.
-        scan: its number.
-        within: the side that is run once more, in which only values count that reach it there; None: the query itself.
+        candidates: all candidates of a query.
+        verdicts: their verdicts.
+        scan: the number of the scan.
+        within: the build side of a second run, where only filters count that arrive there; or None for the
+            query itself.
     """
     least = 1.0
     for one, verdict in zip(candidates, verdicts, strict=True):
@@ -196,7 +202,10 @@ def _reach(
     verdict: Verdict,
     within: Build,
 ) -> bool:
-    """Return whether values come to a scan also where it is read for another's values: a broadcast's do if the join is there."""
+    """Return whether a filter also reaches a scan within the second run of a build side.
+
+    A broadcast's values do if the join is part of that build side.
+    """
     scans = {part.scan for part in one.build.parts}
     if verdict.how in ("shared", "spark"):
         return scans <= {part.scan for part in within.parts}

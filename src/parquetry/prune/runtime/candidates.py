@@ -1,8 +1,9 @@
-"""What is known of values that a join finds at run time: where they could be used, what becomes of them, and how many there were.
+"""Records of runtime filters: where they could be used, the decision on each, and the values that came.
 
-`Candidate`s are all places where values of one side of a join could leave out files of a table on the other; each gets a `Verdict`
-before the query runs (`judge`); and as the small side has run, there are `Gathered` values. The bridge finds the
-candidates, and puts filters where it is told to. What the values leave out is the business of `select`.
+A `Candidate` is a place in a query where values of one side of a join could prune files of a table on the
+other side. Each candidate gets a `Verdict` before the query runs (`judge`). After the build side has run,
+there are `Gathered` values. The bridge finds the candidates and inserts the filters. `select` prunes files by
+the values.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from parquetry.prune.report import How, ScanReport
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """A node between a join and a scan.
+    """A node of the plan between a join and a scan.
 
     Attributes:
-        node: its name; of a join its type.
-        side: of a join, that on which the scan is.
-        keyed: whether the join's key is one by which the node puts rows together.
+        node: its name, or the type of a join.
+        side: for a join, the side of the scan.
+        keyed: whether the node groups rows by the join's key.
         deterministic: whether it computes the same each time.
     """
 
@@ -31,12 +32,12 @@ class PlanNode(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A scan of one of our tables that a side of a join reads.
+    """A scan of one of our tables within the build side of a join.
 
     Attributes:
-        scan: its number among those of the query.
-        bytes: that are read if the side runs for its values.
-        files: that are opened then.
+        scan: its number in the query.
+        bytes: the bytes read if the build side runs for its values.
+        files: the files opened then.
     """
 
     scan: int
@@ -45,22 +46,23 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Build(msgspec.Struct, frozen=True):
-    """The side of a join that values come from.
+    """The build side of a join: its values become a runtime filter.
 
     Attributes:
-        name: of its first table.
-        key: whose values these are, as SQL.
-        size: of its rows, in bytes, as Spark estimates it; None: not known.
-        cost: how many bytes are read if it runs for the values; None: not known.
-        files: how many files are opened then.
-        deterministic: whether Spark takes it for that.
+        name: the name of its first table.
+        key: the join key whose values are collected, as SQL.
+        size: the size of its rows in bytes, by Spark's estimate, or None if not known.
+        cost: the bytes read if it runs for the values, or None if not known.
+        files: the files opened then.
+        deterministic: whether Spark considers it deterministic.
         python: whether a Python function computes the key.
-        unrepeatable: what of it may give other rows if it runs once more; None: nothing.
-        rows: how many rows of the table that the key is of are likely to satisfy the query's conditions; None: not known.
-        parts: the scans of our tables among what it reads: of these, other values may leave out most.
-        where: conditions of the query on what it reads, as SQL.
-        whole: whether it is one table of ours, with no other conditions than its scan is planned for.
-        ends_of: number of the scan of which files' statistics could stand for the key's least and greatest value; None: there is none.
+        unrepeatable: the first non-deterministic node, which may give other rows in a second run, or None.
+        rows: the estimated rows of the key's table that satisfy the query's conditions, or None if not known.
+        parts: the scans of our tables in it, which other runtime filters may prune.
+        where: conditions of the query on the tables that it reads, as SQL.
+        whole: whether it is one of our tables, with no other conditions than its scan's.
+        ends_of: the number of the scan whose files' statistics could give the key's least and greatest value,
+            or None.
     """
 
     name: str
@@ -79,12 +81,12 @@ class Build(msgspec.Struct, frozen=True):
 
 
 class PlanTimeValues(msgspec.Struct, frozen=True):
-    """Values that are known before anything runs: of partition columns, from the metastore.
+    """Key values that the metastore has before the query runs: values of partition columns.
 
     Attributes:
-        count: how many there are.
-        complete: whether all of them are there at run time, so that nothing more is to be learnt then.
-        useful: whether they may leave something out that they have not left out yet.
+        count: the number of values.
+        complete: whether they are exactly the values at run time, so that a runtime filter adds nothing.
+        useful: whether they may prune something that is not pruned yet.
     """
 
     count: int
@@ -96,38 +98,45 @@ Form = Literal["column", "widened", "partitions", "ranges", "tuple", "computed"]
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A scan of one of our tables, and a side of a join whose values could leave something out of it.
+    """A scan of one of our tables (the probe side), and the build side of a join whose values could prune it.
 
     Attributes:
-        scan: the scan's number among those of the query.
-        report: of the scan before any values are known, as `ScanReport.to_dict` gives it.
-        bytes: that the scan reads then.
-        column: that the values are of, as SQL.
-        form: of what the values are: a `column` as it is; one that is `widened`, cast to a type which has each of its values, so that
-            the other side's can be cast back; computed of `partitions`' values alone, so that Spark can do it for each; of `ranges`, a
-            condition in which the least and the greatest of the other side's values stand; a `tuple` of several columns; or else
-            `computed`.
-        filterable: whether the scan can make use of its values.
-        join: the join's number among those of the query.
-        type: of the join.
-        side: on which the scan is: `left`, `right`, or, of several inner joins, `inner`.
-        steps: from the join down to the scan.
+        scan: the scan's number in the query.
+        report: the report of the scan without runtime values, as `ScanReport.to_dict` returns it.
+        bytes: the bytes that the scan reads without runtime values.
+        column: the column or expression that is compared with the values, as SQL.
+        form: the form of `column`, one of these:
+            `column`: a plain column;
+            `widened`: a column cast to a type that has each of its values, so the values can be cast back;
+            `partitions`: computed from partition columns alone, so Spark can evaluate it for each partition;
+            `ranges`: a condition with the least and the greatest of the build side's values;
+            `tuple`: several columns;
+            `computed`: anything else.
+        filterable: whether the scan can prune by values of `column`.
+        join: the join's number in the query.
+        type: the type of the join.
+        side: the side of the scan: `left`, `right`, or `inner` for one of several inner joins.
+        steps: the nodes from the join down to the scan.
         equality: whether the values must be equal.
-        null_aware: whether the join is that of NOT IN.
-        build: the other side.
-        source: number of what the values come from.
-        narrowed: whether of that only those rows are left that have matches in its own neighbours.
-        shared: whether Spark is to broadcast the other side, and will find its broadcast where the values are taken.
-        outside: whether it is to broadcast it, but not to find it: filters of its own within that side have values of other joins.
-        placed: Spark's own filter of the same: one that takes the values from a broadcast alone (`shared`), or `always`.
-        known: what is known of the values in planning.
-        read_once: whether Spark would read the scan once for several places of the query, were it not for these values.
-        held: how many values the scan's partitions have; None: the values are not those of partitions, or these are not listed yet.
-        together: number of candidates of which all are to be used or none: for scans that Spark reads once for several places of the
-            query, with the values of all of these; None: it stands alone.
-        tuple_column: the column that the values are of, if they could be part of tuples: as it is, widened, or by one of the two keys
-            that Spark makes of `<=>`; None: they could not.
-        plan: number of the plan that gives the values, the same for all keys that it gives the values of.
+        null_aware: whether the join comes from NOT IN.
+        build: the build side.
+        source: the number of the plan part that the values come from.
+        narrowed: whether that part is reduced to the rows that match its own neighbours in the join.
+        shared: whether Spark will broadcast the build side, and the filter can reuse that broadcast.
+        outside: whether Spark will broadcast it, but the filter cannot reuse the broadcast, since Spark's own
+            filters within that side take values of other joins.
+        placed: Spark's own filter for the same values: one that only uses a broadcast (`shared`), or
+            `always`; or None.
+        known: the plan-time values, or None.
+        read_once: whether Spark would, without this filter, read the scan once for several places of the
+            query.
+        held: the number of values of the scan's partitions, or None if the column is not a partition column
+            or the partitions are not listed yet.
+        together: the number of a group of candidates, or None if it stands alone. Either all or none of a
+            group are used, since Spark reads their scans once for several places of the query.
+        tuple_column: the column of the values if they could be part of tuples: plain, widened, or one of the
+            two keys that Spark makes from `<=>`; None if they could not.
+        plan: the number of the plan that gives the values; all keys of one plan have the same number.
     """
 
     scan: int
@@ -157,17 +166,17 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def serves_itself(self) -> bool:
-        """Return whether the join's broadcast has the values: where they must be cast back, or are the ends of ranges, it does not."""
+        """Return whether the join's broadcast has the values: none that are cast back, and no ranges."""
         return self.shared and self.form not in ("widened", "ranges")
 
     @property
     def remaining_files(self) -> int | None:
-        """Return how many files the scan would read without the values; None: not known."""
+        """Return how many files the scan would read without the values, or None if not known."""
         return self._kept_by("files")
 
     @property
     def remaining_partitions(self) -> int | None:
-        """Return how many partitions the scan would read without the values; None: not known."""
+        """Return how many partitions the scan would read without the values, or None if not known."""
         return self._kept_by("partitions")
 
     def _kept_by(self, name: str) -> int | None:
@@ -181,14 +190,19 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What becomes of a candidate.
+    """The decision on a candidate.
 
     Attributes:
-        how: `shared`, values of the join's broadcast are used; `collected`, the same, but where there is no broadcast the other side
-            runs once more; `ends`, the least and the greatest value that statistics of the other side's files tell; `spark`, Spark itself sees to it; `known`, what is known in planning is enough; `replaced`, another candidate
-            has these values or fewer; `refused`.
-        reason: of a refusal.
-        tuple: number of those whose values are to come as tuples; None: they come alone.
+        how: the source of the values, one of these:
+            `shared`: the join's broadcast;
+            `collected`: the join's broadcast, or a second run of the build side if there is none;
+            `ends`: the least and the greatest value in the statistics of the build side's files;
+            `spark`: Spark's own filter;
+            `known`: plan-time values, which are enough;
+            `replaced`: none, since another candidate has the same values or fewer;
+            `refused`: none.
+        reason: the reason of a refusal.
+        tuple: the number of the group whose values come as tuples, or None if they come alone.
     """
 
     how: How
@@ -197,20 +211,20 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> bool:
-        """Return whether values come of it."""
+        """Return whether the candidate's values are used."""
         return self.how not in ("refused", "replaced")
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """What became known of the values as the query ran.
+    """The values that came while the query ran.
 
     Attributes:
-        values: how many there were; None: the query has not run yet, or did not wait for them.
-        shared: whether they are those of a broadcast.
-        missed: after how many milliseconds they were given up, as they were not there; None: they were not.
-        unused: why values that have come leave nothing out.
-        scan: `read` if the plan has the scan that they are for; `reused` if another place of the query reads the same for it; `gone` if
-            nothing reads it.
+        values: the number of values, or None if the query has not run yet or did not wait for them.
+        shared: whether they came from a broadcast.
+        missed: the milliseconds after which a filter timed out, or None if it did not.
+        unused: the reason why an arrived filter is ineffective.
+        scan: `read` if the plan has the filtered scan; `reused` if another place of the query reads the same
+            data for it; `gone` if no part of the plan reads it.
     """
 
     values: int | None

@@ -1,11 +1,4 @@
-"""The limits by which run-time filters are judged, planned and passed on: each with its unit, what it weighs, and why it is so large.
-
-A run-time filter costs its build side's values: to run the side once more, to collect them, to plan the scan anew, to hand them to
-readers. It gains the files, row groups and partitions that it leaves out. The rules that weigh one against the other are
-`judge`, `build_costs`, `dense_keys` and `row_group_ranges`; `estimates` has what they reckon with.
-The numbers that they compare with are all here, also the bridge's: it gets them once, when the planner is put into a session
-(`planner/protocol/terms.py`). What users may want to move is a setting and not here: `runtime-pruning-max-build-size`, `runtime-pruning-max-wait`.
-"""
+"""The limits of the cost model of runtime filters, each with its unit and the reason for its value."""
 
 from __future__ import annotations
 
@@ -13,55 +6,115 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """All limits of the cost model.
+    """All limits of the cost model of runtime filters.
+
+    ## What it is
+
+    A runtime filter takes the values of a join's build side and prunes the scan on the probe side. It costs
+    time: to run the build side a second time, to collect its values, to plan the scan again, and to pass
+    values to readers. It gains the partitions, files and row groups that it prunes. The modules `judge`,
+    `build_costs`, `dense_keys` and `row_group_ranges` weigh cost against gain, with the numbers of
+    `estimates`. All thresholds that they compare with are here, the bridge's as well: the planner sends them
+    once for each session (`planner/protocol/terms.py`).
+
+    ## Example
+
+    `d LEFT JOIN f ON f.k = d.k`. Spark does not broadcast `d`, so `d` must run a second time for its keys.
+    Costs are bytes to read, and each file to open counts as `file_opening_bytes`, 256 KiB. Run `d` again if
+
+        (bytes of d + files of d × 256 KiB) × second_run_gain <= bytes of f + files of f × 256 KiB
+
+    | d                | f                   | cost × 2               | gain                     | verdict     |
+    |------------------|---------------------|------------------------|--------------------------|-------------|
+    | 6 MiB in 4 files | 100 MiB, 200 files  | (6 + 1) × 2 = 14 MiB   | 100 + 50 = 150 MiB       | `collected` |
+    | 6 MiB in 4 files | 10 MiB in 8 files   | (6 + 1) × 2 = 14 MiB   | 10 + 2 = 12 MiB          | `refused`   |
+
+    In the second row, reading `d` again costs 7 MiB, more than half of the 12 MiB that it may save at most. A
+    `d` of more than 10 MiB is refused in both rows, by the default of `runtime-pruning-max-build-size`. If
+    Spark broadcasts `d`, the filter takes the values from the broadcast, and `broadcast_factor` is the limit.
+
+    ## What it is not
+
+    It is not an optimizer: it never changes the order or type of a join, only adds filters. It does not
+    predict seconds. A wrong estimate costs time, never rows, since each filter keeps every row that may
+    match.
+
+    It holds no settings. Users may change `runtime-pruning-max-build-size` and `runtime-pruning-max-wait`.
+
+    ## Why not otherwise
+
+    Limits in the modules that use them would be spread over Python and Scala, and some would be written
+    twice. Costs in seconds would depend on machine and storage, whereas the metastore has bytes and files
+    before a query runs. Histograms would improve estimates, but files have only a minimum and a maximum of
+    each column.
+
+    References: Spark's dynamic partition pruning (`PartitionPruning`), which compares bytes in the same way;
+    DuckDB's `join_order/cost_model.cpp`.
 
     Attributes:
-        set_values: values of one set that are looked up one by one; of more, the least and the greatest count. The question has 8 bytes for
-            each number.
-        tuples: tuples of one join that are looked up; of more, the set of each column counts. Ten thousand take 0.15 s of planning, as
-            long as a hundred thousand values of a set.
-        broadcast_factor: times `runtime-pruning-max-build-size` that a broadcast may have for its values to be taken: it is not run again.
-        second_run_gain: times the bytes of a build side that the probe side must have for the build side to run once more.
-        reduced_build_gain: the same for a build side of which other run-time filters are expected to leave little: that is an estimate.
-        file_opening_bytes: bytes as which the opening of a file counts: columns of small files are tiny, and opening takes the time.
-        scattered_rows: rows of a build side from which on its values are taken to be in every file that spans the range of their column.
-        scattered_span: share of the whole range that files span on average, from which on their values are taken to lie everywhere.
-        narrow_span: share of the range that files may span at most for many values to leave some of them out.
-        key_range_share: share of the build side's files that may remain at most for the range of its keys to be used.
-        dense_key_values: keys that cost next to nothing to collect, so that nobody asks whether they leave something out.
-        dense_key_share: share of the numbers in their range that keys must have to be taken for all that there are.
-        key_ranges: ranges of one set that readers get: every row group is compared with each.
-        looked_up_values: values of one set that readers look up: a probe of a row group's Bloom filter takes some 50 ns.
-        sparse_numbers: numbers in the range of a set for each of its values, from which on the set is looked up: a row group with a
-            hundred numbers from the whole range has one of a denser set as good as certainly.
-        row_group_bytes: bytes of a file that is taken to have one row group.
-        likely_rows: expected matches in a file, from which on it is taken to have one: where values lie evenly, e ** -5 of such files
-            have none.
-        likely_repeated_rows: the same where each value of a file is in ten of its rows.
-        likely_files: share of the files that must be likely to match for a filter to be of no use.
-        listed_partitions: partitions of a table, of which fewer are listed while a query is planned; the files of more are listed once the
-            values of its joins have come.
-        end_partitions: partitions at the beginning of a large table by which the bytes of its columns are estimated; one at its end is, too.
-        sampled_files: files by which those of a table are judged.
-        unordered_files: files that are in some order, whatever they hold.
-        order_correlation: Pearson's correlation of files' order and their values, from which on one is taken to grow with the other.
-        key_statistics_files: files of a table that are looked through, once a version, for how a key lies in them.
-        joined_tables: tables that inner joins bring together, of which each build side is tried as the others narrow it. Each equality of
-            two columns gives some candidates, each with a plan of its own. The number was chosen, not measured.
-        condition_joins: joins between a build side and a condition that narrows it. Each is one join more that runs for the values. Chosen,
-            not measured: it reaches from a customer to the region of the address.
-        planning_rounds: times that candidates are looked for again in one plan, as values known in planning have made a scan smaller. Each
-            is one question more; where the partitions of a table tell those of the next, each table of the chain takes one.
-        nested_filters: filters put into the plan of one filter of Spark's own. Its side may have many joins, whose sides have filters again:
-            TPC-DS q25 had ten in each other, and planning ran out of memory.
-        evaluated_rows: rows of partitions' values over which Spark evaluates a key while it plans; of more, the key is not known before the
-            query runs. They are evaluated one by one while the user waits. Chosen, not measured.
-        cached_bytes_read: bytes of data cached in memory that are read as fast as one byte of a file. Spark's own dynamic pruning weighs
-            data that is cached on disk, too, by the same fifth.
-        listed_values: values that a report or EXPLAIN lists one by one, and that an expression's condition is made of; of more, their number
-            and both ends. A longer line is not read, and what each value of an expression implies for columns has to be found.
-        expanded_tuples: tuples of an IN list that become conditions on columns, by which files are left out. Rows are then tested by one
-            condition after the other, where Spark looks a tuple up in a set.
+        set_values: values of one set that are looked up one by one. A larger set is used by its least and
+            greatest value. The question to the planner has 8 bytes for each number.
+        tuples: tuples of one join that are looked up. More tuples are used as one set for each column. Ten
+            thousand tuples take 0.15 s of planning, as long as a hundred thousand values of a set.
+        broadcast_factor: how many times `runtime-pruning-max-build-size` a broadcast may have for its values
+            to be used. A broadcast may be larger than other build sides, since it does not run again.
+        second_run_gain: how many times the build side's cost the probe side must have for a second run.
+        reduced_build_gain: the same if other runtime filters are expected to reduce the build side; more,
+            since the reduced size is an estimate.
+        file_opening_bytes: bytes that opening a file counts as. Columns of small files are tiny, and opening
+            takes the time.
+        scattered_rows: rows of a build side; with more, its values are assumed to be in every file that spans
+            their column's range.
+        scattered_span: share of a column's range that a file spans on average; above it, values count as
+            scattered.
+        narrow_span: share of a column's range that a file spans on average; up to it, many values still prune
+            files.
+        key_range_share: greatest share of the build side's files that may remain for the range of its keys to
+            be used.
+        dense_key_values: keys that cost next to nothing to collect, so their density is not checked.
+        dense_key_share: least share of the numbers in their range that keys must have to count as dense.
+        key_ranges: ranges that readers get for one set; each row group is compared with each range.
+        looked_up_values: values of one set that readers look up; a probe of a row group's Bloom filter takes
+            some 50 ns.
+        sparse_numbers: numbers in a set's range for each of its values; if there are more, the set is looked
+            up. A row group with a hundred numbers from the whole range almost certainly has a value of a
+            denser set.
+        row_group_bytes: bytes of a file; a file with no more is assumed to have one row group.
+        likely_rows: expected matches in a file; with as many, the file is assumed to match. If values are
+            evenly distributed, e ** -5 of such files (0.7 %) have none.
+        likely_repeated_rows: the same limit if each value of a file is in ten of its rows.
+        likely_files: share of the files that must be likely to match for a filter to be ineffective.
+        listed_partitions: partitions of a table; with fewer, files are listed while the query is planned.
+            With as many or more, they are listed only after runtime values arrive (deferred listing).
+        end_partitions: partitions at the beginning of a large table that serve to estimate the bytes of its
+            columns; one partition at its end does as well.
+        sampled_files: files that are examined to judge all files of a table.
+        unordered_files: so few files count as ordered, with any values.
+        order_correlation: Pearson correlation of the files' order with their values; from here on they count
+            as ordered.
+        key_statistics_files: greatest number of a table's files that are examined, once for each version, for
+            the order of a key.
+        joined_tables: tables in a group of inner joins; in larger groups, build sides reduced by other tables
+            are not tried. Each equality of two columns gives some candidates, each with a plan of its own.
+            Chosen, not measured.
+        condition_joins: joins between a build side and a condition that reduces it. Each is one more join
+            that runs for the values. Chosen, not measured: it reaches from a customer to the region of the
+            address.
+        planning_rounds: times that the bridge searches one plan for candidates again, after plan-time values
+            have made a scan smaller. Each round is one more question. In a chain of tables, where the
+            partitions of one give the values for the next, each table takes one round.
+        nested_filters: filters inserted into the plan of one of Spark's own filters. Its build side may have
+            many joins, whose sides have filters again: TPC-DS q25 nested ten, and planning ran out of memory.
+        evaluated_rows: rows of partition values over which Spark evaluates a key while it plans. With more,
+            the key has no plan-time values. They are evaluated one by one while the user waits. Chosen, not
+            measured.
+        cached_bytes_read: bytes of data cached in memory that are read as fast as one byte of a file. Spark's
+            own dynamic pruning uses the same factor of five, also for data cached on disk.
+        listed_values: values that a report or EXPLAIN lists one by one, and that become conditions of an
+            expression. Of more values it shows the number and both ends. A longer line is not read, and each
+            value of an expression would need its own implied condition.
+        expanded_tuples: tuples of an IN list that become conditions on columns, which prune files. Rows are
+            then tested by one condition after the other, whereas Spark looks a tuple up in a set.
     """
 
     set_values: int = 1_000_000

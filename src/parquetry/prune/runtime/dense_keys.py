@@ -1,12 +1,14 @@
-"""Small tables that have nearly all values that a column may have: values of these leave nothing out.
+"""Detect dense keys: a small table with nearly all values of a column, whose values prune no file.
 
     store_sales JOIN customer ON ss_customer_sk = c_customer_sk
 
         customer        100,000 rows from 1 to 100,000, no condition
+
         store_sales     1,500 rows in a file, from 18 to 99,950
 
-Each file has customers of the table, as certainly as it has rows. To take a hundred thousand keys to the metastore, to learn that, takes longer
-than planning the rest of the query. (What such a join could leave out is NULL, and orphans: a file with nothing else is not what one finds.)
+Each file of `store_sales` almost certainly has some of these customers. Looking up a hundred thousand keys in
+the metastore, to learn that, takes longer than planning the rest of the query. Such a join could only prune
+NULLs and keys without a customer, and files with nothing else are rare.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from parquetry.prune.runtime.totals import end_partitions
 
 
 def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:
-    """Return how many values a small table brings, if they are many and nearly every file of the large one is likely to hold rows with some.
+    """Return the number of a small table's keys if they are dense, or None if they may prune files.
+
+    Keys are dense if they are many, and nearly every file of the large table is likely to have rows with some
+    of them.
 
     Args:
-        small: the version of a table of which all rows are taken.
-        key: its column, of numbers, that the values are of.
-        large: the version of the table that they are asked of. Of a hundred partitions or more a few at both ends stand for all.
+        small: the version of the small table; all of its rows are used.
+        key: its key column, of numbers.
+        large: the version of the large table. If it has a hundred partitions or more, a few at both ends
+            stand for all.
         column: its data column.
     """
     rows = small.totals.rows
@@ -58,7 +64,7 @@ def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column
 
 
 def _knowledge(table: TableSnapshot, column: str) -> tuple[FileBlock, FileKnowledge]:
-    """Return the files of a table, or of some of its partitions, and what they say of a column."""
+    """Return the files of a table, or of its end partitions if it is large, and a column's statistics."""
     some = (
         end_partitions(table)
         if table.totals.partitions >= LIMITS.listed_partitions

@@ -1,10 +1,12 @@
-"""What statistics of files let expect: how many rows satisfy a query's conditions, and how far the values of a file lie apart.
+"""Estimate cardinality and value clustering from the statistics of files.
 
-Values are taken to lie evenly between the least and the greatest of a column, and columns to know nothing of each other:
+Estimates assume that values are evenly distributed between a column's least and greatest value, and that
+columns are independent:
 
     73,049 days from 1900 to 2100        d_year = 2000 AND d_moy BETWEEN 1 AND 2        73,049 / 201 × 2 / 12 = 61 rows
 
-What is not understood, and what is asked of texts, is taken to leave all rows. An estimate says what is worth its cost; it leaves out nothing.
+A condition that is not understood, or is on texts, has selectivity 1. Estimates feed the cost model; they
+never prune.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value
 
 _UNKNOWN_BEYOND = float(1 << 62)
-"""Ends of whole numbers that are not known lie beyond."""
+"""Bounds of integers from here on stand for bounds that are not known."""
 
 
 class _ColumnCondition(NamedTuple):
-    """What conditions leave of a column: values from `least` to `greatest`, at most `most` of them."""
+    """The values of a column that conditions allow: from `least` to `greatest`, at most `most` of them."""
 
     least: float
     greatest: float
@@ -42,11 +44,11 @@ class _ColumnCondition(NamedTuple):
 def estimate_rows(
     metadata: TableMetadata, selection: Selection, predicates: Iterable[Predicate]
 ) -> int | None:
-    """Return how many rows of selected files are likely to satisfy conditions; None: how many there are is not known.
+    """Return the estimated rows of files that satisfy conditions, or None if the files' rows are unknown.
 
     Args:
-        metadata: of the table.
-        selection: the files, with the statistics of the columns that the conditions are about.
+        metadata: the table's metadata.
+        selection: the files, with the statistics of the conditions' columns.
         predicates: the conditions, joined by AND.
     """
     rows = selection.block.files.rows
@@ -64,12 +66,14 @@ def estimate_rows(
 
 
 class Spread(NamedTuple):
-    """How far the values of a column lie apart.
+    """Value clustering: how far the values of one file are apart, within the column's range.
 
     Attributes:
-        of_file: which part of the whole range a file spans, on average.
-        numbers: that there are from the least value to the greatest, as many as there can be for floats; none in a partition's own.
-        laid_out: whether rows may lie in the column's order within files, so that their parts span less.
+        of_file: the share of the column's range that a file spans, on average.
+        numbers: the possible values from the least to the greatest: infinite for floats, 0 for a partition
+            column.
+        laid_out: whether rows may be sorted by the column within files, so that row groups span less than
+            files.
     """
 
     of_file: float
@@ -78,12 +82,12 @@ class Spread(NamedTuple):
 
 
 def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread | None:
-    """Return how far the values of a column lie apart; None: it is not known.
+    """Return the value clustering of a column, or None if it is not known.
 
     Args:
-        metadata: of the table.
+        metadata: the table's metadata.
         selection: the files, with the column's statistics.
-        column: of the table.
+        column: the column's name in the table.
     """
     if column in metadata.partition_by:
         return Spread(0, 0)
@@ -97,11 +101,12 @@ def spread(metadata: TableMetadata, selection: Selection, column: str) -> Spread
 
 
 class KeyFiles(NamedTuple):
-    """How the values of a key lie in files of the table that they come from.
+    """How the values of a key are distributed over the files of their table.
 
     Attributes:
-        share: which part of the table's files a query's own conditions leave.
-        in_order: whether the values grow, or fall, from partition to partition, so that those of some partitions lie close together.
+        share: the share of the table's files that remains after the query's own conditions.
+        in_order: whether values ascend, or descend, from partition to partition, so that neighbouring
+            partitions have neighbouring values.
     """
 
     share: float
@@ -109,13 +114,13 @@ class KeyFiles(NamedTuple):
 
 
 def key_files(metadata: TableMetadata, selection: Selection, column: str, files: int) -> KeyFiles | None:
-    """Return how the values of a key lie in files; None: it is not known.
+    """Return how the values of a key are distributed over files, or None if it is not known.
 
     Args:
-        metadata: of the table.
+        metadata: the table's metadata.
         selection: the files, with the column's statistics.
-        column: of the table.
-        files: how many the whole table has.
+        column: the column's name in the table.
+        files: the number of files of the whole table.
     """
     ends = numeric_bounds(FileKnowledge(metadata, selection.partitions, selection.block).bounds(column))
     if ends is None or not files:
@@ -131,13 +136,13 @@ def key_files(metadata: TableMetadata, selection: Selection, column: str, files:
 def likely_matches(
     metadata: TableMetadata, selection: Selection, column: str, values: Sequence[Value]
 ) -> NDArray[np.float64] | None:
-    """Return of each file how many rows are likely to have one of some numbers; None: it is not known.
+    """Return for each file the estimated rows with one of some numbers, or None if it is not known.
 
     Args:
-        metadata: of the table.
-        selection: the files, with the column's statistics; of many, some are looked at.
-        column: of the table.
-        values: whole numbers, in order.
+        metadata: the table's metadata.
+        selection: the files, with the column's statistics; if they are many, a sample is used.
+        column: the column's name in the table.
+        values: integers, in order.
     """
     numbers = np.array(_numbers(values) or [], np.float64)
     rows = selection.block.files.rows
@@ -188,7 +193,7 @@ def _leaves(node: Predicate) -> Iterator[tuple[str, ColumnType, _ColumnCondition
 
 
 def _number(value: object) -> float | None:
-    """Return a place on a line for a value; None: it has none."""
+    """Return a value as a float, or None if it is not a finite number."""
     return float(value) if isinstance(value, int | float | Decimal) and math.isfinite(value) else None
 
 
@@ -198,7 +203,7 @@ def _numbers(values: Iterable[Value]) -> list[float] | None:
 
 
 def numeric_bounds(bounds: Bounds | None) -> NDArray[np.float64] | None:
-    """Return the least and the greatest numbers of those files that have any; None: of one they are not known."""
+    """Return the bounds of the files that have any values, or None if a file's bounds are not known."""
     if bounds is None:
         return None
     pairs = []
@@ -214,13 +219,13 @@ def numeric_bounds(bounds: Bounds | None) -> NDArray[np.float64] | None:
 
 
 def _selectivity(least: float, greatest: float, condition: _ColumnCondition, step: int) -> float:
-    """Return which part of evenly spread values is asked for.
+    """Return the selectivity of a condition on evenly distributed values.
 
     Args:
-        least: of the values.
-        greatest: of the values.
-        condition: what is asked of them.
-        step: from a value to the next; 0: there are values between any two.
+        least: the least value.
+        greatest: the greatest value.
+        condition: the condition on the values.
+        step: the distance from a value to the next, or 0 if there are values between any two.
     """
     low, high = max(least, condition.least), min(greatest, condition.greatest)
     if low > high:

@@ -1,12 +1,14 @@
-"""Which columns of a scan values that a join finds at run time can narrow.
+"""List the columns of a scan that runtime filters can prune by.
 
-    partition columns       by the keys of the metastore: other partitions are not read
-    skewed columns          by the directories of heavy values
-    bucket columns          each value is hashed, other buckets are left out
-    any other column        by the least and greatest value of each file
+| column            | pruned by                                                            |
+|-------------------|----------------------------------------------------------------------|
+| partition column  | keys of the metastore: other partitions are not read                 |
+| skewed column     | directories of skewed values                                         |
+| bucket column     | the hash of each value: other buckets are not read                   |
+| any other column  | the least and the greatest value in each file                        |
 
-So it is every column of a type of which values can be compared. A field within a column is none, and of a collated text
-equal values are not known by their bytes.
+So these are all columns of types whose values can be compared. Fields within a column are not, nor are
+collated texts, whose equal values may differ in their bytes.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ _LAYOUT_SETTINGS = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
 
 
 def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
-    """Return the columns that values found at run time can narrow, of those that are read.
+    """Return the columns of a scan that runtime filters can prune by.
 
     Args:
-        metadata: of the table.
-        read: names of the columns that the scan reads, in any letter case.
+        metadata: the table's metadata.
+        read: names of the columns that the scan reads, in any case.
 
     >>> from parquetry.data_files import TableColumn
     >>> columns = (TableColumn("id", "long"), TableColumn("s", {"type": "struct", "fields": []}), TableColumn("p", "date"))
@@ -38,37 +40,38 @@ def filterable(metadata: TableMetadata, read: Sequence[str]) -> list[str]:
 
 
 def has_parts(metadata: TableMetadata, files: int, size: int) -> bool:
-    """Return whether values may leave a part out: for all else Spark would wait for nothing, and read twice what it could share.
+    """Return whether a scan has several parts, so that values may prune one.
 
-    Row groups of one small file are parts if its table says how files are to be laid out within.
+    With a single part Spark would wait without a gain, and could not reuse the same scan elsewhere. The row
+    groups of one small file are parts if the table's properties say how files are written.
 
     Args:
-        metadata: of the table.
-        files: how many are left without the values.
-        size: bytes that are read of them.
+        metadata: the table's metadata.
+        files: the number of files that remain without the values.
+        size: the bytes that are read of them.
     """
     return files > 1 or size > LIMITS.row_group_bytes or laid_out_within(metadata)
 
 
 def laid_out_within(metadata: TableMetadata) -> bool:
-    """Return whether a table says how files are to be laid out within, so that row groups of one may be left out."""
+    """Return whether a table's properties say how files are written, so that row groups may be skipped."""
     return any(name.startswith(_LAYOUT_SETTINGS) for name in metadata.properties)
 
 
 def sorted_within(metadata: TableMetadata, column: str) -> bool:
-    """Return whether row groups may span less of a column than their file does, as rows lie in its order.
+    """Return whether rows are sorted by a column, so that row groups may span less of it than files.
 
-    Columns that `sort-by` does not name lie in no order. If the table has none, and says more of how its files are written,
-    whoever wrote them may have sorted rows by any.
+    Columns that `sort-by` does not name are not sorted. If the table has no `sort-by` but other properties
+    for writing files, a writer may have sorted rows by any column.
 
     Args:
-        metadata: of the table.
-        column: its name.
+        metadata: the table's metadata.
+        column: the column's name.
     """
     text = metadata.properties.get(SORT_BY)
     if text is None:
         return laid_out_within(metadata)
     try:
         return column.lower() in {path[0].lower() for path in parse_paths(text)}
-    except ValueError:  # of an older library; a write says so
+    except ValueError:  # written by an older library; the next write raises the error
         return True

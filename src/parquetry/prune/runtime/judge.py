@@ -1,12 +1,14 @@
-"""Judge which values that a join finds at run time are worth waiting for, and say of each why not.
+"""Judge which runtime filters are worth waiting for, and give the reason for each refusal.
 
-Spark has a filter of its own where a dimension has a selective condition, its broadcast is there anyway, and the join takes no row
-of the big table that has no match. There are more places where the answer is the same:
+Spark's own dynamic filter needs three things: a selective condition on the dimension, a broadcast of it, and
+a join that drops rows of the big table without a match. Runtime filters give the same result in more places:
 
-    f JOIN d ON f.k = d.k                 d has no condition, and is broadcast      shared: the broadcast's values
-    d LEFT JOIN f ON d.k = f.k            d is never broadcast here, but small      collected: d runs once more
-    f JOIN g ON f.id = g.id               a date leaves few partitions of g         ends: from the least to the greatest id of their files
-    f LEFT JOIN d ON f.k = d.k            rows of f without a match are asked for   refused
+| join                         | situation                                | verdict                                        |
+|------------------------------|------------------------------------------|------------------------------------------------|
+| `f JOIN d ON f.k = d.k`      | `d` has no condition, and is broadcast   | `shared`: values of the broadcast              |
+| `d LEFT JOIN f ON d.k = f.k` | `d` is never broadcast here, but small   | `collected`: `d` runs a second time            |
+| `f JOIN g ON f.id = g.id`    | a date selects few partitions of `g`     | `ends`: the range of `id` in their files       |
+| `f LEFT JOIN d ON f.k = d.k` | the result has rows of `f` without match | `refused`                                      |
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ _PRUNABLE_JOINS = {
     ("EXISTENCE", "right"),
     ("RIGHT OUTER", "left"),
 }
-"""Types of joins with the side of which rows without a match are left out or make no difference; `inner` is any table among
-several that inner joins bring together."""
+"""Types of joins, each with a side whose rows without a match are dropped or make no difference.
+
+`inner` is any table in a group of inner joins."""
 TRANSPARENT_JOINS = {
     ("INNER", "left"),
     ("INNER", "right"),
@@ -52,8 +55,9 @@ TRANSPARENT_JOINS = {
     ("EXISTENCE", "left"),
     ("RIGHT OUTER", "right"),
 }
-"""Types of joins with the side whose rows they pass on without others: a condition above the join may be asked of them below it, and
-no values are added to their columns."""
+"""Types of joins, each with a side whose rows they pass on or drop, but never change or fill with NULL.
+
+A condition above the join may be tested below it on that side."""
 _TRANSPARENT_NODES = {
     "Project",
     "Filter",
@@ -64,7 +68,7 @@ _TRANSPARENT_NODES = {
     "Generate",
 }
 _KEYED_NODES = {"Aggregate", "Window", "WindowGroupLimit"}
-"""Nodes below which a condition holds if it is on a key by which they put rows together."""
+"""Nodes that group rows by keys. A condition may be pushed below them if it is on such a key."""
 _LIMITING_NODES = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}
 
 
@@ -76,16 +80,17 @@ def decide(
     key_files: KeyFilesOf = lambda _: None,
     placing: Callable[[int], PlacementColumns] = lambda _: PlacementColumns(),
 ) -> list[Verdict]:
-    """Return what is to become of the candidates of a query, one for one.
+    """Return the verdicts on the candidates of a query, one for each.
 
     Args:
-        candidates: those for the tables of a catalog.
-        limits: for each, how many bytes a side may have that runs only for its values; None: run-time pruning is off.
-        spread: for a candidate by its place, how far the values of its column lie apart.
-        nearly_all: for a candidate by its place, of which all rows of a table are broadcast, how many values these have, if
-            they are many and nearly every file of the scan has some.
-        key_files: for a candidate by its place, how the values of its key lie in the files that they come from.
-        placing: for a candidate by its place, the columns that place the rows of its table.
+        candidates: the candidates for the tables of a catalog.
+        limits: for each candidate the most bytes that a build side may read in a second run, or None if
+            runtime pruning is off.
+        spread: returns the value clustering of the column of the candidate at a position.
+        dense_key_count: returns the number of dense keys of the candidate at a position, or None if they may
+            prune files.
+        key_files: returns the `KeyFiles` of the candidate at a position.
+        placing: returns the columns that place rows in the table of the candidate at a position.
     """
     alone = [_own_verdict(candidate, limit) for candidate, limit in zip(candidates, limits, strict=True)]
     by_cost = alone
@@ -98,7 +103,7 @@ def decide(
     for position, (candidate, limit) in enumerate(zip(candidates, limits, strict=True)):
         if limit is None or alone[position].how not in ("refused", "shared") or candidate.form == "ranges":
             continue
-        if by_cost[position].used and not alone[position].used:  # it is no use, whatever it costs
+        if by_cost[position].used and not alone[position].used:  # ineffective at any cost
             continue
         if _barred(candidate) is not None:
             continue
@@ -124,7 +129,7 @@ def decide(
 
 
 def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts without the use of values in whose place others are used."""
+    """Return the verdicts; candidates with a better alternative become `replaced`."""
     verdicts = list(verdicts)
     for position, candidate in enumerate(candidates):
         if verdicts[position].used and candidate.narrowed:
@@ -151,7 +156,7 @@ def _replaced(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> l
 def _narrowest(
     candidates: Sequence[Candidate], verdicts: list[Verdict], parts: Mapping[int, float]
 ) -> list[Verdict]:
-    """Take for a column of a scan the ends of one key alone, of that of which the least part of the files is left: few leave out the most."""
+    """Keep for each column of a scan one key's range: the one from the least share of files."""
     columns_taken: set[tuple[int, str]] = set()
     for position in sorted(parts, key=lambda position: parts[position]):
         column = candidates[position].scan, candidates[position].column
@@ -163,7 +168,7 @@ def _narrowest(
 
 
 def _replace_duplicates(candidates: Sequence[Candidate], verdicts: list[Verdict]) -> list[Verdict]:
-    """Take the same values for the same column only once: of one source, or of two that read the same for them."""
+    """Use the same values for a column once, if their sources are one or read the same data."""
     seen: set[tuple[object, ...]] = set()
     for position, candidate in enumerate(candidates):
         if not verdicts[position].used:
@@ -185,7 +190,7 @@ def _opposed(one: Candidate, other: Candidate) -> bool:
 
 
 def _before(one: Candidate, other: Candidate) -> bool:
-    """Return whether the first of two candidates, of both sides of a join, is the better one: its values cost less."""
+    """Return whether the first of two candidates on opposite sides of a join has values that cost less."""
     return (not one.serves_itself, one.build.cost or 0, one.side) < (
         not other.serves_itself,
         other.build.cost or 0,
@@ -202,14 +207,14 @@ def _own_verdict(candidate: Candidate, limit: int | None) -> Verdict:
     known = candidate.known
     if known is not None and (known.useful or known.complete):
         return Verdict("known")
-    widened = candidate.form == "widened"  # of which Spark's own filter does not reach a scan
+    widened = candidate.form == "widened"  # Spark's own filter on it does not reach a scan
     if candidate.placed is not None and not widened and (candidate.shared or candidate.placed == "always"):
         return Verdict("spark")
     return cost_verdict(candidate, limit)
 
 
 def _barred(candidate: Candidate) -> str | None:
-    """Say why a candidate is of no use, whatever it costs."""
+    """Return why a candidate is useless at any cost, or None."""
     reasons = (
         refusal(candidate)
         for refusal in (_join_refusal, _path_refusal, _scan_refusal, _column_refusal, _values_refusal)
@@ -218,7 +223,7 @@ def _barred(candidate: Candidate) -> str | None:
 
 
 def _join_refusal(candidate: Candidate) -> str | None:
-    """Say why rows of the scan that have no match must be read all the same."""
+    """Return why rows of the scan without a match must be read all the same, or None."""
     if candidate.null_aware:
         return "NOT IN: one NULL among the rows decides"
     if not candidate.equality and candidate.form != "ranges":
@@ -237,7 +242,7 @@ def _column_refusal(candidate: Candidate) -> str | None:
 
 
 def _path_refusal(candidate: Candidate) -> str | None:
-    """Say which node between join and scan needs the rows that have no match."""
+    """Return which node between join and scan needs the rows without a match, or None."""
     for step in candidate.steps:
         if not step.deterministic:
             return f"{step.node} computes something else each time"
@@ -255,7 +260,7 @@ def _path_refusal(candidate: Candidate) -> str | None:
 
 
 def _values_refusal(candidate: Candidate) -> str | None:
-    """Say why values would not be those that the join will use."""
+    """Return why the values could differ from the values that the join will use, or None."""
     if candidate.build.python:
         return f"a Python function computes {candidate.build.key}"
     if not candidate.build.deterministic:
@@ -268,7 +273,7 @@ def _serves_several(candidate: Candidate) -> str:
 
 
 def _scan_refusal(candidate: Candidate) -> str | None:
-    """Say why no values could leave anything out, or would have more read."""
+    """Return why no values could prune the scan, or would make Spark read more, or None."""
     if candidate.read_once:
         return _serves_several(candidate)
     if candidate.remaining_files is not None and candidate.remaining_files < 2:

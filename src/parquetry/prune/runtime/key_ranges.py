@@ -1,11 +1,15 @@
-"""Between which values a column lies in the files of a scan, told by their statistics: what stands for a join's values unread.
+"""Return a column's range in each partition, from files' statistics, in place of a join's unread values.
 
-    catalog_sales, 3 of 1,837 partitions    cs_sold_date_sk    least cs_order_number    greatest
-                                            2,451,180          31,894                   31,951
-                                            2,451,181          31,894                   32,040
-                                            2,451,182          31,967                   32,103
+Three of 1,837 partitions of `catalog_sales`:
 
-Bounds may be wider than the values, never narrower: of a file that says nothing, they are the least and the greatest value that the type has.
+| cs_sold_date_sk | least cs_order_number | greatest cs_order_number |
+|-----------------|-----------------------|--------------------------|
+| 2,451,180       | 31,894                | 31,951                   |
+| 2,451,181       | 31,894                | 32,040                   |
+| 2,451,182       | 31,967                | 32,103                   |
+
+Bounds may be wider than the values, never narrower. A file without statistics has the least and the greatest
+value of the type.
 """
 
 from __future__ import annotations
@@ -26,12 +30,12 @@ from parquetry.types import STORED_BITS, ColumnType, Value
 def partition_key_ranges(
     metadata: TableMetadata, selection: Selection, column: str
 ) -> list[tuple[int, Value, Value]]:
-    """Return for each partition whose files may hold values of a column: its place, the least and the greatest value.
+    """Return each partition's position, least and greatest value, if it may have values of a column.
 
     Args:
-        metadata: of the table.
+        metadata: the table's metadata.
         selection: the files, with the column's statistics.
-        column: of the table, a whole number, a decimal, a date or a timestamp.
+        column: the name of a column of integers, decimals, dates or timestamps.
 
     Raises:
         ColumnNotFoundError: the table has no such column.

@@ -1,4 +1,4 @@
-"""What became of the candidates of a query, as its report tells it: of the verdict on each, and of the values that came."""
+"""Report the outcome of each candidate of a query: its verdict and the values that came."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
 
 class CandidateOutcome(msgspec.Struct, frozen=True):
-    """What the bridge tells of a candidate of a query: its verdict, and what became of it; None: nothing was put into the plan."""
+    """The bridge's message about a candidate: its verdict, and its values, or None if it has no filter."""
 
     candidate: Candidate
     verdict: Verdict
@@ -19,9 +19,10 @@ class CandidateOutcome(msgspec.Struct, frozen=True):
 
 
 def reports(outcomes: Sequence[CandidateOutcome]) -> tuple[ValuesReport, ...]:
-    """Return what is to be said of the joins of a query: of each what was used, or else why nothing was.
+    """Return the report lines for the joins of a query: the values used for each join, or else why none were.
 
-    A candidate that another one replaced has no line of its own: the line of the other says who takes the values, and from where.
+    A candidate that another one replaced has no line: the other's line names the table and the source of the
+    values.
     """
     used = {each.candidate.join for each in outcomes if each.verdict.how != "refused"}
     rows = (_report(each) for each in outcomes if each.verdict.used or each.candidate.join not in used)
@@ -55,7 +56,7 @@ def _report(outcome: CandidateOutcome) -> ValuesReport:
 
 
 def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str | None:
-    """Return why values did not come to a scan that was to wait for them, or None if they did or the query has not run."""
+    """Return why values did not come to a scan, or None if they did or the query has not run."""
     if gathered is None:
         if how in ("shared", "spark"):
             return f"{candidate.build.name} was not broadcast after all"
@@ -70,7 +71,7 @@ def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str |
 
 
 def _plan_time_reason(candidate: Candidate) -> str:
-    """Return why values that are known in planning leave nothing out, or an empty text if they leave something out."""
+    """Return why plan-time values prune nothing, or an empty text if they prune something."""
     steps = ScanReport.from_dict(candidate.report).steps
     if any(
         origin == "known" and _begins_with(text, candidate.column)
@@ -88,7 +89,7 @@ def _plan_time_reason(candidate: Candidate) -> str:
 
 
 def _begins_with(condition: str, column: str) -> bool:
-    """Return whether a condition's text is about a column, and not about one whose name begins so, or a field of it.
+    """Return whether a condition's text is about a column, not about a longer name or a field of it.
 
     >>> _begins_with("day = 3", "day"), _begins_with("day2 = 3", "day"), _begins_with("day.of = 3", "day")
     (True, False, False)
@@ -97,7 +98,7 @@ def _begins_with(condition: str, column: str) -> bool:
 
 
 def _without_parentheses(text: str) -> str:
-    """Return an SQL expression without the parentheses that are around all of it, if it needs none beside an AND.
+    """Return an SQL expression without its outer parentheses, unless it needs them beside an AND.
 
     >>> _without_parentheses("(year = 2000)"), _without_parentheses("((a = 1) OR (b = 2))")
     ('year = 2000', '((a = 1) OR (b = 2))')
@@ -114,7 +115,7 @@ def _without_parentheses(text: str) -> str:
 
 
 def _without_duplicates(rows: Iterable[ValuesReport]) -> Iterator[ValuesReport]:
-    """Yield each once: of values that stand in a plan in two places, one of which knows how many they are, that one."""
+    """Yield each report once; of the same values with and without their number, yield the former."""
     each = dict.fromkeys(rows)
     counted = {msgspec.structs.replace(one, values=None, reason="") for one in each if one.values is not None}
     yield from (one for one in each if one.values is not None or one not in counted)

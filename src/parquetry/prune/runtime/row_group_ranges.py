@@ -1,13 +1,18 @@
-"""What of the values that a join found Spark's readers may use on the row groups of a file: ranges that hold all of them, and the set.
+"""Make conditions for Spark's readers from runtime values: ranges that cover the values, and the set itself.
 
     item IN (2, 3, 70, 998)        item BETWEEN 2 AND 3 OR item = 70 OR item = 998
 
-The readers compare ranges with a row group's statistics as they do with the query's own conditions (`reader_filters` says where that would lose
-rows), a row group of Parquet as well as a stripe of ORC and its strides. A range of one value asks for equality, for which the readers use
-Bloom filters and dictionaries, too. Of more values than there may be ranges, the set itself is looked up in the dictionaries of Parquet, if
-it is sparse: then a row group may hold none of them between its least and its greatest. (ORC has no dictionary to look in, and of some
-hundred values a Bloom filter takes one for its own by mistake.) Used are whole numbers, dates, decimals and texts: of floats the readers tell the zeros apart, chars
-may lie in files without their padding, and what ORC keeps of timestamps depends on the reader's zone, of dates before 1582 on the calendar.
+The readers compare ranges with the statistics of Parquet's row groups and of ORC's stripes and strides, as
+they do with the query's own conditions (`reader_filters` says where that would lose rows). For a range of one
+value, which is an equality, they also use Bloom filters and dictionaries.
+
+If there are more values than ranges, and the set is sparse, readers also look the set up in Parquet's
+dictionaries. A row group may have none of the values although its bounds span some. ORC has no dictionary to
+look in, and its Bloom filter would report a false match for one of some hundred values.
+
+Only integers, dates, decimals and texts are used. The readers distinguish the zeros of floats, and chars may
+be stored without their padding. ORC's statistics of timestamps depend on the reader's zone, those for dates
+before 1582 on the calendar.
 """
 
 from __future__ import annotations
@@ -30,13 +35,13 @@ from parquetry.types import ColumnType, Value, order_key
 
 
 class ColumnRanges(msgspec.Struct, frozen=True):
-    """Ranges that hold all values of a column which are wanted.
+    """Ranges that cover all wanted values of a column.
 
     Attributes:
-        column: by its name in the table.
-        type: its.
-        ends: of each range the least and the greatest.
-        values: the set, if it is to be looked up, too.
+        column: the column's name in the table.
+        type: its type.
+        ends: the least and the greatest value of each range.
+        values: the set, if readers should also look it up.
     """
 
     column: str
@@ -48,12 +53,12 @@ class ColumnRanges(msgspec.Struct, frozen=True):
 def ranges_for_readers(
     metadata: TableMetadata, conditions: Sequence[Condition], selection: Selection | None = None
 ) -> list[ColumnRanges]:
-    """Return the ranges that the readers may use, of conditions that were found at run time.
+    """Return the ranges that the readers may use, from the conditions of runtime filters.
 
     Args:
-        metadata: of the table.
-        conditions: joined by AND.
-        selection: the files that they leave, with what these say of the columns; None: it is not known.
+        metadata: the table's metadata.
+        conditions: the conditions, joined by AND.
+        selection: the remaining files, with statistics of the columns, or None if not known.
     """
     column_ranges: list[ColumnRanges] = []
     for predicate in (part for condition in conditions for part in _column_predicates(condition.predicate)):
@@ -78,7 +83,7 @@ def ranges_for_readers(
 
 
 def _column_predicates(predicate: Predicate) -> list[Predicate]:
-    """Return what a condition says of each column by itself."""
+    """Return the conditions on single columns that a condition implies."""
     if not isinstance(predicate, TupleIn):
         return [predicate]
     rows = [row for row in predicate.rows if None not in row]
@@ -89,12 +94,12 @@ def _column_predicates(predicate: Predicate) -> list[Predicate]:
 
 
 def have_one_row_group(metadata: TableMetadata, size: int, files: int) -> bool:
-    """Return whether files are taken to have one row group each, of rows in any order.
+    """Return whether files are assumed to have one row group each, with rows in any order.
 
     Args:
-        metadata: of their table.
-        size: bytes of all of them.
-        files: how many there are.
+        metadata: the table's metadata.
+        size: the bytes of all files.
+        files: the number of files.
     """
     return size <= LIMITS.row_group_bytes * files and not laid_out_within(metadata)
 
@@ -106,10 +111,11 @@ def _in_every_file(
     type: ColumnType,
     values: Sequence[Value],
 ) -> float:
-    """Return how many rows with one of the values nearly all files of one row group each are likely to have at least; 0: it is not known.
+    """Return the rows with one of the values that nearly every file is expected to have, or 0 if not known.
 
-    Their least and greatest values have been looked at already. The readers would look each range up in a dictionary by itself, which takes
-    longer than to read the rows, and to be given any condition at all costs them a millisecond for each file.
+    It is known only for files with one row group each. If they match, a filter only costs time. Their bounds
+    have been tested before. Readers look each range up in a dictionary, which takes longer than reading the
+    rows. Any condition costs a reader a millisecond for each file.
     """
     sizes = None if selection is None else selection.block.files.bytes
     if selection is None or sizes is None or not len(sizes) or not type.integral:
@@ -121,7 +127,7 @@ def _in_every_file(
 
 
 def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return a set, in order, if it tells more than its ranges do; nothing otherwise."""
+    """Return the set, in order, if it prunes more than its ranges; else an empty tuple."""
     if metadata.format != "parquet":
         return ()
     first, last = values[0], values[-1]

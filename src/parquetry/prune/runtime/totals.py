@@ -1,17 +1,19 @@
-"""What a scan would read, told by the table's totals: for a scan that waits for values of a join.
+"""Estimate a scan from the table's totals, before its files are listed (deferred listing).
 
-A star join plans its big table twice. Before the small tables have run, Spark wants to know how large it is; which files there are it
-needs only when the values have come:
+A star join plans its big table twice. Before the small tables have run, Spark needs its size. It needs the
+files only after the values have come. For `store_sales` with 1,823 partitions, joined by the partition
+column:
 
-    store_sales, 1,823 partitions, a join by the partition column, of which the values are to come
+| when                | partitions | files | bytes                  | read from the metastore |
+|---------------------|------------|-------|------------------------|-------------------------|
+| before the values   | 1,823      | 1,823 | about 90 MB of 160 MB  | 3 keys                  |
+| after the values    | 30         | 30    | 1.4 MB of 2.6 MB       | 30 keys                 |
 
-        first     1,823 partitions, 1,823 files, about 90 MB of 160 MB    by the totals: 3 keys read
-        at last   30 partitions, 30 files, 1.4 MB of 2.6 MB               30 keys read
-
-The totals of a version are exact for all of its partitions. Of partition columns no condition may be asked but `c IS NOT NULL`, which
-Spark adds to a join by c: partitions of which c is NULL are subtracted. Conditions on other columns must leave all files of a few partitions
-at both ends of the table: then they are likely to leave all, and all are counted. These partitions tell as well how much of the bytes
-the columns take that are read.
+The totals of a version are exact for all of its partitions. On partition columns only one condition is
+possible, `c IS NOT NULL`, which Spark adds to a join by `c`: partitions where `c` is NULL are subtracted.
+Conditions on other columns must keep all files of a few partitions at both ends of the table. Then they are
+likely to keep all files, and all are counted. The same partitions show which share of the bytes the columns
+that are read take.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ from parquetry.scan import plan_scan
 
 
 class TotalsEstimate(NamedTuple):
-    """What a scan would read.
+    """The estimate of a scan.
 
     Attributes:
-        files: how many.
-        rows: of them; None: not known of some.
-        bytes: of the columns that are read, by estimate unless all are.
-        report: of the scan.
+        files: the number of files.
+        rows: the number of their rows, or None if some are not known.
+        bytes: the bytes of the columns to read; exact if all columns are read, else an estimate.
+        report: the report of the scan.
     """
 
     files: int
@@ -49,12 +51,12 @@ class TotalsEstimate(NamedTuple):
 def estimate_from_totals(
     snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str], *, table: str
 ) -> TotalsEstimate | None:
-    """Return what a scan would read; None: partitions or files must be looked at, or they are so few that they can be.
+    """Estimate a scan, or return None if partitions or files must be listed, or are few enough to list.
 
     Args:
         snapshot: the version of the table.
-        conditions: joined by AND.
-        read: the columns to be read.
+        conditions: the conditions, joined by AND.
+        read: the columns to read.
         table: the table's name in the report.
 
     Raises:
@@ -62,7 +64,7 @@ def estimate_from_totals(
         TableNotFoundError: the table was dropped meanwhile.
     """
     totals, arrangement = snapshot.totals, snapshot.metadata.arrangement
-    # of buckets and directories Spark is told, or more is left out than the totals tell
+    # Spark must know buckets while it plans, and directories may prune more than the totals show
     plain = totals.arrangements == 0 and arrangement.buckets is None and arrangement.skew is None
     if totals.partitions < LIMITS.listed_partitions or not plain:
         return None
@@ -94,7 +96,7 @@ def estimate_from_totals(
 def _excluded_partitions(
     snapshot: TableSnapshot, conditions: Iterable[Condition]
 ) -> list[PartitionSnapshot] | None:
-    """Return the partitions that conditions on partition columns leave out; None: that cannot be told without looking at many."""
+    """Return the partitions that conditions prune, or None if finding them would read many."""
     excluded: dict[bytes, PartitionSnapshot] = {}
     for condition in conditions:
         match condition.predicate:
@@ -118,7 +120,7 @@ def is_not_null(condition: Condition) -> bool:
 
 
 def end_partitions(snapshot: TableSnapshot) -> list[PartitionSnapshot]:
-    """Return a few partitions at both ends of a table of many, in order: an example of all."""
+    """Return a few partitions at both ends of a large table, in key order, as a sample of all."""
     first, last = _first_and_last(snapshot)
     return first + last
 
@@ -129,7 +131,7 @@ def _first_and_last(snapshot: TableSnapshot) -> tuple[list[PartitionSnapshot], l
 
 
 class _EndPartitions:
-    """A few partitions at both ends of a table, as an example of all; the last ones have the columns that were added at last."""
+    """A few partitions at both ends of a table, as a sample of all; the last has the newest columns."""
 
     def __init__(self, snapshot: TableSnapshot, conditions: Sequence[Condition], read: Sequence[str]) -> None:
         names = frozenset(snapshot.metadata.partition_by)
@@ -143,14 +145,14 @@ class _EndPartitions:
 
     @property
     def whole(self) -> bool:
-        """Return whether the conditions leave all of the files, and there are some."""
+        """Return whether the conditions keep all of the files, and there are some."""
         kept = [FileRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions if end]
         steps = [step for step in kept if step is not None]
         return any(step.of for step in steps) and all(step.kept == step.of for step in steps)
 
     @property
     def share(self) -> tuple[int, int]:
-        """Return how many bytes the columns that are read take of how many, at the end where they take the most."""
+        """Return the bytes of the columns to read and of whole files, at the end with the greater share."""
         if self._all:
             return 1, 1
         steps = [BytesRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions]

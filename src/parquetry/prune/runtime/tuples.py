@@ -1,12 +1,14 @@
-"""Decide for which keys of a join the values come to a scan as tuples, and not as a set for each key.
+"""Decide which keys of a join send their values to a scan as tuples, and not as one set for each key.
 
     f JOIN d ON f.day = d.day AND f.y = d.y          f is partitioned by (day, y)
 
     day IN (8 days) AND y IN (7 numbers)             56 partitions
+
     (day, y) IN (8 pairs)                            8 partitions
 
-Tuples help where several keys are columns that place the table's rows: partition columns, all columns of its buckets, skewed columns.
-One run of the build side gives the values of all keys. So a key's own verdict, and its costs, hold for the tuple.
+Tuples help if several keys are columns that place the table's rows: partition columns, all columns of its
+buckets, or skewed columns. One run of the build side gives the values of all keys. So a key's own verdict and
+cost hold for the tuple.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class PlacementColumns(msgspec.Struct, frozen=True):
 
     Attributes:
         partitions: the partition columns.
-        buckets: the columns of the buckets: a tuple without one of them chooses none.
-        skewed: the columns whose heavy values have directories.
+        buckets: the bucket columns; a tuple without one of them prunes no bucket.
+        skewed: the columns whose skewed values have directories.
     """
 
     partitions: frozenset[str] = frozenset()
@@ -34,7 +36,7 @@ class PlacementColumns(msgspec.Struct, frozen=True):
     skewed: frozenset[str] = frozenset()
 
     def used_together(self, columns: frozenset[str]) -> frozenset[str]:
-        """Return the columns whose values are to be taken together, of some; none of them if there are not two.
+        """Return the columns among `columns` to use as tuples, or none if there are fewer than two.
 
         >>> placement_columns = PlacementColumns(frozenset("pq"), frozenset("ab"))
         >>> sorted(placement_columns.used_together(frozenset("pqax"))), sorted(placement_columns.used_together(frozenset("pab"))), placement_columns.used_together(frozenset("pa"))
@@ -66,13 +68,13 @@ def group_tuples(
     limits: Sequence[int | None],
     placement_columns: Callable[[int], PlacementColumns],
 ) -> list[Verdict]:
-    """Return the verdicts, with the same number for keys whose values come as tuples.
+    """Return the verdicts; keys whose values come as tuples get the same number.
 
     Args:
-        candidates: all of a query.
-        verdicts: what is to become of each alone.
-        limits: for each, how many bytes a side may have that runs only for its values.
-        placing: for a candidate by its place, the columns that place the rows of its table.
+        candidates: all candidates of a query.
+        verdicts: the verdict on each by itself.
+        limits: for each the most bytes that a build side may read in a second run.
+        placement_columns: returns the columns that place rows in the table of the candidate at a position.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for position, (one, verdict, limit) in enumerate(zip(candidates, verdicts, limits, strict=True)):
@@ -94,7 +96,7 @@ def _column(candidate: Candidate) -> str:
 
 
 def _may_join(candidate: Candidate, verdict: Verdict, limit: int | None) -> bool:
-    """Return whether a candidate's values may come together with other candidates' values."""
+    """Return whether a candidate's values may be part of tuples."""
     if candidate.tuple_column is None or candidate.together is not None or limit is None:
         return False
     if verdict.how == "known":  # all of them come with the others' at run time, too

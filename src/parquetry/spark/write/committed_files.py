@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from pyspark.sql import SparkSession
 
 from parquetry.data_files import FileRecord, FooterReader
 from parquetry.keys import successor
@@ -25,6 +24,7 @@ from parquetry.locations import (
 from parquetry.metastore.commits import Transaction
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
+from parquetry.spark.active import active_session
 from parquetry.spark.write.slots import RowSlots
 from parquetry.types import Value
 
@@ -169,7 +169,7 @@ def delete_files(paths: Sequence[str], location: str) -> None:
     """
     if not paths:
         return
-    session = SparkSession.active()
+    session = active_session()
     door = session._jvm.org.apache.spark.sql.parquetry.datafiles.FileWriter
     for failure in door.delete(session._jsparkSession, location, list(paths)):
         _LOG.warning("an uncommitted file could not be deleted: %s", failure)

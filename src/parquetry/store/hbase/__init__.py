@@ -1,8 +1,11 @@
 """A store on HBase, for metastores that outgrow one machine.
 
-`store` keeps the promises of `base.Store`; `client` says them in Thrift2's words, for one table; `connection`
-brings a request there and an answer back, whatever happens on the way; `filters` writes what HBase's own
-filter language cannot say. Nothing has to be deployed on the servers.
+- `store` implements `base.Store`.
+- `client` makes the Thrift2 requests about one table.
+- `connection` sends a request and returns its answer, and tries again after a failure.
+- `filters` writes the filters that HBase's own filter language cannot express.
+
+Nothing has to be deployed on the servers.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,8 +1,8 @@
-"""What stands in the cells of a row: its value behind a tag, and fields of its key.
+"""The cells of a row: its value behind a tag, and the fields of its key.
 
-HBase cannot tell an empty cell from none, and a compare-and-set must know its own work again. So every value
-has a tag, and what a compare-and-set stores has eight random bytes in it, and equals nothing that was there
-before. A tombstone stands where a compare-and-set removed a row, until the cell itself is gone.
+HBase cannot tell an empty cell from a missing one, so every value has a tag. A compare-and-set must recognise
+its own write, so it stores eight random bytes with the value: the cell equals no earlier one. A
+compare-and-set that removes a row stores a tombstone, and then deletes the cell.
 """
 
 from __future__ import annotations
@@ -19,23 +19,26 @@ _NONCE_BYTES = 8
 
 
 def field_column(position: int) -> bytes:
-    """Return the column of a field; after the value's, so that who reads values does not step over it."""
+    """Return the column of a field.
+
+    It sorts behind the value's, so that a reader of values does not pass it.
+    """
     return b"x%d" % position
 
 
 def put_cell(value: bytes) -> bytes:
-    """Return what an unconditional write stores."""
+    """Return the cell of an unconditional write."""
     return _PUT + value
 
 
 def swapped_cell(value: bytes | None) -> bytes:
-    """Return what a compare-and-set stores (None: to remove the row), different each time."""
+    """Return the cell of a compare-and-set, different each time: a tombstone if the value is None."""
     nonce = os.urandom(_NONCE_BYTES)
     return _TOMBSTONE + nonce if value is None else _SWAPPED + nonce + value
 
 
 def value_of(stored: bytes) -> bytes | None:
-    """Return the value in a cell; None if it is a tombstone."""
+    """Return the value in a cell, or None if it is a tombstone."""
     tag = stored[:1]
     if tag == _PUT:
         return stored[1:]
@@ -43,7 +46,7 @@ def value_of(stored: bytes) -> bytes | None:
 
 
 def present(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield keys and values of those rows that are there."""
+    """Yield the keys and values of the rows without a tombstone."""
     for key, stored in rows:
         value = value_of(stored)
         if value is not None:

@@ -1,7 +1,8 @@
-"""One table of HBase, in the words of Thrift2: cells with their timestamps, a request per call.
+"""One table of HBase through Thrift2: cells with their timestamps, one request per call.
 
-Rows have a column with their value, and perhaps one for each of their fields. Deletes name the timestamp of the cell they are about, never a later one: a delete
-marker hides every put up to its timestamp, also one that is made afterwards in the same millisecond.
+A row has a column with its value, and perhaps one for each of its fields. A delete names the timestamp of the
+cell that it removes, never a later one. A delete marker hides every put up to its timestamp, and so also a
+put made afterwards in the same millisecond.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from parquetry.store.hbase.connection import Connections, RequestError, thrift
 from parquetry.store.hbase.filters import keys_only, values_only
 
 CLOCK_TICK_SECONDS = 0.002
-"""Seconds after which a server's clock of milliseconds has surely moved on."""
+"""Seconds after which a server's clock, which counts milliseconds, has surely moved on."""
 
 
 class Cell(NamedTuple):
-    """What a row holds.
+    """The cell of a row's value.
 
     Attributes:
         stored: the bytes in the column.
-        timestamp: in ms, by the clock of the server that wrote it.
+        timestamp: time of the write in milliseconds, by the clock of the server that wrote it.
     """
 
     stored: bytes
@@ -35,8 +36,8 @@ class HBaseTable:
     """A table of HBase.
 
     Args:
-        connections: to the Thrift2 server.
-        name: with or without ``namespace:``.
+        connections: connections to the Thrift2 server.
+        name: name of the table, with or without ``namespace:``.
     """
 
     def __init__(self, connections: Connections, name: str) -> None:
@@ -55,10 +56,10 @@ class HBaseTable:
     # -- the table itself
 
     def exists(self) -> bool:
-        """Return whether the table is there.
+        """Return whether the table exists.
 
         Raises:
-            WarehouseError: it is, and is not laid out as this store's.
+            WarehouseError: it exists without the column family of this store.
         """
         if not self._connections.call("tableExists", self._full_name):
             return False
@@ -71,12 +72,12 @@ class HBaseTable:
         return True
 
     def create(self, splits: Sequence[bytes]) -> None:
-        """Make the table, unless another is faster.
+        """Create the table, unless another client is faster.
 
         Args:
             splits: first keys of all its regions but the first.
         """
-        # Every cell has the row's key in front of it, unless cells say how they differ from the one before.
+        # Without this encoding every cell repeats the row's key; with it, cells store their difference only.
         encoding = thrift.TDataBlockEncoding.FAST_DIFF
         family = thrift.TColumnFamilyDescriptor(name=FAMILY, maxVersions=1, dataBlockEncoding=encoding)
         table = thrift.TTableDescriptor(tableName=self._full_name, columns=[family])
@@ -92,8 +93,8 @@ class HBaseTable:
         """Return the cells of rows, in the order of the keys.
 
         Args:
-            keys: of the rows.
-            values: otherwise what is stored is left out.
+            keys: keys of the rows.
+            values: whether to return the stored bytes; if not, only their timestamps.
         """
         filter = None if values else keys_only()
         gets = [thrift.TGet(row=key, columns=self._columns, filterBytes=filter) for key in keys]
@@ -112,23 +113,23 @@ class HBaseTable:
         reverse: bool = False,
         filter: bytes | None = None,
     ) -> list[tuple[bytes, bytes]]:
-        """Return the first rows of a range, and what is stored there; fewer than `count` if that is all.
+        """Return the first `count` rows of a range with their stored bytes, or fewer if it has no more.
 
-        The scanner lives for this one request. It need not be carried over to another connection (where its
-        number may be that of a stranger's), nor be closed by who loses interest.
+        The scanner lives for this one request. It need not be carried over to another connection, where its
+        number may belong to a foreign scanner, and the caller need not close it.
 
         Args:
-            start: first key, which belongs to the range; in reverse, the greatest (b"": no bound).
-            stop: last key, which does not (None: no bound).
-            count: of rows.
-            reverse: from the greatest key down.
-            filter: serialised; has to leave out the fields. None: only that.
+            start: first key, which belongs to the range; in reverse, the greatest key. b"" is no bound.
+            stop: end of the range, which does not belong to it; None is no bound.
+            count: number of rows.
+            reverse: whether to scan from the greatest key down.
+            filter: serialised filter, which must leave out the fields. None for a filter that does only this.
         """
         scan = thrift.TScan(
             startRow=start or None,
             stopRow=stop or None,
-            # Where columns are named, HBase seeks each of them, which takes longer than passing over the others;
-            # and it first looks for them in the start row, whether or not there is one.
+            # If a request names columns, HBase seeks each of them, which takes longer than passing over the
+            # others. It also looks for them in the start row first, whether or not that row exists.
             columns=[thrift.TColumn(family=FAMILY)],
             caching=count,
             limit=count,
@@ -141,19 +142,19 @@ class HBaseTable:
         ]
 
     def put(self, rows: Iterable[tuple[bytes, bytes, Sequence[bytes]]]) -> bool:
-        """Store into rows, each of which must come once: the later of two need not win.
+        """Store into rows. Each row must come only once: the later of two values need not win.
 
         Args:
-            rows: key, what to store, fields.
+            rows: the key, the bytes to store and the fields of each row.
 
         Returns:
-            whether an earlier try may yet be carried out, and then counts as the later one.
+            whether an earlier try may still arrive, and then overwrite later values.
         """
         puts = [_put(key, stored, fields) for key, stored, fields in rows]
         return self._connections.call_noting("putMultiple", self._name, puts)[1]
 
     def delete(self, keys: Sequence[bytes]) -> None:
-        """Remove rows as they are now."""
+        """Remove the current cells of rows."""
         cells = self.get(keys, values=False)
         deletes = [
             thrift.TDelete(row=key, timestamp=cell.timestamp)
@@ -162,7 +163,7 @@ class HBaseTable:
         ]
         if not deletes:
             return
-        time.sleep(CLOCK_TICK_SECONDS)  # whatever is put from now on is later than these cells
+        time.sleep(CLOCK_TICK_SECONDS)  # a put from now on gets a later timestamp than these cells
         failed = self._call("deleteMultiple", deletes)
         if failed:
             raise StoreError(
@@ -170,20 +171,23 @@ class HBaseTable:
             )
 
     def swap(self, key: bytes, expected: Cell | None, stored: bytes) -> bool:
-        """Store into a row if it holds what is expected (None: if there is no row), and say whether.
+        """Store into a row if it has the expected cell, or if it is absent and None is expected.
 
-        HBase is asked once, but the Thrift2 server may repeat the request, and then say False of what its
-        first try did.
+        This client sends the request once. But the Thrift2 server may repeat it, and then it returns False
+        although its first try stored the value.
+
+        Returns:
+            whether the value was stored.
 
         Raises:
-            RequestError: there was no answer; unless it says otherwise, the row may have been written.
+            RequestError: no answer came; unless its `sent` is False, the row may have been written.
         """
         absent = b""
         old = absent if expected is None else expected.stored
         return self._mutate(key, old, thrift.TMutation(put=_put(key, stored)))
 
     def remove(self, key: bytes, expected: bytes) -> None:
-        """Remove a row if it holds something that it never held before and never will again."""
+        """Remove a row if it has the expected cell. No other write must ever store the same bytes."""
         cell = self.get([key])[0]
         if cell is not None and cell.stored == expected:
             time.sleep(CLOCK_TICK_SECONDS)

@@ -1,7 +1,7 @@
 """Requests to a Thrift2 server: one connection per thread, tried again for a bounded time.
 
-A connection on which anything went wrong is dropped: nothing ties a reply to its request, and a late reply to
-one that was given up would be taken for the reply to the next. What may be repeated is the caller's to say.
+After any error a connection is closed. Nothing ties a reply to its request, so a late reply to one request
+would be taken for the reply to the next. The caller says whether a request may be repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ thrift: Any = thriftpy2.load(
 """The structs and the service of `thrift2.thrift`."""
 
 CONNECT_SECONDS = 5.0
-"""How long to wait for a connection, and for a server that never answered before."""
+"""Seconds to wait for a connection, and to try again to reach a server that never answered before."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.05, 1.0
 FATAL_EXCEPTIONS = (
     "TableNotFoundException",
@@ -43,15 +43,15 @@ FATAL_EXCEPTIONS = (
     "IllegalArgumentException",
     "DoNotRetryIOException",
 )
-"""What HBase says of requests that fail however often they are made."""
+"""Exceptions of HBase after which a request fails again however often it is repeated."""
 
 
 class RequestError(StoreError):
     """A request failed.
 
     Attributes:
-        sent: whether the server may have carried it out, or do so yet.
-        passing: whether it may succeed when tried again.
+        sent: whether the server may have carried out the request, or may still.
+        passing: whether the request may succeed when tried again.
     """
 
     def __init__(self, message: str, *, sent: bool, passing: bool) -> None:
@@ -66,7 +66,7 @@ class _Connection:
     def __init__(self, host: str, port: int, seconds: float) -> None:
         self.process = os.getpid()
         self._socket = socket.create_connection((host, port), CONNECT_SECONDS)
-        # Frees the server's thread when this one ends, too; in a forked child it leaves the parent's alone.
+        # Also frees the server's thread when this thread ends. A forked child leaves the parent's alone.
         self.close = weakref.finalize(self, self._socket.close)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -77,7 +77,7 @@ class _Connection:
         self.client = TClient(thrift.THBaseService, TCyBinaryProtocol(transport))
 
     def is_usable(self) -> bool:
-        """Return whether a request can be sent: servers hang up on idle clients, and children inherit."""
+        """Return whether a request can be sent: the server has not hung up, and no parent process owns it."""
         return self.process == os.getpid() and not self._poll.poll(0)
 
 
@@ -85,10 +85,10 @@ class Connections:
     """The connections of a store's threads.
 
     Args:
-        host: of the Thrift2 server.
-        port: of the Thrift2 server.
-        seconds: how long to wait for an answer.
-        patience: how long, in seconds, a request is tried again while the server is away.
+        host: host of the Thrift2 server.
+        port: port of the Thrift2 server.
+        seconds: seconds to wait for an answer.
+        patience: seconds during which a request is tried again while the server is away.
     """
 
     def __init__(self, host: str, port: int, seconds: float, patience: float) -> None:
@@ -103,12 +103,12 @@ class Connections:
         """Make a request and return its answer.
 
         Args:
-            method: of the service.
-            arguments: of the method.
-            repeat: whether it may be made again when it is not known whether it was carried out.
+            method: method of the service.
+            arguments: arguments of the method.
+            repeat: whether to repeat the request if the server may have carried it out already.
 
         Raises:
-            RequestError: there was no answer, or HBase refused.
+            RequestError: no answer came, or HBase refused.
         """
         return self.call_noting(method, *arguments, repeat=repeat)[0]
 
@@ -116,7 +116,7 @@ class Connections:
         """Make a request as `call` does.
 
         Returns:
-            its answer, and whether an earlier try may yet be carried out, because none came to it.
+            its answer, and whether an earlier try, which got no answer, may still be carried out.
         """
         started, pause = time.monotonic(), FIRST_PAUSE_SECONDS
         in_doubt = False

@@ -1,7 +1,7 @@
-"""HBase filters as their protocol buffers, for what its filter language has no words for.
+"""HBase filters as protocol buffers, for conditions that HBase's filter language cannot express.
 
-A filter is its class's name and a serialised message of its own (`Filter.proto` and `Comparator.proto` of
-HBase). Only the few messages that are sent are written here, by hand.
+A filter is the name of its class and a serialised message (`Filter.proto` and `Comparator.proto` of HBase).
+This module writes the few messages that it needs by hand.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _class(name: bytes, message: bytes) -> bytes:
 
 
 def row_ranges(ranges: Sequence[Range]) -> bytes:
-    """Return the filter that lets pass the rows of some ranges, and seeks from one to the next.
+    """Return the filter that passes the rows of some ranges, and seeks from one range to the next.
 
     Args:
         ranges: not empty, each with start < stop.
@@ -66,17 +66,17 @@ def values_only() -> bytes:
 
 
 def some_rows(chance: float) -> bytes:
-    """Return the filter that lets pass rows at random."""
+    """Return the filter that passes rows at random."""
     return _class(b"RandomRowFilter", _varint(1 << 3 | _FLOAT) + struct.pack("<f", chance))
 
 
 def all_of(filters: Sequence[bytes]) -> bytes:
-    """Return the filter that lets pass what all others do; they see a row in this order."""
+    """Return the filter that passes a row if all of the filters do. They see a row in this order."""
     return filters[0] if len(filters) == 1 else _list(_ALL, filters)
 
 
 def any_of(filters: Sequence[bytes]) -> bytes:
-    """Return the filter that lets pass what any of others does."""
+    """Return the filter that passes a row if any of the filters does."""
     return filters[0] if len(filters) == 1 else _list(_ANY, filters)
 
 
@@ -85,9 +85,9 @@ def _list(operator: int, filters: Sequence[bytes]) -> bytes:
 
 
 def satisfying(condition: Condition) -> bytes:
-    """Return the filter that lets pass rows that satisfy a condition, or lack what it is about.
+    """Return the filter that passes rows that satisfy a condition, or lack a field of it.
 
-    It needs to see the columns that the condition is about: of a request that names other columns, all rows pass.
+    The request must include the columns of the condition: if it names only others, all rows pass.
     """
     match condition:
         case AllOf(children):

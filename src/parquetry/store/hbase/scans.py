@@ -1,11 +1,11 @@
-"""Scans as a series of requests, each of which stands for itself.
+"""Scans as a series of independent requests.
 
-A request names where to go on (after the last row seen) and how many rows to return. Nothing has to be
-remembered on the server: it may be another one by then, or the same one started again.
+A request names the key to go on from (after the last row seen) and the number of rows to return. The server
+remembers nothing: the next request may reach another server, or the same one after a restart.
 
-Where servers leave out rows, a request could go through the whole table before it has found enough, and
-nobody could tell it from one that is lost. So some of the rows that do not count are let through at random,
-as milestones: whatever the condition, a request returns after some hundred thousand rows.
+If servers leave out rows, a request could go through the whole table before it finds enough, and would look
+like a lost one. So the filter also passes some rows at random, as milestones: under any condition, a request
+returns after some hundred thousand rows.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ from parquetry.store.hbase.client import HBaseTable
 from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
 
 FIRST_BATCH_ROWS, MAX_BATCH_ROWS = 64, 2000
-"""Rows asked for at a time: few at first, in case that is all."""
+"""Rows of the first request and of the largest: the first is small, as the range may have no more."""
 MAX_BATCH_BYTES = 4 << 20
-"""What a batch should not exceed by much: the Thrift2 server holds it in memory."""
+"""Bytes of the values of a batch, about: the Thrift2 server has the whole batch in memory."""
 RANGES_PER_REQUEST = 500
-"""Ranges in one request."""
+"""Ranges that one request names."""
 MAX_SINGLE_RANGE_REQUESTS = 32
-"""Ranges of which only the first rows are wanted, and which get a request each."""
+"""Ranges that get a request each if only their first rows are wanted; more ranges go together."""
 BYTES_PER_SEEK, BYTES_PER_ROW = 60_000, 1500
-"""How many bytes of values come in the time that a request takes, and a row whatever is in it."""
+"""The cost of a request and of a row, as the number of bytes of values that HBase returns in the same
+time."""
 MAX_UNVERIFIED_GROUPS = 64
-"""Groups that are skipped because they are said to be large; after that, pages that are read have to show it."""
+"""Groups skipped on the caller's word that groups are large; after that, the pages read must show it."""
 ROWS_EXAMINED_PER_REQUEST = 250_000.0
-"""About how many rows a request with a condition looks at, at most: HBase needs some seconds for them."""
+"""Rows that a request with a condition examines at most, about: HBase needs some seconds for them."""
 
 
 def next_size(size: int, stored: Sequence[bytes]) -> int:
-    """Return how many rows to ask for after a batch, by the size of those that came."""
+    """Return how many rows to read after a batch, by the size of its rows."""
     average = sum(map(len, stored)) // max(1, len(stored)) + 1
     return max(1, min(size * 8, MAX_BATCH_ROWS, MAX_BATCH_BYTES // average))
 
@@ -60,14 +61,14 @@ def forward(
     expected: int = 0,
     where: Condition | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of disjoint ranges, which are given in key order.
+    """Yield the rows of disjoint ranges, in key order.
 
     Args:
-        table: to scan.
-        ranges: each with start < stop; many go in one request, and HBase seeks from one to the next.
-        limit: how many rows will be looked at; more may be yielded.
-        expected: how many rows there probably are.
-        where: most of the rows that do not satisfy this are left out.
+        table: table to scan.
+        ranges: ranges in key order, each with start < stop. HBase seeks from one to the next in one request.
+        limit: number of rows that the caller will examine; more may be yielded.
+        expected: probable number of rows.
+        where: condition; most rows that do not satisfy it are left out.
     """
     size = min(MAX_BATCH_ROWS, max(FIRST_BATCH_ROWS, expected + 1))
     fetched = 0
@@ -95,8 +96,8 @@ def _filter(ranges: Sequence[Range], where: Condition | None, milestones: float)
 def backward(table: HBaseTable, start: bytes, stop: bytes | None, limit: int | None) -> Iterator[Row]:
     """Yield the rows with start <= key < stop (None: no bound), from the greatest key down.
 
-    HBase then includes the upper bound and excludes the lower one, so both are widened, and what is too much
-    is left out.
+    A reverse scan of HBase includes the upper bound and excludes the lower one. So both are widened, and the
+    rows outside are left out.
     """
     below = _just_below(start)
     size, fetched = FIRST_BATCH_ROWS, 0
@@ -117,14 +118,14 @@ def firsts(
 ) -> Iterator[Row]:
     """Yield the first rows of each of some ranges.
 
-    A few ranges are asked for one by one: of several in one request, HBase looks at a row behind each in order
-    to see that it is over. Of many, that is the lesser evil.
+    A few ranges get a request each, because in a common request HBase reads one row behind each range to see
+    its end. Many ranges share requests: the extra rows cost less than the extra requests.
 
     Args:
-        table: to scan.
-        ranges: each with start < stop, in key order.
-        each: how many rows of each.
-        where: most of the rows that do not satisfy this are left out.
+        table: table to scan.
+        ranges: ranges in key order, each with start < stop.
+        each: number of rows of each range.
+        where: condition; most rows that do not satisfy it are left out.
     """
     if len(ranges) <= MAX_SINGLE_RANGE_REQUESTS:
         for range in ranges:
@@ -141,20 +142,21 @@ def leading(
     limit: int | None = None,
     where: Condition | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows wanted of groups, and those before them; maybe others.
+    """Yield the wanted rows of groups and the rows before them, and perhaps others.
 
-    A seek is a request, in the time of which HBase returns some 40 rows, or fewer long ones. So many rows of a group
-    must have been read before it pays; unless groups are said to be large, as those of a few partitions after
-    20,000 commits are: then the first request is a small one, and the first groups of several rows are skipped. Groups of
-    which the row wanted is known need no seek of ours: HBase is told what to pass over.
+    A seek is a request. In its time HBase returns some 40 rows, or fewer long ones. So a seek pays only after
+    many old rows have been read. There are two exceptions. If the caller says that groups are large, such as
+    30 partitions after 20,000 commits, the first request is small and the first groups with several rows are
+    skipped. If the wanted row of a group is known, the request leaves out the rest of the group, and HBase
+    seeks by itself.
 
     Args:
-        table: to scan.
-        ranges: each with start < stop, in key order.
-        groups: that the rows form.
-        single: whether each range is of one group.
-        limit: how many rows will be looked at; more may be yielded.
-        where: most of the rows that do not satisfy this are left out.
+        table: table to scan.
+        ranges: ranges in key order, each with start < stop.
+        groups: the groups of the rows.
+        single: whether each range has one group only.
+        limit: number of rows that the caller will examine; more may be yielded.
+        where: condition; most rows that do not satisfy it are left out.
     """
     if single and len(ranges) <= MAX_SINGLE_RANGE_REQUESTS:
         for start, stop in ranges:
@@ -191,7 +193,7 @@ def _reader(table: HBaseTable, ranges: Sequence[Range], where: Condition | None)
         place = max(0, bisect_right(starts, start) - 1)
         window = (
             RANGES_PER_REQUEST if count > 1 else MAX_SINGLE_RANGE_REQUESTS
-        )  # for one row it need not be told of all ranges
+        )  # for one row, a request with few ranges is enough
         while place < len(ranges) and len(rows) < count:
             if window_ranges := _after(ranges[place : place + window], start):
                 missing = count - len(rows)
@@ -226,7 +228,7 @@ def _after(ranges: Sequence[Range], start: bytes) -> list[Range]:
 
 
 def _just_below(key: bytes) -> bytes | None:
-    """Return a key less than another with little between them; None if none is less.
+    """Return a key a little less than another, or None if no key is less.
 
     >>> _just_below(b"a\\x00"), _just_below(b"b"), _just_below(b"")
     (b'a', b'a\\xff\\xff\\xff\\xff', None)

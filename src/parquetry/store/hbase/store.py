@@ -1,4 +1,4 @@
-"""The promises of a store, kept on one table of HBase."""
+"""A store on one table of HBase."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class HBaseStore:
     """An ordered map in a table of HBase, reached through a Thrift2 server.
 
     Args:
-        host: of the Thrift2 server.
-        port: of the Thrift2 server.
-        table: name, with or without ``namespace:``.
-        create: make the table if it is not there.
+        host: host of the Thrift2 server.
+        port: port of the Thrift2 server.
+        table: name of the table, with or without ``namespace:``.
+        create: whether to create the table if it does not exist.
         splits: keys at which a new table is split into regions.
-        timeout: how long to wait for an answer, in seconds.
-        patience: how long to try again while servers are away, in seconds.
+        timeout: seconds to wait for an answer.
+        patience: seconds to try again while servers are away.
 
     Raises:
         StoreError: the server cannot be reached.
-        WarehouseError: the table is not there and `create` is not given, or it is not a store's.
+        WarehouseError: the table does not exist and `create` is False, or it is not a store.
     """
 
     leaves_out = True
@@ -75,11 +75,11 @@ class HBaseStore:
     def open(cls, url: str, *, create: bool = False) -> HBaseStore:
         """Open the store that ``hbase://host[:port]/[namespace:]table`` names.
 
-        Behind a question mark may stand what `HBaseStore` takes: ``timeout`` and ``patience`` in seconds,
-        ``splits`` in hexadecimal digits, with commas between them.
+        Parameters of `HBaseStore` may follow a question mark: ``timeout`` and ``patience`` in seconds,
+        ``splits`` in hexadecimal digits with commas between them.
 
         Raises:
-            ConfigurationError: the URL says something else.
+            ConfigurationError: the URL has another form.
         """
         try:
             parts = urllib.parse.urlsplit(url)
@@ -103,7 +103,7 @@ class HBaseStore:
     # -- reading
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         cell = self._table.get([key])[0]
         # A compare-and-set mostly follows a get of the same row by the same thread.
         self._local.seen = (key, cell)
@@ -141,7 +141,7 @@ class HBaseStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges, which are given in key order, most of those that do not count left out."""
+        """Yield the rows of disjoint ranges in key order, without most of the rows that may be left out."""
         wanted = [(start, stop) for start, stop in ranges if stop is None or start < stop]
         if groups is not None:
             rows = leading(self._table, wanted, groups, each is not None, limit, where)
@@ -154,7 +154,7 @@ class HBaseStore:
     # -- writing
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
-        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them again."""
         in_doubt = False
         batch: dict[bytes, tuple[bytes, bytes, Sequence[bytes]]] = {}
         size = 0
@@ -178,7 +178,7 @@ class HBaseStore:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent).
 
         Raises:
-            StoreError: the store fails, and whether the row was written could not be found out.
+            StoreError: the store failed, and the row may or may not have been written.
         """
         if expected is None and value is None:
             return self.get(key) is None
@@ -204,7 +204,7 @@ class HBaseStore:
                 if not error.sent:
                     raise
                 failure = error
-            # False is no answer either: the Thrift2 server may have asked twice, and done it the first time.
+            # False proves nothing: the Thrift2 server may have tried twice, and stored it the first time.
             cell = self._table.get([key])[0]
             if cell is not None and cell.stored == stored:
                 return True

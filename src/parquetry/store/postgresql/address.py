@@ -1,4 +1,4 @@
-"""Which server, database and table a store's URL names."""
+"""The server, the database and the table that a store's URL names."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ CONNECTION_DEFAULTS = {
     "target_session_attrs": "read-write",
     "application_name": "parquetry",
 }
-"""What libpq is told unless the URL says it: a server that vanished is noticed within a minute, and of several hosts
-the one that can be written is taken."""
+"""Parameters of libpq, unless the URL sets them.
+
+With them a client notices within a minute that a server vanished, and of several hosts it takes the writable
+one.
+"""
 _EXPECTED = (
     "write postgresql://user@host:port/database, optionally with ?table=NAME&timeout=SECONDS&patience=SECONDS"
     "&connections=NUMBER and libpq's own parameters, such as sslmode or service"
@@ -42,11 +45,11 @@ class Address:
     """A table of a database.
 
     Attributes:
-        parameters: of the connection, as libpq names them.
-        table: name, or schema and name.
-        timeout: how long a statement may take, in seconds.
-        patience: how long to try again while the server is away, in seconds.
-        connections: how many may be open at once.
+        parameters: parameters of the connection, as libpq names them.
+        table: name of the table, or schema and name.
+        timeout: seconds that a statement may take.
+        patience: seconds to try again while the server is away.
+        connections: number of connections that may be open at once.
     """
 
     parameters: dict[str, str]
@@ -85,7 +88,7 @@ class Address:
 
     @property
     def label(self) -> str:
-        """The table and where it is, for messages; no credentials."""
+        """The table and its server, for messages, without credentials."""
         host = self.parameters.get("host") or self.parameters.get("hostaddr") or "its default host"
         if service := self.parameters.get("service"):
             host = f"service {service}"
@@ -95,10 +98,11 @@ class Address:
 
 
 def _parameters(url: str, options: dict[str, str]) -> dict[str, str]:
-    """Return what libpq makes of a URL and of options behind it.
+    """Return the parameters that libpq reads from a URL and from further options.
 
     Raises:
-        ValueError: it does not know them; the message has no part of the URL but names.
+        ValueError: libpq does not know one of them. The message repeats nothing of the URL but names, as the
+            URL may contain a password.
     """
     try:
         text = conninfo.make_conninfo(url, **options)

@@ -1,7 +1,7 @@
 """Statements to a server: each is a transaction of its own, and is tried again for a bounded time.
 
-A statement whose connection breaks may have been carried out, or be carried out yet. What may be repeated then is the
-caller's to say.
+If a connection breaks, the server may have carried out the statement, or may still. The caller says whether
+such a statement may be repeated.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from parquetry.errors import StoreError, WarehouseError
 from parquetry.store.postgresql.address import Address
 
 CONNECT_SECONDS = 10.0
-"""How long to try to reach a server that never answered before."""
+"""Seconds to try to reach a server that never answered before."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 IDLE_SECONDS = 120.0
-"""After which a connection that nobody uses is closed."""
+"""Seconds after which an unused connection is closed."""
 _SESSION = (
     "SELECT set_config('statement_timeout', %s, false), "
     "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END"
 )
 _PASSING = ("starting up", "shutting down", "recovery", "too many", "remaining connection slots", "read-only")
-"""What servers say to a new connection that may be taken later."""
+"""Parts of the messages of a server that refuses a new connection now and may accept it later."""
 _Statement = sql.SQL | sql.Composed
 _NOT_DONE = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
-"""What a server says of a statement that it has undone, and that may succeed when it is made again."""
+"""Errors of a statement that the server has undone, and that may succeed when it is repeated."""
 
 
 class StatementError(StoreError):
     """A statement failed.
 
     Attributes:
-        sent: whether the server may have carried it out, or do so yet.
+        sent: whether the server may have carried out the statement, or may still.
     """
 
     def __init__(self, message: str, *, sent: bool) -> None:
@@ -52,11 +52,11 @@ class StatementError(StoreError):
 class PostgreSQLConnections:
     """The connections of a store, shared by its threads; a forked child has its own.
 
-    A pool of its own, and not psycopg's: that one connects in threads of its own, and so can neither say why a server cannot be
-    reached nor live on in a forked child.
+    Why not psycopg's pool? It connects in threads of its own. So it cannot report why a server is out of
+    reach, and it does not survive a fork.
 
     Args:
-        address: of the server.
+        address: the server and the table.
     """
 
     def __init__(self, address: Address) -> None:
@@ -71,15 +71,15 @@ class PostgreSQLConnections:
         """Run a statement, and try again while the server is away.
 
         Args:
-            statement: that stands for itself.
-            arguments: of the statement.
-            repeat: whether it may be made again when it is not known whether it was carried out.
+            statement: a statement that is a transaction of its own.
+            arguments: its arguments.
+            repeat: whether to repeat the statement if the server may have carried it out already.
 
         Returns:
-            the rows, the number of rows that it changed, and whether an earlier try may yet be carried out
+            the rows, the number of rows changed, and whether an earlier try may still be carried out.
 
         Raises:
-            StatementError: there was no answer, or the server refused.
+            StatementError: no answer came, or the server refused.
         """
         started, pause, in_doubt = time.monotonic(), FIRST_PAUSE, False
         while True:
@@ -124,7 +124,7 @@ class PostgreSQLConnections:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
-        """Lend a connection that the server has not closed meanwhile."""
+        """Lend a connection that the server has not closed."""
         pool = self._pool
         if not pool.slots.acquire(timeout=max(self._address.timeout, self._address.patience)):
             raise StatementError(
@@ -145,7 +145,7 @@ class PostgreSQLConnections:
             pool.slots.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
-        """Open a connection on which what is acknowledged is durable, and no statement takes for ever."""
+        """Open a connection with durable acknowledged writes, and with a timeout of statements."""
         label = self._address.label
         try:
             with contextlib.ExitStack() as opened:
@@ -169,15 +169,15 @@ class PostgreSQLConnections:
 
 
 class _Pool:
-    """The connections of one process that nobody uses just now.
+    """The idle connections of one process.
 
     Attributes:
-        slots: taken for each connection in use.
-        idle: since when, and which; the one used last is behind the others.
-        close: closes what is idle.
+        slots: one is taken for each connection in use.
+        idle: idle connections and the time since they are; the one used last is at the end.
+        close: closes the idle connections.
 
     Args:
-        connections: that may be in use at once.
+        connections: number of connections that may be in use at once.
     """
 
     def __init__(self, connections: int) -> None:
@@ -186,7 +186,7 @@ class _Pool:
         self.close = weakref.finalize(self, _close, self.idle)
 
     def take(self) -> psycopg.Connection[Any] | None:
-        """Return the connection used last, or None if none is open, and close those that have been idle for long."""
+        """Return the connection used last, or None if none is open; close connections idle for too long."""
         connection = None
         with contextlib.suppress(IndexError):  # another thread took the last one
             while connection is None:
@@ -205,7 +205,10 @@ def _close(idle: list[tuple[float, psycopg.Connection[Any]]]) -> None:
 
 
 def _is_open(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the server has not closed an idle connection: it has something to read then."""
+    """Return whether an idle connection is still open.
+
+    One that the server has closed has something to read.
+    """
     if connection.closed:
         return False
     poll = select.poll()
@@ -230,7 +233,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Retry(StoreError):
-    """A statement failed that another try may bring about; `sent`: the server may have carried it out."""
+    """A statement failed that may succeed at another try. `sent`: the server may have carried it out."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
         super().__init__(message)

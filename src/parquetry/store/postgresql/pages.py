@@ -1,7 +1,8 @@
-"""Scans as statements, each of which stands for itself: no cursor is open between two of them.
+"""Scans as a series of independent statements: no cursor stays open between two of them.
 
-Many ranges are read together: one statement brings the first rows of each, and the few ranges with more rows go on by
-themselves. From group to group the server goes by the index, within one statement.
+Many ranges are read together. One statement returns the first rows of each range; then each of the few ranges
+with more rows is read by itself. To skip through groups, one statement seeks from group to group in the
+index.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from parquetry.store.postgresql.connections import PostgreSQLConnections
 from parquetry.store.postgresql.statements import Statements
 
 FIRST_BATCH = 64
-"""Rows asked for at first, in case that is all."""
+"""Rows of the first statement: few, as the range may have no more."""
 CROWDED_ROWS = 16
-"""Rows of a group from which on it costs the server less to seek the next group than to read on."""
+"""Rows per group. In groups of this size or more the server seeks the next group faster than it reads on."""
 RANGES_PER_STATEMENT, ROWS_PER_STATEMENT = 500, 2000
-"""Ranges whose first rows are read together, and about how many rows of them all."""
+"""Ranges whose first rows one statement reads, and about how many rows it reads of all of them together."""
 
 
 class Pages:
-    """The rows of a table, as statements bring them.
+    """The rows of a table, read by statements.
 
     Args:
-        connections: to the server.
-        statements: about the table.
+        connections: connections to the server.
+        statements: statements about the table.
     """
 
     def __init__(self, connections: PostgreSQLConnections, statements: Statements) -> None:
@@ -73,7 +74,7 @@ class Pages:
         where: Condition | None,
         groups: Groups | None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges in key order; the limit is for those of one range."""
+        """Yield the rows of disjoint ranges in key order. The limit applies to each range."""
         if groups is not None and groups.known_keys and each is None:
             ranges = groups.passing_over(
                 [(start, stop) for start, stop in ranges if stop is None or start < stop]
@@ -136,7 +137,7 @@ class Pages:
     def _leading(
         self, start: bytes, stop: bytes | None, where: Condition | None, groups: Groups
     ) -> Iterator[Row]:
-        """Yield the row wanted of each group."""
+        """Yield the wanted row of each group."""
         bound = [] if stop is None else [stop]
         looked_at = 0
 

@@ -1,7 +1,8 @@
 """The SQL of a store in PostgreSQL.
 
-One table: `key` is the primary key, and `bytea` sorts as bytes do; `fields` are the parts of a key that conditions are on,
-null for a row without. Values are sent and received in binary.
+The store is one table. The primary key `key` has the type `bytea`, which sorts as bytes do. The column
+`fields` has the parts of the key that conditions test, or null for a row without fields. Values travel in
+binary form.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Statements:
     """Statements about one table.
 
     Args:
-        table: name, or schema and name.
+        table: name of the table, or schema and name.
     """
 
     def __init__(self, table: Sequence[str]) -> None:
@@ -56,7 +57,8 @@ class Statements:
     def page(self, bounded: bool, reverse: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
         """Return the statement that reads rows of a range, and the condition's arguments.
 
-        Arguments: start, stop if the range has one, those of the condition, the number of rows.
+        Arguments of the statement: start, stop if the range has one, the condition's arguments, the number of
+        rows.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(
@@ -70,10 +72,10 @@ class Statements:
         return text, arguments
 
     def first_pages(self, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
-        """Return the statement that reads the first rows of each of many ranges, and the condition's arguments.
+        """Return the statement that reads the first rows of many ranges, and the condition's arguments.
 
-        Arguments: starts, stops, those of the condition, how many rows of each range. It answers the range's number (from 1),
-        the key, and the value.
+        Arguments of the statement: starts, stops, the condition's arguments, the number of rows per range. It
+        returns the number of the range (from 1), the key and the value.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(
@@ -85,11 +87,17 @@ class Statements:
         return text, arguments
 
     def wanted_page(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
-        """Return the statement that looks at rows of a range and brings the row wanted of each group among them.
+        """Return the statement that reads a page of a range and returns the wanted row of each group in it.
 
-        Arguments: start, stop if the range has one, those of the condition, the number of rows to look at, the
-        first mark wanted, the marks not wanted; before them all the width of the mark. Behind the rows comes the key of the last row looked
-        at, without a value, and with the number of rows looked at.
+        Arguments of the statement, in this order:
+
+        - the width of the mark,
+        - start, and stop if the range has one,
+        - the condition's arguments,
+        - the number of rows of the page,
+        - the first wanted mark, and the unwanted marks.
+
+        The last row of the result has the last key of the page, no value, and the number of rows of the page.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(
@@ -104,10 +112,17 @@ class Statements:
         return text, arguments
 
     def leading(self, bounded: bool, where: Condition | None) -> tuple[sql.Composed, list[Any]]:
-        """Return the statement that reads the first row of each of many groups, going from one to the next by the index.
+        """Return the statement that reads the first row of many groups, and seeks each group in the index.
 
-        Arguments: start, stop if the range has one, the width of the mark, what ends a group's keys in its place, stop again, those
-        of the condition, the number of groups. The value of a row that does not satisfy the condition is null.
+        Arguments of the statement, in this order:
+
+        - start, and stop if the range has one,
+        - the width of the mark, and the bytes that replace it to skip a group,
+        - stop again, if the range has one,
+        - the condition's arguments,
+        - the number of groups.
+
+        The value of a row that does not satisfy the condition is null.
         """
         condition, arguments = satisfying(where)
         text = sql.SQL(
@@ -122,7 +137,7 @@ class Statements:
 
 
 def array_of_bytes(values: Sequence[bytes]) -> str | None:
-    r"""Write a row's fields as the text of an array, or None if there are none.
+    r"""Return a row's fields as the text of an array, or None if it has no fields.
 
     >>> array_of_bytes([b"a", b"\x00\xff"])
     '{"\\\\x61","\\\\x00ff"}'
@@ -131,9 +146,10 @@ def array_of_bytes(values: Sequence[bytes]) -> str | None:
 
 
 def satisfying(condition: Condition | None) -> tuple[sql.Composable, list[Any]]:
-    """Return what a WHERE clause adds to leave out rows that do not satisfy a condition, and its arguments.
+    """Return the text that adds a condition to a WHERE clause, and its arguments.
 
-    Rows that lack a field satisfy conditions on it. Regular expressions on bytes are not PostgreSQL's: all rows satisfy them.
+    A row without a field satisfies every condition on it. PostgreSQL has no regular expressions on bytes, so
+    every row satisfies them here.
     """
     if condition is None:
         return sql.SQL(""), []

@@ -1,4 +1,4 @@
-"""The promises of a store, kept on one table of PostgreSQL."""
+"""A store on one table of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _COLUMNS = [("key", "bytea"), ("value", "bytea"), ("fields", "bytea[]")]
 class PostgreSQLStore:
     """An ordered map in a table of PostgreSQL, shared by machines.
 
-    Each call is one statement, or some, each a transaction of its own: nothing is locked between two calls.
+    A call runs one or more statements, each a transaction of its own. No lock outlives a call.
 
     Args:
-        address: of the server and the table.
-        create: make the table if it is not there.
+        address: the server and the table.
+        create: whether to create the table if it does not exist.
 
     Raises:
         StoreError: the server cannot be reached.
-        WarehouseError: the table is not there and `create` is not given, or it is not a store's.
+        WarehouseError: the table does not exist and `create` is False, or it is not a store.
     """
 
     leaves_out = True
@@ -52,7 +52,7 @@ class PostgreSQLStore:
         """Open the store that ``postgresql://user@host:port/database?table=NAME`` names.
 
         Raises:
-            ConfigurationError: the URL says something else.
+            ConfigurationError: the URL has another form.
         """
         return cls(Address.parse(url), create=create)
 
@@ -88,7 +88,7 @@ class PostgreSQLStore:
     # -- reading
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if there is none."""
+        """Return the value of a key, or None if the row is absent."""
         rows = self._rows(self._statements.get, [key])
         value: bytes | None = rows[0][0] if rows else None
         return value
@@ -119,13 +119,13 @@ class PostgreSQLStore:
         where: Condition | None = None,
         groups: Groups | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows of disjoint ranges, which are given in key order, most of those that do not count left out."""
+        """Yield the rows of disjoint ranges in key order, without most of the rows that may be left out."""
         return islice(self._pages.scan_ranges(ranges, limit, each, where, groups), limit)
 
     # -- writing
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
-        """Write rows, a thousand at a time; return whether an earlier try may write some of them once more."""
+        """Write rows, a thousand at a time; return whether an earlier try may write some of them again."""
         in_doubt = False
         batch: dict[bytes, bytes] = {}
         size = 0
@@ -140,7 +140,7 @@ class PostgreSQLStore:
         return in_doubt
 
     def _put(self, rows: dict[bytes, bytes], fields: Fields | None) -> bool:
-        """Write rows in key order, so that two who write the same rows do not wait for each other."""
+        """Write rows in key order, so that two writers of the same rows never deadlock."""
         keys = sorted(rows)
         arguments: list[list[Any]] = [keys, [rows[key] for key in keys]]
         if fields is None:
@@ -158,7 +158,7 @@ class PostgreSQLStore:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent).
 
         Raises:
-            StoreError: the server went away meanwhile, and whether the row was written is not known.
+            StoreError: the server went away, and the row may or may not have been written.
         """
         if value is None:
             if expected is None:

@@ -118,7 +118,7 @@ def test_files_are_of_their_partitions_cells_and_buckets() -> None:
         (KEY, [FileRecord("b", 1, bucket=4)], None, "of bucket 4, and there are 4 buckets"),
         ((2, "b"), [FileRecord("b", 1, bucket=8)], None, "of bucket 8"),
         (KEY, [FileRecord("b", 1, cell=0)], None, "there are no cells"),
-        (KEY, [FileRecord("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t is arranged otherwise"),
+        (KEY, [FileRecord("b", 1, bucket=0)], EIGHT, r"d=1/s=a of table default\.t has another arrangement"),
         (
             (2, "b"),
             [],
@@ -271,9 +271,9 @@ def test_maps_do_not_grow_by_other_columns() -> None:
         table = commit(other)
     transaction = Transaction(table, "append")
     transaction.grow(KEY, [FileRecord("mine", 1, bucket=0)], FOUR)
-    with pytest.raises(ArrangementError, match="is arranged otherwise"):
+    with pytest.raises(ArrangementError, match="has another arrangement"):
         commit(transaction)
-    with pytest.raises(UnsupportedError, match="changed otherwise"):
+    with pytest.raises(UnsupportedError, match="changed in another way"):
         transaction.grow(KEY, [], SKEWED)
 
 

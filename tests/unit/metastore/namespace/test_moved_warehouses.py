@@ -306,7 +306,7 @@ def test_relocate_says_what_it_would_do_and_does_it() -> None:
         "s3://bucket/near/p"
     )
     with pytest.raises(
-        WarehouseError, match="Nothing in the metastore of /old/lake lies at file:/far or below it"
+        WarehouseError, match="The metastore of /old/lake has no location at file:/far or below it"
     ):
         catalog.relocate("/far", "/elsewhere")
 
@@ -333,7 +333,7 @@ def test_relocate_takes_whole_names_of_folders() -> None:
 def test_relocate_refuses_places_within_one_another(old: str, new: str) -> None:
     """A call that was cut short would move a second time what it had moved."""
     catalog = Catalog(Metastore(MemoryStore(), "/lake"))
-    with pytest.raises(WarehouseError, match=f"{old} and {new} lie within one another.*another name first"):
+    with pytest.raises(WarehouseError, match=f"{old} and {new} overlap.*unrelated path first"):
         catalog.relocate(old, new)
 
 

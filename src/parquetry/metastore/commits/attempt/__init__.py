@@ -1,7 +1,10 @@
-"""One commit as it runs: `task` says what is to be made, and an attempt writes it under one ticket.
+"""The steps of a commit, which `committer` calls in order. An attempt writes one commit under one ticket.
 
-`ticket` takes, gives up and forgets tickets, `rows` writes what no version shows yet, `publish` is the one step that counts, and
-`outcome` finds out what became of a commit that failed. In which order these are called, `committer` says.
+- `task` is the commit, whichever ticket it gets.
+- `ticket` takes, aborts and forgets tickets.
+- `rows` writes the rows, which no version shows yet.
+- `publish` makes the rows visible.
+- `outcome` finds out whether a failed commit took place.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,4 @@
-"""What became of a commit that failed half way: it will never be seen, or it took place, or nobody knows."""
+"""The outcome of a commit that failed half way: it never becomes visible, it took place, or it is unknown."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from parquetry.metastore.versions import load
 def give_up(
     task: CommitTask, attempt: Attempt, forgettable: Sequence[int], error: BaseException
 ) -> Head | None:
-    """Make sure that a commit will never be seen, and clean up.
+    """Make sure that a commit never becomes visible, and clean up.
 
     Args:
-        task: what was to be committed.
-        attempt: the last one.
-        forgettable: aborted tickets of earlier attempts, of which no trace is left.
-        error: that ended the attempt.
+        task: the commit.
+        attempt: its last attempt.
+        forgettable: aborted tickets of earlier attempts that have left no rows.
+        error: the error that ended the attempt.
 
     Returns:
-        the head if, on the contrary, the commit turns out to have taken place, and the error came after that; None otherwise.
+        the head if the commit turns out to have taken place before the error came, or None.
 
     Raises:
-        CommitUnknownError: it may have taken place, and the store does not tell.
+        CommitUnknownError: the commit may have taken place, and the store does not answer.
     """
     transaction = task.transaction
-    # What this protocol raises itself it raises where the commit did not take place.
+    # Errors that this protocol raises itself mean that the commit did not take place.
     not_made = isinstance(error, ParquetryError) and not isinstance(error, StoreError)
     try:
         head = abort(task, attempt.ticket)
@@ -57,14 +57,14 @@ def give_up(
     transaction.may_be_visible = False
     with contextlib.suppress(ParquetryError):
         attempt.delete_rows()
-        # A write that failed may yet arrive; only after none did may the ticket be forgotten.
+        # A failed write may still arrive. So the ticket may be forgotten only if no write failed.
         if not_made and not isinstance(error, CommitAbortedError):
             forget(task, forgettable if attempt.in_doubt else [*forgettable, attempt.ticket])
     return None
 
 
 def unknown(task: CommitTask, error: Exception) -> CommitUnknownError:
-    """Return what to raise if an error leaves open whether a commit took place."""
+    """Return the exception to raise if an error leaves open whether a commit took place."""
     reason = (
         f"the store fails ({error.message.removesuffix('.')})"
         if isinstance(error, StoreError)
@@ -77,10 +77,10 @@ def unknown(task: CommitTask, error: Exception) -> CommitUnknownError:
 
 
 def own_commit(task: CommitTask, head: Head) -> CommitRecord:
-    """Return the commit that was made, which others may have built on since.
+    """Return the record of the commit, whether or not later commits followed it.
 
     Raises:
-        CommitUnknownError: it is not in the table's history.
+        CommitUnknownError: the commit is not in the table's history.
     """
     if head.commit.id == task.id:
         return head.commit

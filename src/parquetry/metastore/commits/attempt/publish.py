@@ -1,4 +1,4 @@
-"""The one step that counts: compare-and-set of the head, from which on a version shows the rows of an attempt."""
+"""The step that makes a commit visible: compare-and-set of the head to a version that shows its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MovedError(Exception):
     """The head shows another version than the one that was validated.
 
     Attributes:
-        head: as it is.
+        head: the head as it is now.
     """
 
     def __init__(self, head: Head) -> None:
@@ -34,22 +34,22 @@ class MovedError(Exception):
 
 
 def publish(task: CommitTask, attempt: Attempt, version: int, head: Head, forgettable: Sequence[int]) -> Head:
-    """Make a version of what an attempt has written.
+    """Make a version that shows the rows of an attempt.
 
     Args:
-        task: what is committed.
-        attempt: that has written all its rows.
-        version: on which these were built.
-        head: of that version.
-        forgettable: aborted tickets of which no trace is left.
+        task: the commit.
+        attempt: the attempt, which has written all its rows.
+        version: the version on which these rows were built.
+        head: the head of that version.
+        forgettable: aborted tickets that have left no rows.
 
     Returns:
         The head that shows the new version, or a later one.
 
     Raises:
-        MovedError: there is a later version now.
+        MovedError: the table has a later version now.
         CommitAbortedError: another writer took this one for dead.
-        CommitConflictError: the table was renamed, or a version that is restored was vacuumed away.
+        CommitConflictError: the table was renamed, or a vacuum retired a version that the commit restores.
         TableNotFoundError: the table was dropped or replaced.
         BatchCommittedError: the batch of a streaming query was committed before.
     """
@@ -90,7 +90,7 @@ def _require_new_batch(task: CommitTask, last: CommitRecord) -> None:
 
 
 def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
-    """Return the commit that takes the place of a head's, whose tickets are those of the next version already."""
+    """Return the record of the new commit, given the last commit with the next version's tickets."""
     last, transaction = head.commit, task.transaction
     difference = sum((added for _, added in attempt.built.values()), Totals())
     return CommitRecord(
@@ -109,20 +109,23 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
 
 
 def _newest_rows(task: CommitTask, head: Head) -> tuple[dict[bytes, NewestRow], bool]:
-    """Return the newest rows of the partitions on which a commit builds, if the next head is to list them, and whether of all."""
+    """Return the newest rows of the partitions before a commit, and whether they include all partitions.
+
+    The result is empty if the next head does not list newest rows.
+    """
     base = task.base
     if task.transaction.successor or not base.partition_types or not is_listed(head.commit, head.newest):
         return {}, False
     if rows := dict(decode_newest(head.newest)):
         return rows, complete_ticket(head.newest) == head.commit.ticket
     visible = VisibleRows(task.store, task.table, head.commit)
-    # Tombstones may have keys from before a REPLACE TABLE, which have no place in the order of the others.
+    # Tombstones may have keys from before a REPLACE TABLE, which do not sort among the others.
     listed = (each for each in visible.all_newest() if base.placement.fits(each[0]))
     return {key: NewestRow(found.ticket, found.is_tombstone) for key, found in listed}, True
 
 
 def _encoded(task: CommitTask, attempt: Attempt, listed: dict[bytes, NewestRow], all_listed: bool) -> bytes:
-    """Return the newest rows with those of an attempt, as the head lists them."""
+    """Return the head's list of the newest rows, including the rows of an attempt."""
     changes = task.prepared.changes
     written = {key: NewestRow(attempt.ticket, isinstance(changes[key], Drop)) for key in attempt.built}
     return encode_newest({**listed, **written}, attempt.ticket if all_listed else None)

@@ -1,4 +1,4 @@
-"""The rows of one attempt: all that a commit writes under one ticket before a version shows it."""
+"""The rows of one attempt: all rows that a commit writes under one ticket before a version shows them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ from parquetry.metastore.storage import (
 from parquetry.metastore.versions import PartitionRow, entry_rows, load_metadata
 
 KEYS_PER_JOURNAL_ROW = 1000
-"""Keys in one row of the journal."""
+"""Keys in one row of the journal: a commit to a million partitions writes a thousand such rows."""
 ROWS_PER_WRITE = 5000
-"""Rows that are put into the store at once."""
+"""Rows of one call of `Store.put_many`."""
 
 
 class Attempt:
-    """What has been written under one ticket.
+    """The rows written under one ticket.
 
     Args:
-        task: what to write.
-        ticket: under which.
+        task: the commit.
+        ticket: the ticket.
 
     Attributes:
-        ticket: as given.
-        metadata: that the version has, as of the last call of `write`.
-        built: for each partition, on which ticket's row its new row was built, and what it adds to the totals.
-        in_doubt: whether rows of the ticket may turn up once more after they were deleted.
+        ticket: the ticket.
+        metadata: the metadata of the new version, as of the last call of `write`.
+        built: for each partition, the ticket of the row on which its new row was built, and the difference
+            that the new row makes to the totals.
+        in_doubt: whether rows of the ticket may reappear after they were deleted, because a write got no
+            answer.
     """
 
     def __init__(self, task: CommitTask, ticket: int) -> None:
@@ -61,27 +63,29 @@ class Attempt:
     def is_late(
         self, latest: Mapping[bytes, PartitionRow], removed_rows: Mapping[bytes, PartitionRow]
     ) -> bool:
-        """Return whether another ticket is needed: a row has a later one, or would get a second value under this one.
+        """Return whether the commit needs another ticket.
+
+        It does if a row has a later ticket already, or if a row would get a second value under this ticket.
 
         Args:
-            latest: the newest rows of the partitions to be changed.
-            removed_rows: the newest rows of the files taken out.
+            latest: the newest rows of the partitions to change.
+            removed_rows: the newest rows of the removed files to record.
         """
         return any(found.ticket > self.ticket for found in (*latest.values(), *removed_rows.values())) or any(
             on != _ticket_of(latest.get(key)) for key, (on, _) in self.built.items()
         )
 
     def write(self, head: Head, latest: Mapping[bytes, PartitionRow]) -> None:
-        """Write what has not been written yet.
+        """Write the rows that have not been written yet.
 
         Args:
-            head: of the version to build on.
-            latest: the rows in it of the partitions to be changed.
+            head: the head of the version to build on.
+            latest: the rows of the partitions to change in that version.
         """
         table, metadata = self._task.table, self._task.prepared.metadata
         self.metadata = metadata or load_metadata(self._task.store, table, head.commit.metadata)
         age = complement(self.ticket)
-        # The newest commit is in the head only; once this one takes its place there, it must be in the log.
+        # The newest commit is only in the head. It must be in the log before this commit takes its place.
         rows = [(commit_key(table, head.commit.version), encode(head.commit))]
         rows += self._partition_rows(latest, self._index_again())
         if not self._wrote_journal:
@@ -93,12 +97,12 @@ class Attempt:
         chunk_rows = self._merge.take_chunk_rows()
         if chunk_rows:
             require_format(self._task.store, IN_COLUMNS)
-        rows = [*chunk_rows, *rows]  # what is referred to comes first
+        rows = [*chunk_rows, *rows]  # chunks come before the rows that refer to them
         for start in range(0, len(rows), ROWS_PER_WRITE):
             self.in_doubt |= self._task.store.put_many(rows[start : start + ROWS_PER_WRITE], fields_of)
 
     def _index_again(self) -> list[bytes]:
-        """Return the keys of rows that were written and need entries again: somebody has begun to build an index."""
+        """Return the keys of written rows that need entries again: the table has got another index."""
         if self.metadata.indexes == self._indexes:
             return []
         self._indexes = self.metadata.indexes
@@ -107,16 +111,16 @@ class Attempt:
     def _partition_rows(
         self, latest: Mapping[bytes, PartitionRow], indexed: list[bytes]
     ) -> list[tuple[bytes, bytes]]:
-        """Return the new rows of partitions that have none yet, and entries of indexes for these and for those of other keys.
+        """Return the missing new rows of partitions, and index entries for them and for other keys.
 
         Args:
             latest: the rows on which to build.
-            indexed: the other keys.
+            indexed: the other keys that need entries.
         """
         prefix, age = partition_prefix(self._task.table), complement(self.ticket)
         rows = []
         for key in sorted(self._changes):
-            if key in self.built:  # then on what is the latest still
+            if key in self.built:  # then the row it was built on is still the latest
                 continue
             found = latest.get(key)
             value, difference = self._merge.row(key, found)
@@ -135,7 +139,7 @@ class Attempt:
         self._wrote_journal = True
 
     def delete_rows(self) -> None:
-        """Remove all that was written: the ticket is aborted."""
+        """Remove all rows of the attempt, whose ticket is aborted."""
         task = self._task
         recovery.delete_rows(
             task.store, task.table, self.ticket, self._changes, self._indexes, task.removed_rows
@@ -143,7 +147,7 @@ class Attempt:
 
 
 def _parts(keys: Iterable[bytes]) -> list[list[bytes]]:
-    """Return keys as the rows of a journal list them."""
+    """Return keys in groups, one for each row of the journal."""
     every = sorted(keys)
     return [
         every[start : start + KEYS_PER_JOURNAL_ROW] for start in range(0, len(every), KEYS_PER_JOURNAL_ROW)

@@ -1,4 +1,4 @@
-"""What one commit is to make, whichever ticket it is made under, and what has to hold of the table's head for it."""
+"""One commit, whichever ticket it gets, and the conditions that the table's head must satisfy for it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class CommitTask:
     """One commit.
 
     Attributes:
-        id: random; by it the commit is found in the table's history.
-        prepared: what to change.
-        removed_rows: rows of files that are taken out, without their tickets: keys and values.
-        arranged: whether a partition is arranged.
-        summary: for the history.
+        id: random id, which finds the commit in the table's history.
+        prepared: the changes.
+        removed_rows: keys and values of the records of removed files, without tickets.
+        arranged: whether a partition has an arrangement.
+        summary: texts for the history.
     """
 
     id: str
@@ -53,7 +53,7 @@ class CommitTask:
 
     @property
     def format(self) -> int:
-        """Return the format that the store has to have for the rows."""
+        """Return the format that the store must have for the rows."""
         if self.transaction.batch is not None:
             needed = STREAMS
         else:
@@ -61,11 +61,11 @@ class CommitTask:
         return max(needed, ARRANGED) if self.arranged else needed
 
     def require_open(self, head: Head) -> None:
-        """Make sure that the table can be committed to, by the name that is meant.
+        """Make sure that the table can be committed to, and has kept its name if the transaction requires it.
 
         Raises:
-            TableNotFoundError: it was dropped or replaced.
-            CommitConflictError: it was renamed.
+            TableNotFoundError: the table was dropped or replaced.
+            CommitConflictError: the table was renamed.
         """
         require_open(self.base, head)
         if self.transaction.keeps_name:
@@ -73,15 +73,15 @@ class CommitTask:
 
 
 def describe(transaction: Transaction) -> str:
-    """Return a transaction for messages: ``'append' on table db.t``."""
+    """Return the text of a transaction for messages: ``'append' on table db.t``."""
     return f"{transaction.operation!r} on table {transaction.base.label}"
 
 
 def require_kept(transaction: Transaction, head: Head, version: int) -> None:
-    """Make sure that a version on which a transaction is based can still be read.
+    """Make sure that a version that a transaction needs can still be read.
 
     Raises:
-        CommitConflictError: it was vacuumed away.
+        CommitConflictError: a vacuum retired it.
     """
     if head.oldest > version:
         raise CommitConflictError(

@@ -1,4 +1,4 @@
-"""Take a ticket, give it up, and forget it: edits of the table's head, each by compare-and-set."""
+"""Take a ticket, abort it, and forget it: edits of the table's head, each by compare-and-set."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from parquetry.metastore.storage import Head, Owner, edit_head, merge, now_ms, r
 
 
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:
-    """Take a ticket, and give up those of dead authors in the same step.
+    """Take a ticket, and abort the tickets of dead authors in the same step.
 
     Args:
-        task: that the ticket is for.
+        task: the commit that needs the ticket.
         owner: this process.
-        instead_of: a ticket of its own that it gives up for a later one.
+        instead_of: a ticket of this process that is aborted in the same step, or None.
 
     Returns:
         The head as written, and the ticket.
 
     Raises:
         TableNotFoundError: the table was dropped or replaced.
-        CommitConflictError: it was renamed, or the base vacuumed away; or a vacuum may be deleting the files that are taken in.
+        CommitConflictError: the table was renamed, a vacuum retired the base, or a vacuum may be deleting
+            files that the commit adopts.
     """
 
     def mine(head: Head) -> list[int]:
@@ -38,13 +39,13 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
         task.require_open(head)
         require_format(task.store, task.format)
         if instead_of is None:
-            # The rows of the base were read before; if they were kept until now, none was missing.
+            # The rows of the base were read before. If the base is still kept now, none of them was missing.
             require_kept(task.transaction, head, task.base.version)
         now = now_ms()
         if task.transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
             raise CommitConflictError(
-                f"{describe(task.transaction)} takes files in while a vacuum of the table is deleting some; nothing was "
-                "written: run it again when that is done."
+                f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
+                "written: run it again after the vacuum."
             )
         dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
         alive = {t: other for t, other in head.pending.items() if t not in dead}
@@ -60,14 +61,14 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
 
 
 def abort(task: CommitTask, ticket: int) -> Head:
-    """Give up a ticket, unless it is published or given up already.
+    """Abort a ticket, unless it is published or aborted already.
 
     Returns:
         The head as written, or as it was.
 
     Raises:
-        TableNotFoundError: the table is gone.
-        StoreError: the store fails. The edit may have taken place.
+        TableNotFoundError: the table was dropped.
+        StoreError: the store failed. The edit may have taken place.
     """
 
     def change(head: Head) -> Head:
@@ -80,7 +81,7 @@ def abort(task: CommitTask, ticket: int) -> Head:
 
 
 def forget(task: CommitTask, tickets: Sequence[int]) -> None:
-    """Take aborted tickets, of which no trace is left, out of the head."""
+    """Remove aborted tickets that have left no rows from the head."""
 
     def change(head: Head) -> Head:
         aborted = remove(head.aborted, tickets)

@@ -1,6 +1,6 @@
-"""The questions the bridge asks, typed once on this side; `bridge/` asks each of them in one place.
+"""The bridge's questions, each typed once on this side. `bridge/` asks each of them in one place.
 
-What the answer is, is said in `answers`.
+`answers` has the answers.
 """
 
 from __future__ import annotations
@@ -158,4 +158,4 @@ QUESTIONS: tuple[type[Question], ...] = (
     Write, RewriteRows,
     ListProcedures, LoadProcedure, Call, RepairSchema, Repair, Analyze,
 )  # fmt: skip
-"""All of them."""
+"""All questions."""

@@ -1,4 +1,4 @@
-"""What every question to the planner is made of."""
+"""The fields that all questions to the planner share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
-    """What every question carries.
+    """Base of all questions.
 
     Attributes:
         protocol: version of this protocol.
@@ -16,7 +16,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
 
 
 class CatalogQuestion(Question, tag="catalog_question", frozen=True):
-    """What every question about a catalog carries.
+    """Base of all questions about a catalog.
 
     Attributes:
         catalog: name of the catalog in the session.
@@ -28,7 +28,7 @@ class CatalogQuestion(Question, tag="catalog_question", frozen=True):
 
 
 class TableRef(msgspec.Struct, frozen=True):
-    """One version of one table: what a question about a loaded table names."""
+    """One version of one table. A question about a loaded table names it."""
 
     id: str
     version: int

@@ -1,4 +1,4 @@
-"""Questions about what is in a catalog: namespaces, tables, views."""
+"""Questions about the content of a catalog: namespaces, tables, views."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from parquetry.planner.protocol.questions.base import CatalogQuestion, Question,
 
 
 class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
-    """Answer: `Rewritten`. A parser asks, before anybody has looked for the table that the statement names.
+    """Answer: `Rewritten`. A parser asks before Spark looks for the table that the statement names.
 
     Attributes:
         text: the statement.
-        named: what its markers `:name` stand for, as SQL.
-        positional: what its markers `?` stand for, as SQL.
+        named: the values of its markers `:name`, as SQL.
+        positional: the values of its markers `?`, as SQL.
         catalogs: names of the session's Parquetry catalogs.
-        other_catalogs: names of the others that are configured.
+        other_catalogs: names of the other configured catalogs.
         current_catalog: name of the session's current catalog.
-        current_namespace: its current namespace.
+        current_namespace: the session's current namespace.
     """
 
     text: str
@@ -33,11 +33,11 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
 
 
 class CheckSettings(Question, tag="check_settings", frozen=True):
-    """Answer: `Done`. Asked once about each set of settings and options.
+    """Answer: `Done`. The bridge asks once for each set of settings and options.
 
     Attributes:
-        use: whether the session is given the settings, or reads with them and with options.
-        settings: of the session, those whose names begin with `parquetry.`.
+        use: ``set`` when the session gets the settings, else the kind of read.
+        settings: of the session, with names that begin with `parquetry.`.
         options: of the read.
     """
 
@@ -71,7 +71,7 @@ class AlterNamespace(CatalogQuestion, tag="alter_namespace", frozen=True):
 
 
 class DropNamespace(CatalogQuestion, tag="drop_namespace", frozen=True):
-    """Answer: `Confirmation`, whether it was there."""
+    """Answer: `Confirmation`, whether there was such a namespace."""
 
     namespace: list[str]
     cascade: bool
@@ -93,15 +93,15 @@ class LoadTable(CatalogQuestion, tag="load_table", frozen=True):
 
 
 class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
-    """Answer: `MetadataTable`, what `catalog.db.t.<name>` stands for."""
+    """Answer: `MetadataTable`, the metadata table `catalog.db.t.<name>`."""
 
 
 class PageCursor(msgspec.Struct, frozen=True):
-    """How far a metadata table has been read: all rows before those of a partition, and some of these.
+    """The position of a reader in a metadata table: before a partition, or after some of its rows.
 
     Attributes:
-        partition: key of the partition, hexadecimal; empty where rows are not of partitions.
-        passed: how many of the rows that begin there have been read.
+        partition: key of the partition, hexadecimal; empty if the rows do not belong to partitions.
+        passed: how many of the partition's rows have been read.
     """
 
     partition: str
@@ -109,15 +109,15 @@ class PageCursor(msgspec.Struct, frozen=True):
 
 
 class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True, kw_only=True):
-    """Answer: `MetadataPage`, the rows behind a place that an answer before has named; None: the first.
+    """Answer: `MetadataPage`, the rows behind a cursor.
 
-    All pages are of one version: if its rows are deleted meanwhile, an error says so.
+    All pages are read from one version. If its rows are deleted meanwhile, an error says so.
 
     Attributes:
-        table: that it is about.
+        table: the table that it describes.
         kind: of the metadata table.
-        after: the place.
-        predicates: that Spark evaluates on the rows; what they say of keys spares reading the others.
+        after: the cursor from the previous answer, or None for the first page.
+        predicates: conditions that Spark evaluates on the rows. Those on keys restrict what is read.
     """
 
     table: TableRef
@@ -131,9 +131,9 @@ class Transform(msgspec.Struct, frozen=True):
 
     Attributes:
         name: `identity`, `bucket`, `sorted_bucket`, `years`, ….
-        columns: all that it names.
-        arguments: trees (see `predicate.reading.spark_json`) in Spark's order: of `bucket` the count, then the columns; of
-            `sorted_bucket` the columns, the count, then those to sort by.
+        columns: all columns that it names.
+        arguments: trees (see `predicate.reading.spark_json`) in Spark's order. `bucket` has the count, then
+            the columns. `sorted_bucket` has the columns, the count, then the sort columns.
         text: as Spark describes it.
     """
 
@@ -147,7 +147,7 @@ class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
     """Answer: `LoadedTable`. `schema` is Spark's JSON of a struct.
 
     Attributes:
-        like: of CREATE TABLE LIKE, the properties of the other table, those that Spark reserves among them.
+        like: for CREATE TABLE LIKE, the other table's properties, including the reserved ones of Spark.
     """
 
     namespace: list[str]
@@ -160,7 +160,7 @@ class CreateTable(CatalogQuestion, tag="create_table", frozen=True):
 
 
 class StageTable(CatalogQuestion, tag="stage_table", frozen=True):
-    """Answer: `LoadedTable`, one that nobody sees before `PublishTable`."""
+    """Answer: `LoadedTable`, a table that others see only after `PublishTable`."""
 
     namespace: list[str]
     name: str
@@ -185,7 +185,7 @@ class DiscardTable(CatalogQuestion, tag="discard_table", frozen=True):
 
 
 class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
-    """Answer: `LoadedTable`, as it is then."""
+    """Answer: `LoadedTable`, the table after the changes."""
 
     namespace: list[str]
     name: str
@@ -193,14 +193,14 @@ class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
 
 
 class CanAlter(CatalogQuestion, tag="can_alter", frozen=True):
-    """Answer: `Confirmation`, whether a column can be changed so, for a statement WITH SCHEMA EVOLUTION."""
+    """Answer: `Confirmation`, whether a column may change so, for a statement WITH SCHEMA EVOLUTION."""
 
     table: TableRef
     change: dict[str, Any]
 
 
 class DropTable(CatalogQuestion, tag="drop_table", frozen=True):
-    """Answer: `Confirmation`, whether it was there."""
+    """Answer: `Confirmation`, whether there was such a table."""
 
     namespace: list[str]
     name: str
@@ -216,17 +216,17 @@ class RenameTable(CatalogQuestion, tag="rename_table", frozen=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """A view, as Spark gives it and wants it back.
+    """A view, as Spark sends it and reads it back.
 
     Attributes:
         schema: Spark's JSON of a struct.
         text: the query.
-        catalog: that was current when the view was made.
-        namespace: that was current then.
-        settings: of the session that was current then, by which the query is read.
-        schema_mode: what becomes of the view where the query has other columns by now.
-        query_columns: names of the query's columns then.
-        properties: those of its user, and those that Spark reserves.
+        catalog: the current catalog when the view was made.
+        namespace: the current namespace when the view was made.
+        settings: of the session that made the view. The query is analyzed with them.
+        schema_mode: how the view reacts when the columns of its query have changed.
+        query_columns: names of the query's columns when the view was made.
+        properties: of the view's user, and the properties that Spark reserves.
     """
 
     schema: dict[str, Any]
@@ -240,7 +240,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadRelation(LoadTable, tag="load_relation", frozen=True):
-    """Answer: `Relation`, the table or the view of a name."""
+    """Answer: `Relation`, the table or the view with this name."""
 
 
 class ListViews(CatalogQuestion, tag="list_views", frozen=True):
@@ -255,8 +255,8 @@ class PutView(CatalogQuestion, tag="put_view", frozen=True):
     Attributes:
         namespace: of the view.
         name: of the view.
-        view: to be there.
-        mode: ``evolve``: the columns alone are others, as the query has others by now.
+        view: the new view.
+        mode: ``evolve`` changes only the columns, because the query's columns have changed.
     """
 
     namespace: list[str]
@@ -266,7 +266,7 @@ class PutView(CatalogQuestion, tag="put_view", frozen=True):
 
 
 class DropView(CatalogQuestion, tag="drop_view", frozen=True):
-    """Answer: `Confirmation`, whether it was there."""
+    """Answer: `Confirmation`, whether there was such a view."""
 
     namespace: list[str]
     name: str

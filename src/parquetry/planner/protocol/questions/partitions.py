@@ -8,7 +8,7 @@ from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 
 
 class Predicates(CatalogQuestion, tag="predicates", frozen=True):
-    """A question about a table and what a statement asks of its rows (trees, see `predicate.reading.spark_json`)."""
+    """A question about a table and conditions on its rows (trees, see `predicate.reading.spark_json`)."""
 
     table: TableRef
     predicates: list[dict[str, Any]]
@@ -22,7 +22,7 @@ class Delete(Predicates, tag="delete", frozen=True):
     """Answer: `Done`.
 
     Attributes:
-        settings: those of the session whose names begin with `parquetry.`.
+        settings: of the session, with names that begin with `parquetry.`.
     """
 
     settings: dict[str, str] = {}
@@ -40,13 +40,13 @@ class Partitions(CatalogQuestion, tag="partitions", frozen=True):
 
 
 class AddPartitions(Partitions, tag="add_partitions", frozen=True):
-    """Answer: `Done`. A property `location` names a folder whose files are taken in."""
+    """Answer: `Done`. A property `location` names a folder whose files are adopted."""
 
     properties: list[dict[str, str]]
 
 
 class DropPartitions(Partitions, tag="drop_partitions", frozen=True):
-    """Answer: `Confirmation`, whether they were there."""
+    """Answer: `Confirmation`, whether there were such partitions."""
 
     purge: bool
 
@@ -56,7 +56,7 @@ class TruncatePartitions(Partitions, tag="truncate_partitions", frozen=True):
 
 
 class RenamePartition(Partitions, tag="rename_partition", frozen=True):
-    """Answer: `Confirmation`. The partitions are the old and the new values."""
+    """Answer: `Confirmation`. The first partition has the old values, the second the new ones."""
 
 
 class AlterPartition(Partitions, tag="alter_partition", frozen=True):
@@ -70,7 +70,7 @@ class LoadPartition(Partitions, tag="load_partition", frozen=True):
 
 
 class ListPartitions(CatalogQuestion, tag="list_partitions", frozen=True):
-    """Answer: `Rows`, the values of the partitions that agree with those given."""
+    """Answer: `Rows`, the values of the partitions that match the values in the question."""
 
     table: TableRef
     names: list[str]

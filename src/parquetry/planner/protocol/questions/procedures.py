@@ -1,4 +1,4 @@
-"""Questions about procedures, and of statements that are run as one."""
+"""Questions about procedures, and about statements that run as procedures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LoadProcedure(CatalogQuestion, tag="load_procedure", frozen=True):
 
 
 class Call(CatalogQuestion, tag="call", frozen=True):
-    """Answer: `Called`. The session's current catalog and namespace say what a bare table name means."""
+    """Answer: `Called`. The session's current catalog and namespace complete a bare table name."""
 
     name: str
     arguments: dict[str, Any]
@@ -28,7 +28,7 @@ class Call(CatalogQuestion, tag="call", frozen=True):
 
 
 class RepairSchema(CatalogQuestion, tag="repair_schema", frozen=True):
-    """Answer: `Schema`, the columns that `Repair` gives."""
+    """Answer: `Schema`, the columns of `Repair`'s result."""
 
 
 class Repair(CatalogQuestion, tag="repair", frozen=True):
@@ -43,8 +43,8 @@ class Analyze(CatalogQuestion, tag="analyze", frozen=True):
     """Answer: `Called`, a row for each table.
 
     Attributes:
-        columns: that the statement names.
-        partition_columns: that it names with PARTITION.
+        columns: in the statement.
+        partition_columns: in its PARTITION clause.
     """
 
     namespace: list[str]

@@ -15,8 +15,8 @@ class Reading(Predicates, tag="reading", frozen=True, kw_only=True):
     """A question of a statement that reads.
 
     Attributes:
-        read_options: of the read, as given to `spark.read.option` or in `WITH (…)`.
-        settings: those of the session whose names begin with `parquetry.`.
+        read_options: of the read, from `spark.read.option` or `WITH (…)`.
+        settings: of the session, with names that begin with `parquetry.`.
     """
 
     read_options: dict[str, str] = {}
@@ -27,16 +27,16 @@ class PushPredicates(Reading, tag="push_predicates", frozen=True):
     """Answer: `Pushed`.
 
     Attributes:
-        streaming: whether they are those of a stream, which reads other versions, too.
+        streaming: whether they belong to a stream, which reads other versions, too.
     """
 
     streaming: bool = False
 
 
 class PartitionValues(Predicates, tag="partition_values", frozen=True):
-    """Answer: `PartitionValueRows`, for each condition the rows of values that its columns have in the partitions in question.
+    """Answer: `PartitionValueRows`, the selected partitions' values in each condition's columns.
 
-    Those are the partitions that satisfy the predicates and what the conditions imply. A condition is SQL text, its
+    The predicates, and what the conditions imply, select the partitions. A condition has its SQL text, its
     columns, and a tree (see `planner.predicates.implied_by`).
     """
 
@@ -44,12 +44,12 @@ class PartitionValues(Predicates, tag="partition_values", frozen=True):
 
 
 class HeavyValues(Predicates, tag="heavy_values", frozen=True):
-    """Answer: `HeavyValueRows`, the values of directories, for Spark to evaluate conditions on skewed columns.
+    """Answer: `HeavyValueRows`, the values of directories, for Spark's conditions on skewed columns.
 
-    The predicates choose the partitions. Each partition has its own directories.
+    The predicates select the partitions. Each partition has its own directories.
 
     Attributes:
-        conditions: each is the names of its columns, and a tree, or None if the bridge has no tree of it.
+        conditions: each has the names of its columns, and a tree, or None if the bridge has no tree for it.
     """
 
     conditions: list[dict[str, Any]]
@@ -66,14 +66,16 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     """Answer: `PlannedScan`.
 
     Attributes:
-        runtime: what a join has found while the query runs (trees, see `scans.runtime_values`).
+        runtime: runtime filters that have arrived (trees, see `scans.runtime_values`).
         columns: that are read.
-        buckets: how many are wanted, a multiple or a divisor of the number that the scan has; None: as many as it has.
-        before: the report of the scan without what was found; None: nothing was.
-        joined: what is known of a join's values before the query runs (trees).
-        late: whether the files may be told later, when they are asked for once more: values of a join may come before that.
-        files: absolute paths of those that are read, of all that the predicates leave: they hold rows that match a statement
-            which rewrites them; None: all of these.
+        buckets: the wanted number, a multiple or a divisor of the scan's number; None for the scan's own
+            number.
+        before: the report of the scan without runtime filters, or None if there are none.
+        joined: plan-time values of joins (trees).
+        late: whether the files may be listed later, in a second question, because a runtime filter may come
+            first.
+        files: absolute paths of the files with matching rows, for a statement that rewrites them. None for
+            all files that the predicates select.
     """
 
     runtime: list[dict[str, Any]]
@@ -86,12 +88,12 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):
-    """Answer: `KeyRangeRows`, what statistics tell of the least and the greatest value of a column in the files of a scan.
+    """Answer: `KeyRangeRows`, the minimum and maximum of a column in the files of a scan, from statistics.
 
     Attributes:
         runtime: see `PlanScan`.
         joined: see `PlanScan`.
-        column: whose values these are.
+        column: whose minimum and maximum are wanted.
         partition_columns: whose values go with them.
     """
 
@@ -105,8 +107,8 @@ class Streaming(CatalogQuestion, tag="streaming", frozen=True):
     """A question of a streaming query that reads a table. Positions are texts that only the planner reads.
 
     Attributes:
-        table: the table as it was when the query began, whose columns the stream has.
-        read_options: of the read, as given to `spark.readStream.option`.
+        table: the table as it was when the query began. The stream has its columns.
+        read_options: of the read, from `spark.readStream.option`.
     """
 
     table: TableRef
@@ -114,7 +116,7 @@ class Streaming(CatalogQuestion, tag="streaming", frozen=True):
 
 
 class BeginStream(Streaming, tag="begin_stream", frozen=True):
-    """Answer: `StreamPosition`, where a stream begins that has read nothing yet.
+    """Answer: `StreamPosition`, where a new stream begins.
 
     Attributes:
         starting_at: the time that the options name, in microseconds since the epoch.
@@ -124,12 +126,12 @@ class BeginStream(Streaming, tag="begin_stream", frozen=True):
 
 
 class AdvanceStream(Streaming, tag="advance_stream", frozen=True, kw_only=True):
-    """Answer: `StreamPosition`, where the next batch is to end.
+    """Answer: `StreamPosition`, the end of the next batch.
 
     Attributes:
-        start: where it begins; None: as far as the table goes now is the answer.
-        until: the batch ends here at the latest; None: as far as the table goes.
-        limited: whether the limits hold that the options name.
+        start: where the batch begins, or None to get the end of the table as it is now.
+        until: the latest allowed end of the batch, or None for the end of the table.
+        limited: whether the limits in the options apply.
     """
 
     start: str | None = None
@@ -152,7 +154,7 @@ class PlanBatch(Reading, tag="plan_batch", frozen=True, kw_only=True):
 
 
 class ConditionedTable(msgspec.Struct, frozen=True):
-    """A table, and what a query asks of it.
+    """A table, and a query's conditions on it.
 
     Attributes:
         table: the table.
@@ -164,15 +166,15 @@ class ConditionedTable(msgspec.Struct, frozen=True):
 
 
 class RuntimeCandidate(msgspec.Struct, frozen=True):
-    """What the values of a join could do for the scan of a table.
+    """A runtime filter that could prune the scan of a table.
 
     Attributes:
-        table: the table.
+        table: the table of the probe side.
         read_options: of the scan; see `Reading`.
         facts: about the join and the scan.
-        predicates: that the scan was planned for (trees).
-        columns: that the values are of.
-        values_of: the table of this catalog that the values come from; None: there is not one such table.
+        predicates: of the scan, when it was planned (trees).
+        columns: that the values belong to.
+        values_of: the one table of this catalog that the values come from, or None if there is no such table.
     """
 
     table: TableRef
@@ -184,11 +186,11 @@ class RuntimeCandidate(msgspec.Struct, frozen=True):
 
 
 class JudgeRuntimeFilters(CatalogQuestion, tag="judge_runtime_filters", frozen=True):
-    """Answer: `RuntimeVerdicts`. The candidates are those of one query for the tables of the catalog.
+    """Answer: `RuntimeVerdicts`. The candidates belong to one query, and to tables of this catalog.
 
     Attributes:
         candidates: all of them.
-        settings: those of the session whose names begin with `parquetry.`.
+        settings: of the session, with names that begin with `parquetry.`.
     """
 
     candidates: list[RuntimeCandidate]

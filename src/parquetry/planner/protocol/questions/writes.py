@@ -25,11 +25,11 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """What a statement read of a table.
+    """One read of a table by a statement.
 
     Attributes:
         table: in the version that was read.
-        predicates: of the query, by which it was planned (trees).
+        predicates: of the scan, when it was planned (trees).
     """
 
     table: TableRef
@@ -40,13 +40,14 @@ class Write(Predicates, tag="write", frozen=True):
     """Answer: `WriteSummary`. The rows come beside the question, as a DataFrame.
 
     Attributes:
-        mode: of what they replace.
-        write_options: as given to `df.write.option` or in `WITH (…)`.
-        settings: those of the session whose names begin with `parquetry.`.
-        batch: of a streaming query, whose rows these are; None: of none.
-        reads: what the statement reads; None: what the DataFrame's plan does.
-        searched_by: of a MERGE that inserts alone: partition columns that are compared with what a row is inserted with, so that
-            it was looked for where they have this value; None: no such statement.
+        mode: which rows the new ones replace.
+        write_options: from `df.write.option` or `WITH (…)`.
+        settings: of the session, with names that begin with `parquetry.`.
+        batch: the batch of the streaming query that wrote these rows, or None for other writes.
+        reads: what the statement reads, or None to take it from the DataFrame's plan.
+        searched_by: partition columns, for a MERGE that only inserts; None for other statements. The MERGE
+            compares them with the values that a row is inserted with, so it searched for the row only where
+            they have these values.
     """
 
     mode: Literal["append", "truncate", "overwrite", "dynamic"]
@@ -58,17 +59,17 @@ class Write(Predicates, tag="write", frozen=True):
 
 
 class RewriteRows(CatalogQuestion, tag="rewrite_rows", frozen=True):
-    """Answer: `WriteSummary`. What a statement made of all rows of some files comes beside the question, as a DataFrame.
+    """Answer: `WriteSummary`. The new rows of some files come beside the question, as a DataFrame.
 
     Attributes:
         table: the version that was read.
-        files: absolute paths of those that the rows replace.
-        partitions: theirs, and perhaps more: values as text, in the order of the partition columns.
-        statement: that changes rows.
-        settings: those of the session whose names begin with `parquetry.`.
-        predicates: by which these files were looked for (trees).
-        reads: what the statement reads, these files among it.
-        searched_by: see `Write`; None: the statement inserts nothing.
+        files: absolute paths of the files that the rows replace.
+        partitions: of these files, and perhaps more: values as text, in the order of the partition columns.
+        statement: the kind of statement.
+        settings: of the session, with names that begin with `parquetry.`.
+        predicates: that found these files (trees).
+        reads: what the statement reads, including these files.
+        searched_by: see `Write`; None if the statement inserts nothing.
     """
 
     table: TableRef

@@ -1,4 +1,4 @@
-"""A client of HBase that stops at any row it writes leaves the old state or the new one, and others go on."""
+"""A client of a server that stops at any row it writes leaves the old state or the new one, and others go on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from parquetry.store.hbase import HBaseStore
-from tests.support.hbase.launcher import HBaseServer
+from parquetry.store import Store, open_store
+from tests.servers.conftest import StoreServer
 from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world
 from tests.support.stores.crashes import Expected, check, crash, expect, stops
 from tests.support.stores.failing_client import How
@@ -21,9 +21,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
 
 
 @pytest.fixture(scope="module")
-def shared(hbase: HBaseServer) -> Iterator[HBaseStore]:
+def shared(server: StoreServer) -> Iterator[Store]:
     """One table for all tests: making one takes longer than emptying it."""
-    store = HBaseStore.open(hbase.url("crashes"), create=True)
+    store = open_store(server.url("crashes"), "/lake", create=True)
     yield store
     store.close()
 
@@ -41,7 +41,7 @@ def expected(world: CrashWorld, name: str) -> Expected:
 
 
 @pytest.mark.parametrize("how", ["before", "after", "unanswered"])
-def test_stopped_at_every_row(shared: HBaseStore, name: str, expected: Expected, how: How) -> None:
+def test_stopped_at_every_row(shared: Store, name: str, expected: Expected, how: How) -> None:
     """Dead before or after a row, or without an answer to a request: others find the old state or the new one."""
     for stop in stops(expected, how, whole_calls=how == "unanswered"):
         expected.world.enter(shared)

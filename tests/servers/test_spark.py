@@ -1,4 +1,4 @@
-"""Spark with its metastore on HBase: queries, and streams that read and write."""
+"""Spark with its metastore on a server: queries, and streams that read and write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.hbase.launcher import HBaseServer
 from tests.support.jvm import quick_start
 
 SESSION = """
@@ -90,13 +89,13 @@ spark.stop()
 """
 
 
-def run(code: str, hbase: HBaseServer, table: str, folder: Path) -> None:
-    """Run a program in a process of its own, with a metastore on HBase."""
+def run(code: str, url: str, folder: Path) -> None:
+    """Run a program in a process of its own, with its metastore on a server."""
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
     environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SUBMIT_OPTS": quick_start.options()}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(folder), hbase.url(table)],
+        [sys.executable, "-c", code, str(folder), url],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -107,12 +106,12 @@ def run(code: str, hbase: HBaseServer, table: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
 
 
-def test_spark_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
+def test_queries(url: str, tmp_path: Path) -> None:
     """A session makes a table, fills it and reads a part of it; another process finds the same metastore."""
     for code in (SESSION + QUERIES, LOOK):
-        run(code, hbase, table, tmp_path)
+        run(code, url, tmp_path)
 
 
-def test_streams_on_hbase(hbase: HBaseServer, table: str, tmp_path: Path) -> None:
+def test_streams(url: str, tmp_path: Path) -> None:
     """A stream from one table into another gives each row once, over restarts and a crash, and ends at rows that are taken away."""
-    run(SESSION + STREAMS, hbase, table, tmp_path)
+    run(SESSION + STREAMS, url, tmp_path)

@@ -17,9 +17,8 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
-from parquetry.planner import statements
 from parquetry.planner.protocol.terms import terms
-from parquetry.spark.gateway import PlannerGateway
+from parquetry.spark.serving.gateway import PlannerGateway
 
 _TOKEN_BYTES = 32
 """Of a token, and of the planner's name: as many as PySpark's own token has."""
@@ -43,4 +42,4 @@ def install(gateway: Any, bridge: Any) -> None:
     name = gateway.gateway_property.pool.put(PlannerGateway(), force_id=secrets.token_urlsafe(_TOKEN_BYTES))
     bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
     bridge.agree(terms())
-    bridge.install(name, list(statements.STATEMENT_WORDS))
+    bridge.install(name)

@@ -1,4 +1,4 @@
-"""Names of tables on HBase, where every step of a replacement takes milliseconds: others look in between."""
+"""Names of tables on a server, where each step of a replacement takes time: others look in between."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from multiprocessing.synchronize import Event
 from parquetry.errors import CommitConflictError, TableNotFoundError
 from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.store.hbase import HBaseStore
-from tests.support.hbase.launcher import HBaseServer
+from parquetry.store import open_store
 from tests.support.stores.metastores import content, file, metadata
 
 _REPLACERS, _READERS = 3, 2
@@ -23,7 +22,7 @@ def _replace(
     url: str, who: int, over: Event, replaced: Synchronized[int], refused: Synchronized[int]
 ) -> None:
     """Put new content in place of a table's, again and again; each has one file of its own name."""
-    store = HBaseStore.open(url)
+    store = open_store(url, "/lake")
     metastore = Metastore(store, "/lake")
     for number in itertools.count():
         if over.is_set():
@@ -45,7 +44,7 @@ def _replace(
 
 def _look(url: str, over: Event, looks: Synchronized[int], missed: Synchronized[int]) -> None:
     """Look the table up, and read it."""
-    store = HBaseStore.open(url)
+    store = open_store(url, "/lake")
     metastore = Metastore(store, "/lake")
     while not over.is_set():
         try:
@@ -72,7 +71,7 @@ def replace_and_look(url: str, replacements: int, seconds: float) -> tuple[int, 
     Returns:
         the numbers of replacements, of those refused, of looks that found the table with its file, and of those in vain
     """
-    store = HBaseStore.open(url, create=True)
+    store = open_store(url, "/lake", create=True)
     metastore = Metastore(store, "/lake")
     transaction = Transaction(metastore.create_table("default", "t", metadata()), "fill")
     transaction.append((1, "a"), [file("first")])
@@ -102,9 +101,9 @@ def replace_and_look(url: str, replacements: int, seconds: float) -> tuple[int, 
     return replaced.value, refused.value, looks.value, missed.value
 
 
-def test_no_look_in_vain_while_a_table_is_replaced(hbase: HBaseServer, table: str) -> None:
+def test_no_look_in_vain_while_a_table_is_replaced(url: str) -> None:
     """The name stands for a table with its rows at all times, however often others replace it."""
-    replaced, _, looks, missed = replace_and_look(hbase.url(table), 30, 0)
+    replaced, _, looks, missed = replace_and_look(url, 30, 0)
     assert replaced >= 30
     assert looks >= 30
     assert missed == 0

@@ -1,0 +1,70 @@
+"""Clients of JDBC and of Python's DB-API, of a Thrift server that has no Python driver."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from pyhive import hive
+
+from tests.spark.doors.conftest import RunningServer
+from tests.support.spark import doors
+
+
+def beeline(port: int, *statements: str) -> list[str]:
+    """Run statements in the client that PySpark's jars bring; return its lines, in CSV."""
+    java = shutil.which("java")
+    assert java is not None
+    options = ["--silent=true", "--outputformat=csv2", "-n", "ann", "-u", f"jdbc:hive2://127.0.0.1:{port}/"]
+    said = [part for statement in statements for part in ("-e", statement)]
+    command = [
+        java,
+        "-cp",
+        str(doors.SPARK / "jars" / "*"),
+        "org.apache.hive.beeline.BeeLine",
+        *options,
+        *said,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    return [line.rpartition("> ")[2] for line in (done.stdout + done.stderr).splitlines()]
+
+
+def test_beeline(thrift: RunningServer) -> None:
+    """The first statement of the server is Hive's DDL; rows are written, changed and read; errors come in words."""
+    lines = beeline(
+        thrift.port,
+        "CREATE NAMESPACE lake.b",
+        "CREATE TABLE lake.b.t (x INT, d INT) PARTITIONED BY (d) CLUSTERED BY (x) INTO 4 BUCKETS",
+        "INSERT INTO lake.b.t SELECT id, id % 2 FROM range(10)",
+        "UPDATE lake.b.t SET d = 5 WHERE x = 4",
+        "SELECT x, d FROM lake.b.t WHERE x = 4",
+        "CALL lake.system.last_reports()",
+        "SELECT nothing FROM lake.b.t",
+    )
+    assert "4,5" in lines, lines
+    assert any(line.endswith(",0,lake.b.t,buckets,3,7,x = 4") for line in lines), "\n".join(lines)
+    assert any("UNRESOLVED_COLUMN" in line for line in lines)
+
+
+def test_a_python_client(thrift: RunningServer) -> None:
+    """A client of Python's DB-API does the same, and sees what others committed."""
+    with hive.connect("127.0.0.1", thrift.port, username="bob") as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE NAMESPACE IF NOT EXISTS lake.p")
+        cursor.execute("CREATE TABLE lake.p.t (x INT, d STRING) PARTITIONED BY (d)")
+        cursor.execute("INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")
+        cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
+        assert cursor.fetchall() == [(2,)]
+        cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = ''a''')")
+        assert cursor.fetchall()[0][:5] == (0, "lake.p.t", "partitions", 1, 2)
+
+
+def test_the_planner_ends_with_its_server(thrift: RunningServer, tmp_path: Path) -> None:
+    """One planner serves all clients of a server; a server that is killed leaves no process behind."""
+    beeline(thrift.port, "SHOW NAMESPACES IN lake")
+    planners = doors.planners(thrift.process)
+    assert len(planners) == 1
+    for process in [thrift.process, *thrift.process.children(recursive=True)]:
+        if process not in planners:
+            process.kill()
+    assert doors.wait_until_gone(planners)

@@ -1,0 +1,75 @@
+"""The site finds in the project what it needs, shown without building it: `make site` does that, and checks
+all links.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from scripts.site import pages
+
+DOCS = pages.ROOT / "docs"
+NAV = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (pages.ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+
+
+def test_the_menu_names_every_page_once() -> None:
+    """A page of docs/ that the menu lacks would not be found, and so with the pages that the build adds."""
+    assert sorted(NAV) == sorted(
+        [*(path.name for path in DOCS.glob("*.md")), *pages.PAGES.values(), "api.md"]
+    )
+
+
+@pytest.mark.parametrize("name", [name for names in pages.API.values() for name in names])
+def test_the_reference_shows_what_there_is(name: str) -> None:
+    """Each name of the Python reference is a module, or a class or function that the module defines, with a
+    docstring.
+    """
+    try:
+        found = importlib.import_module(name)
+    except ModuleNotFoundError:
+        module, _, attribute = name.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name not in ("pyspark", "py4j"):
+                raise
+            pytest.skip("PySpark is not installed")
+    assert found.__doc__
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "expected"),
+    [
+        ("[SQL](docs/sql.md#tables)", "", "[SQL](sql.md#tables)"),
+        ("![report](docs/images/report.svg)", "", "![report](images/report.svg)"),
+        ("[Why](ARCHITECTURE.md)", "", "[Why](architecture.md)"),
+        ("[Start](../README.md#quick-start)", "docs", "[Start](index.md#quick-start)"),
+        ("[SQL](sql.md)", "docs", "[SQL](sql.md)"),
+        (
+            "[here](#limits), [there](https://example.org)",
+            "docs",
+            "[here](#limits), [there](https://example.org)",
+        ),
+        ("[the reader](../tests/unit/reader.py)", "docs", "the reader"),
+        (
+            "`[SQL](docs/sql.md)`\n```\n[SQL](docs/sql.md)\n```",
+            "",
+            "`[SQL](docs/sql.md)`\n```\n[SQL](docs/sql.md)\n```",
+        ),
+    ],
+)
+def test_links_lead_to_pages_of_the_site(text: str, folder: str, expected: str) -> None:
+    """Links between pages are rewritten; those to other files become text; code stays."""
+    assert pages.in_site(text, folder) == expected
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    """The site takes no fonts and no script from other servers, and search works from a file."""
+    assert "font: false" in (pages.ROOT / "mkdocs.yml").read_text()
+    page = type("Page", (), {"url": "sql.html"})()
+    html = f'<script src="{pages._SHIM_ELSEWHERE}"></script>'
+    assert pages.on_post_page(html, page, None) == '<script src="assets/iframe-worker.js"></script>'
+    assert "window.Worker" in (pages.ROOT / "scripts" / "site" / "iframe-worker.js").read_text()
