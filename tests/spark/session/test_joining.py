@@ -263,11 +263,16 @@ def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_connect_session() -> None:
-    """A Spark Connect session, which has no driver here to plan in, is told so before it is made."""
+    """A builder of a Spark Connect client gets the catalog's settings, and no jar; a path that only this machine knows is refused."""
     builder = SparkSession.Builder().remote("sc://localhost:1")
-    with pytest.raises(BridgeError, match="this is a Spark Connect session: use a classic one"):
+    with pytest.raises(
+        ConfigurationError, match="'w' is a relative path, and the Spark Connect server may run elsewhere"
+    ):
         parquetry.configure(builder, "lake", "w")
     assert builder._options == {"spark.remote": "sc://localhost:1"}
+    assert parquetry.configure(builder, "lake", "s3a://bucket/lake") is builder
+    assert builder._options["spark.sql.catalog.lake.warehouse"] == "s3a://bucket/lake"
+    assert "spark.jars" not in builder._options
 
 
 def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
@@ -344,12 +349,12 @@ def test_spark_submit(tmp_path: Path) -> None:
 
 
 def test_the_shell(tmp_path: Path) -> None:
-    """The `pyspark` shell with the settings on its command line needs `attach` only, and says so before it."""
+    """The `pyspark` shell with the settings on its command line needs nothing more: a planner is started for it; `attach` does no harm."""
     settings = session.settings("lake", tmp_path / "w")
     conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     typed = """
-try: spark.sql("SHOW NAMESPACES IN lake").show()
-except Exception as error: print("SAID", str(error).splitlines()[0])
+spark.sql("CREATE NAMESPACE lake.early")
+print("EARLY", [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()])
 
 import parquetry
 _ = parquetry.attach(spark)
@@ -360,10 +365,7 @@ print("FOUND", spark.table("lake.default.t").where("p = 2").count())
         [str(BIN / "pyspark"), *QUIET, *conf], tmp_path, typed,
         PYSPARK_DRIVER_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON_OPTS="-i",
     )  # fmt: skip
-    assert (
-        "SAID [PARQUETRY_NOT_ATTACHED] No planner is attached to this session: call parquetry.attach(spark)"
-        in out
-    )
+    assert "EARLY ['default', 'early']" in out, out
     assert "FOUND 3" in out, out
 
 
