@@ -8,9 +8,9 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 /** Deletes many files with few requests: S3 takes hundreds in one, HDFS takes them one by one. */
 private[parquetry] object Deletions {
   /**
-   * Deletes files of one file system, and returns those that it could not delete, with the reasons; files that are not there count as deleted.
+   * Deletes files of one file system, and returns the failures with their reasons. A missing file counts as deleted.
    *
-   * @param parallel whether other threads may help; they cannot where this thread has been interrupted, as that of a task that is killed
+   * @param parallel whether other threads may help. The thread of a killed task is interrupted, and cannot wait for them.
    */
   def delete(files: FileSystem, paths: Seq[Path], parallel: Boolean): Seq[(Path, String)] =
     if (paths.isEmpty) Nil

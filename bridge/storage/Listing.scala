@@ -12,8 +12,8 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path, RemoteIterator}
 /**
  * The entries below a directory, handed out page by page, so that a million of them are never one text.
  *
- * An object store lists all objects below a directory at once, a thousand a request or more, and tells of no directories.
- * Elsewhere each directory is listed by itself, and stands before what is in it.
+ * An object store lists all objects below a directory with few requests, each for a thousand objects. It lists no directories.
+ * Other file systems list each directory by itself. A directory comes before its entries.
  */
 class Listing private[storage] (files: FileSystem, folder: Path, recursive: Boolean) {
   private val root = files.makeQualified(folder).toUri.getPath.stripSuffix("/")

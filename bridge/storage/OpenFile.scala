@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.storage
 import org.apache.hadoop.fs.{FileStatus, FileSystem}
 import org.apache.hadoop.fs.Options.OpenFileOptions
 
-/** A file that is read by ranges. Its status is known already, so that a store is not asked for it again. */
+/** A file that is read by ranges. The caller has its status, which saves a request. */
 class OpenFile private[storage] (files: FileSystem, status: FileStatus) extends AutoCloseable {
   private val stream = files.openFile(status.getPath)
     .opt(OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY, OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_RANDOM)

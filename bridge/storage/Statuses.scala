@@ -9,13 +9,13 @@ import org.json4s._
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.hadoop.security.AccessControlException
 
-/** What there is to say of a file or directory, and of an error, as JSON. */
+/** A file's or directory's status, and an error, as JSON. */
 private[storage] object Statuses {
   /** Whether it is a directory, its bytes, and when it was changed, in milliseconds. */
   def facts(status: FileStatus): List[JValue] =
     List(JBool(status.isDirectory), JInt(status.getLen), JInt(status.getModificationTime))
 
-  /** The facts of a path; null if nothing is there; the kind and the message of an error. */
+  /** Returns the facts of a path, null for a missing one, or the kind and the message of an error. */
   def read(files: FileSystem, path: Path): JValue =
     try JArray(facts(files.getFileStatus(path))) catch {
       case _: FileNotFoundException => JNull

@@ -10,22 +10,22 @@ import org.json4s.jackson.JsonMethods.compact
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-/** What the planner asks of files that are not on a local disk; all locations of a call are of one file system. */
+/** Answers the planner's requests for files that are not on a local disk. All locations of a call are of one file system. */
 object StorageGateway {
   /** Whether a location is in an object store, which has no directories. */
   def isObjectStore(location: String): Boolean = HadoopFiles.isObjectStore(new Path(location))
 
-  /** Makes sure that there is a file system for a location; nothing is asked of it that it does not ask to start. */
+  /** Fails if Hadoop has no file system for a location. This reads no file. */
   def check(session: SparkSession, location: String): Unit = HadoopFiles.of(session, new Path(location))
 
-  /** JSON, for each location: `[whether it is a directory, bytes, time]`; null if nothing is there; the kind and the message of an error. */
+  /** Returns JSON for each location: `[whether it is a directory, bytes, time]`, null, or `[kind, message]` of an error. */
   def statuses(session: SparkSession, locations: java.util.List[String]): String = {
     val paths = locations.asScala.map(new Path(_)).toSeq
     val files = HadoopFiles.of(session, paths.head)
     compact(JArray(HadoopFiles.parallel(paths)(Statuses.read(files, _)).toList))
   }
 
-  /** The entries below a directory, at any depth if `recursive`; a FileNotFoundException if it is not there. */
+  /** Returns the entries below a directory, at any depth if `recursive`; fails with FileNotFoundException if it is missing. */
   def list(session: SparkSession, folder: String, recursive: Boolean): Listing = {
     val path = new Path(folder)
     new Listing(HadoopFiles.of(session, path), path, recursive)
@@ -37,16 +37,18 @@ object StorageGateway {
     if (!HadoopFiles.isObjectStore(path)) HadoopFiles.of(session, path).mkdirs(path)
   }
 
-  /** Deletes files, and returns JSON of those that could not be deleted: `[location, reason]`. */
+  /** Deletes files, and returns the failures as JSON, each `[location, reason]`. */
   def delete(session: SparkSession, locations: java.util.List[String]): String = {
     val named = locations.asScala.map(location => new Path(location) -> location).toMap
-    val failed = if (named.isEmpty) Nil else Deletions.delete(HadoopFiles.of(session, named.head._1), named.keys.toSeq, parallel = true)
+    val failed =
+      if (named.isEmpty) Nil
+      else Deletions.delete(HadoopFiles.of(session, named.head._1), named.keys.toSeq, parallel = true)
     compact(JArray(failed.map { case (path, reason) =>
       JArray(List(JString(named.getOrElse(path, path.toString)), JString(reason)))
     }.toList))
   }
 
-  /** Deletes a directory if nothing is in it, and returns whether it is gone. An object store has none to delete. */
+  /** Deletes a directory if it is empty, and returns whether it is deleted. An object store has no directories. */
   def deleteEmptyDirectory(session: SparkSession, folder: String): Boolean = {
     val path = new Path(folder)
     !HadoopFiles.isObjectStore(path) && {

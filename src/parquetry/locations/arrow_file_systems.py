@@ -1,6 +1,7 @@
-"""File systems outside of an engine: Arrow's own, or one of fsspec, with the options that pandas and Polars take.
+"""File systems outside of an engine: Arrow's, or fsspec's, with the options that pandas and Polars take.
 
-Credentials and endpoints come from `storage_options`, or else from the environment and the profiles that Arrow reads.
+Credentials and endpoints come from `storage_options`. Without these, Arrow reads the environment and its
+profiles.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _S3_OPTIONS = {
     "aws_allow_http": "allow_http",
     "allow_http": "allow_http",
 }
-"""Names of S3's options, as fsspec (pandas) and object_store (Polars) have them, with the name that is used here."""
+"""The names of S3's options in fsspec (pandas) and object_store (Polars), each with its meaning here."""
 
 _TRUE = ("true", "1", "yes")
 
@@ -144,10 +145,10 @@ def _is_native_hdfs(scheme: str) -> bool:
 def _reason(scheme: str, error: Exception) -> str:
     if scheme in ("hdfs", "viewfs"):
         return (
-            "outside of Spark, HDFS needs the package hdfs-native (pip install hdfs-native fsspec), or libhdfs with "
-            "ARROW_LIBHDFS_DIR and CLASSPATH. In a Spark session, Hadoop's own client reaches it."
+            "outside of Spark, HDFS needs the package hdfs-native (pip install hdfs-native fsspec), or libhdfs "
+            "with ARROW_LIBHDFS_DIR and CLASSPATH. In a Spark session, Hadoop's own client reaches it."
         )
     return (
-        f"{error}. Check the scheme, the address and the credentials; outside of Spark, Arrow reads file, s3, gs and abfs, "
-        "and parquetry.open takes storage_options. In a Spark session, Hadoop's file systems reach it."
+        f"{error}. Check the scheme, the address and the credentials; outside of Spark, Arrow reads file, s3, gs "
+        "and abfs, and parquetry.open takes storage_options. In a Spark session, Hadoop's file systems reach it."
     )

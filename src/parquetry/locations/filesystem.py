@@ -1,9 +1,10 @@
-"""Where files are: a location's text as a PyArrow file system, and a path on it.
+"""A location's text as a PyArrow file system, and a path on it.
 
-`uri` says how the text is read. `adoption.discover` and `data_files.footer_statistics` say what is stored there.
+`uri` says how the text is read. `adoption.discover` and `data_files.footer_statistics` say what is stored
+there.
 
-The local disk is opened here. Everything else is opened by the file systems in use: those of the engine that asks, such as
-Hadoop's in a Spark session, or else Arrow's.
+This module opens the local disk. It opens every other location by the file systems in use. In a Spark session
+these are Hadoop's, outside of one Arrow's.
 """
 
 from __future__ import annotations
@@ -79,10 +80,9 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
 
 
 def require_writable(location: str, table: str) -> None:
-    """Make the folder of a table's files if it is not there, and see whether files can be made in it.
+    """Make the folder of a table's files if it does not exist, and check that files can be made in it.
 
-    A job that fails for this after an hour says it less clearly. Other file systems than the local one are left
-    to say it.
+    A job that fails for this after an hour says it less clearly. Only the local disk is checked.
 
     Raises:
         WarehouseError: the folder cannot be made or written.

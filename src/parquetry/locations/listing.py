@@ -32,7 +32,7 @@ def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
 
 
 def _visible_below(entries: Iterator[pafs.FileInfo], folder: str) -> Iterator[str]:
-    """Yield the paths of visible files among all entries below a folder; none if it is not there."""
+    """Yield the paths of visible files among all entries below a folder, which need not exist."""
     try:
         for info in entries:
             below = info.path[len(folder) :].strip("/").split("/")

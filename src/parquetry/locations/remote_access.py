@@ -1,7 +1,8 @@
-"""What the file systems of an engine offer beside Arrow's interface: many files with one call.
+"""File systems of an engine that handle many files with one call.
 
-Arrow's interface deletes one file, and reads one footer. A store that is asked over a network wants fewer and larger requests.
-Whoever has a file system from `open_location` asks `remote_files` whether it offers them, and goes file by file otherwise.
+Arrow's interface deletes one file, and reads one footer. A store behind a network wants fewer and larger
+requests. A caller of `open_location` asks `remote_files` whether its file system takes these, and goes file by
+file if it does not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
 
     @abc.abstractmethod
     def walk(self, folder: str) -> Iterator[pafs.FileInfo]:
-        """Yield what is below a folder, at any depth, page by page; an object store has files only.
+        """Yield the entries below a folder, at any depth. An object store has files only.
 
         Raises:
             FileNotFoundError: the folder is not there.
@@ -43,7 +44,9 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
 
     @abc.abstractmethod
     def delete_files(self, paths: Sequence[str]) -> dict[str, str]:
-        """Delete files, and return those that could not be deleted, with the reasons; a missing file counts as deleted.
+        """Delete files, and return the paths of the failures with their reasons.
+
+        A missing file counts as deleted.
 
         Raises:
             OSError: the file system does not answer.
@@ -51,7 +54,7 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
 
     @abc.abstractmethod
     def delete_empty_directory(self, path: str) -> bool:
-        """Delete a directory if nothing is in it, in one step that no writer can come between; return whether it is gone.
+        """Delete a directory if it is empty, in one atomic step, and return whether it is deleted.
 
         Raises:
             OSError: it cannot be deleted.
@@ -59,7 +62,7 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
 
     @abc.abstractmethod
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:
-        """Return the last bytes of files, or the error that a file gave.
+        """Return the last bytes of each file, or its error.
 
         Raises:
             OSError: the file system does not answer.
@@ -72,6 +75,6 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
 
 
 def remote_files(filesystem: pafs.FileSystem) -> RemoteFiles | None:
-    """Return what a file system offers for many files; None if it goes file by file."""
+    """Return a file system's interface for many files, or None if it goes file by file."""
     handler = filesystem.handler if isinstance(filesystem, pafs.PyFileSystem) else None
     return handler if isinstance(handler, RemoteFiles) else None

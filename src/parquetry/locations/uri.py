@@ -54,20 +54,20 @@ class Parts(NamedTuple):
 
 
 class StorageRoot(str):
-    """Scheme and authority of a file system in the form in which they are compared.
+    """Scheme and authority of a file system, in one spelling, so that they can be compared.
 
-    `s3a://lake` and `s3n://lake` are the bucket `s3://lake`, and `hdfs://names:8020` is `hdfs://names`. A file system is
-    opened by what the user wrote, because Hadoop may know only one of these schemes.
+    `s3a://lake` and `s3n://lake` are the bucket `s3://lake`, and `hdfs://names:8020` is `hdfs://names`. A file
+    system is opened by what the user wrote, because Hadoop may know only one of these schemes.
 
     Attributes:
-        spelled: as the user wrote it.
+        spelled: scheme and authority as the user wrote them.
     """
 
     __slots__ = ("spelled",)
     spelled: str
 
     def __new__(cls, compared: str, spelled: str) -> StorageRoot:
-        """Make a root of the form that is compared and of what the user wrote."""
+        """Make a root from its one spelling and from what the user wrote."""
         root = super().__new__(cls, compared)
         root.spelled = spelled
         return root
@@ -266,14 +266,14 @@ def refuse_credentials(location: str) -> None:
     user, at, host = parts.authority.lstrip("/").rpartition("@")
     if at and ":" in user:
         raise WarehouseError(
-            f"The location {parts.scheme}://…@{host} holds a password or a secret key: leave out what is before the @, and "
-            "give credentials by spark.hadoop.fs.… settings, storage_options or the environment."
+            f"The location {parts.scheme}://…@{host} holds a password or a secret key: leave out what is before "
+            "the @, and give credentials by spark.hadoop.fs.… settings, storage_options or the environment."
         )
     if signed := _SIGNED.search(parts.path):
         raise WarehouseError(
-            f"The location below {parts.scheme}:{parts.authority} is a signed URL ({signed[1]}=…), which expires and lets "
-            "everybody in who sees it: give the plain path, and credentials by spark.hadoop.fs.… settings, storage_options or "
-            "the environment."
+            f"The location below {parts.scheme}:{parts.authority} is a signed URL ({signed[1]}=…), which expires "
+            "and lets everybody in who sees it: give the plain path, and credentials by spark.hadoop.fs.… "
+            "settings, storage_options or the environment."
         )
 
 

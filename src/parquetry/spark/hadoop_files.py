@@ -1,7 +1,7 @@
-"""Files by the Hadoop file systems of the session, so that the planner reaches whatever Spark reads and writes.
+"""Files by the session's Hadoop file systems, so that the planner reaches all that Spark reads and writes.
 
-The session's settings hold: credentials, endpoints, providers, name services. Nothing is configured a second time. A path
-here is a whole location, with the scheme that the user wrote.
+The session's settings hold: credentials, endpoints, providers, name services. A user configures them once. A
+path here is a whole location, with the scheme that the user wrote.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class HadoopFileSystems:
     """Opens locations by the Hadoop file systems of a session.
 
     Args:
-        spark: the session; None: the one that is active in the asking thread.
+        spark: the session, or None for the one that is active in the asking thread.
     """
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         self._spark = spark
 
     def for_threads(self) -> HadoopFileSystems:
-        """Return the file systems of the session that is active now, for threads in which none is."""
+        """Return the file systems of the session that is active now; other threads have no active session."""
         return HadoopFileSystems(self._spark or active_session())
 
     def open(self, location: str, /) -> tuple[pafs.FileSystem, str]:
@@ -54,9 +54,9 @@ class HadoopFileSystems:
             files.check()
         except OSError as error:
             raise WarehouseError(
-                f"The location '{location}' cannot be opened: {error}. Spark's own settings hold (spark.hadoop.fs.…, "
-                "core-site.xml): check the scheme, the address and the credentials there, and that the jars of the file "
-                "system are in spark.jars."
+                f"The location '{location}' cannot be opened: {error}. Spark's own settings hold "
+                "(spark.hadoop.fs.…, core-site.xml): check the scheme, the address and the credentials there, and "
+                "that the jars of the file system are in spark.jars."
             ) from None
         return pafs.PyFileSystem(files), location
 
@@ -84,7 +84,7 @@ class HadoopFiles(RemoteFiles):
         return hash(self._root)
 
     def check(self) -> None:
-        """Make sure that Hadoop knows the file system; nothing is read.
+        """Make sure that Hadoop knows the file system. This reads no file.
 
         Raises:
             OSError: it does not, or cannot reach it.

@@ -67,7 +67,7 @@ def test_a_partition_elsewhere(storage: Storage) -> None:
 
 
 def test_moved_files_are_found(storage: Storage) -> None:
-    """Where a folder was moved, `relocate` has the table look there; nothing is read where it was."""
+    """After a folder was moved, `relocate` and MSCK have the table read its files at the new place."""
     table = _adopted(storage, _written(storage, "before"))
     storage.move(f"{storage.base}/before", f"{storage.base}/after")
     with parquetry.open(storage.warehouse, storage.store) as catalog:

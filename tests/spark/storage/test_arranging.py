@@ -21,7 +21,7 @@ def test_list_bucketing(storage: Storage) -> None:
 
 
 def test_buckets(storage: Storage) -> None:
-    """Rows lie in the buckets that they hash to, as verify reads them, and a lookup reads one file."""
+    """Rows are in the buckets of their hashes, as verify reads them, and a lookup finds its row."""
     table = f"{storage.database}.b"
     storage.spark.sql(
         f"CREATE TABLE {table} USING parquet CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS AS SELECT id, id * 2 v FROM range(100)"

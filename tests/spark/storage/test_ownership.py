@@ -1,4 +1,4 @@
-"""Whose a place is, however it is spelt; and locations with secrets in them."""
+"""Owners of a place in its several spellings; locations with secrets in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What S3 is asked, counted by a proxy; and what becomes of statements where it throttles, breaks off and answers late."""
+"""Requests to S3, counted by a proxy; statements while S3 throttles and connections break."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
 
 @pytest.mark.parametrize("fate", ["throttled", "request lost", "reply lost"])
 def test_disturbed_requests(s3: Storage, server: S3Server, fate: Fate) -> None:
-    """Where each fifth request is throttled or lost, statements succeed by trying again: no row is lost, and none is there twice."""
+    """Statements succeed although each fifth request is throttled or lost. No row is lost or doubled."""
     numbers = itertools.count()
 
     def each_fifth(_: S3Request) -> Fate:
@@ -95,7 +95,7 @@ def test_a_store_that_refuses_writes(s3: Storage, server: S3Server) -> None:
 
 
 def test_spark_alone_is_configured(s3: Storage, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only Spark's settings name the store: where the environment names another, nothing is asked of that one."""
+    """Spark's settings name the store. The store that the environment names is not asked."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

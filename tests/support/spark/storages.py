@@ -1,4 +1,4 @@
-"""Storages of the tests: a local disk, HDFS and S3, each with a catalog whose warehouse is there, and what is there by Hadoop's eyes."""
+"""Storages of the tests: a local disk, HDFS and S3, each with a catalog. Hadoop lists and changes their files."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class FileAccess:
                 yield self._storage_path(folder, info.path), _info(info)
 
     def _entries(self, folder: StoragePath) -> Iterator[pafs.FileInfo]:
-        """Yield all that is below a directory elsewhere; nothing if it is not there."""
+        """Yield all entries below a directory of another file system, which need not exist."""
         system, path = self.opened(folder)
         if (remote := remote_files(system)) is None:
             yield from system.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
@@ -206,7 +206,7 @@ class FileAccess:
             raise WarehouseError(self._failure(place, error)) from None
 
     def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
-        """Delete files, those that are there, and return what could not be deleted, with the reasons."""
+        """Delete the files that exist, and return a message for each failure."""
         failures: list[str] = []
         for batch in batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
@@ -217,7 +217,7 @@ class FileAccess:
         return failures
 
     def _delete_in_one_system(self, places: list[StoragePath]) -> Iterator[str]:
-        """Delete files of one file system, and yield what could not be deleted."""
+        """Delete files of one file system, and yield a message for each failure."""
         remote = remote_files(self._system(places[0]))
         if remote is None:
             for place in places:
