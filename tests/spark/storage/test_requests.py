@@ -53,6 +53,19 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     assert drop == {"LIST": 1, "BULK DELETE": 1}
 
 
+def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:
+    """MSCK lists all directories with one request, and reads the footer of each file with one."""
+    location = f"{s3.base}/plain"
+    rows = s3.spark.range(40).selectExpr("id", "concat('d', id % 4) day")
+    rows.coalesce(1).write.partitionBy("day").parquet(location)
+    table = f"{s3.database}.e"
+    columns = "(id BIGINT, day STRING)"
+    s3.spark.sql(f"CREATE TABLE {table} {columns} USING parquet PARTITIONED BY (day) LOCATION '{location}'")
+    with server.proxy.counted() as counts:
+        s3.spark.sql(f"MSCK REPAIR TABLE {table}")
+    assert counts == {"LIST": 1, "HEAD": 8, "GET": 4}
+
+
 @pytest.mark.parametrize("fate", ["throttled", "request lost", "reply lost"])
 def test_disturbed_requests(s3: Storage, server: S3Server, fate: Fate) -> None:
     """Statements succeed although each fifth request is throttled or lost. No row is lost or doubled."""
