@@ -7,6 +7,8 @@ from pyspark.errors import AnalysisException
 
 from tests.support.spark.storages import Storage
 
+pytestmark = pytest.mark.s3
+
 
 def test_another_spelling_is_the_same_place(s3: Storage) -> None:
     """The folder of a managed table below `s3a:` is not given away as one below `s3:`."""

@@ -11,6 +11,8 @@ from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.s3.proxy import Fate, S3Request
 from tests.support.spark.storages import Storage
 
+pytestmark = pytest.mark.s3
+
 
 def _filled(s3: Storage) -> str:
     """Make a table of four partitions with a file each, and return its name."""

@@ -35,7 +35,7 @@ def test_insert_and_overwrite(storage: Storage) -> None:
     location = f"{storage.warehouse}/db.db/t"
     assert len(storage.files(location)) == 7
     storage.spark.sql(f"DROP TABLE {table}")
-    assert storage.files(location) == []
+    assert not storage.exists(location)
 
 
 def test_rows_are_changed(storage: Storage) -> None:
@@ -80,4 +80,5 @@ def test_purge_of_a_partition(storage: Storage) -> None:
     location = f"{storage.warehouse}/db.db/t"
     storage.spark.sql(f"ALTER TABLE {table} DROP PARTITION (p = 'p2') PURGE")
     assert [path.partition("/")[0] for path in storage.files(location)] == ["p=p0", "p=p1", "p=p3"]
+    assert not storage.exists(f"{location}/p=p2")
     assert _counts(storage, table) == [FIRST[0], FIRST[1], FIRST[3]]

@@ -45,7 +45,9 @@ class HdfsServer:
 @functools.cache
 def shared_server() -> HdfsServer:
     """Return a server for the time of this process."""
-    server = HdfsServer(Path(tempfile.mkdtemp(prefix="parquetry-hdfs-")) / "server")
+    folder = Path(tempfile.mkdtemp(prefix="parquetry-hdfs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = HdfsServer(folder / "server")
     atexit.register(server.stop)
     return server
 

@@ -89,7 +89,9 @@ class S3Server:
 @functools.cache
 def shared_server() -> S3Server:
     """Return a server for the time of this process."""
-    server = S3Server(Path(tempfile.mkdtemp(prefix="parquetry-s3-")) / "server")
+    folder = Path(tempfile.mkdtemp(prefix="parquetry-s3-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = S3Server(folder / "server")
     atexit.register(server.stop)
     return server
 

@@ -51,6 +51,11 @@ class Storage(NamedTuple):
             found.append(entries.next().getPath().toString().removeprefix(root).lstrip("/"))
         return sorted(each for each in found if not any(part[0] in "._" for part in each.split("/")))
 
+    def exists(self, location: str) -> bool:
+        """Return whether there is a file or directory at a location."""
+        path, system = self._hadoop(location)
+        return bool(system.exists(path))
+
     def delete(self, location: str) -> None:
         """Delete what is at a location."""
         path, system = self._hadoop(location)
