@@ -76,8 +76,8 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               SeparateScans                  a node with runtime filters has a scan of its own; last, as others change scans
  * }}}
  *
- * Two of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a whole plan. As
- * rules before columnar transitions, Spark runs them without adaptive execution, too.
+ * Two of the last rules are registered twice. As rules of query stages, adaptive execution runs them on a
+ * whole plan. As rules before columnar transitions, Spark runs them without adaptive execution, too.
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {

@@ -21,9 +21,9 @@ from parquetry.prune.rules.files import FileRule
 _CHANGED = "SELECT * FROM {} WHERE customer IN (SELECT customer FROM corrections)"
 _DIGEST = "SELECT count(*), sum(paid), sum(CAST(xxhash64(customer, ticket, item, quantity, paid) AS DECIMAL(38, 0))) FROM {}"
 """One row that differs, as good as certainly, if any row of the table does."""
-REPEATED_SECONDS = 3
-"""Queries that take less on both sides together run twice, and the better time of each side counts: the first of a
-kind is slow by the code that it warms up."""
+REPEATED_SECONDS = 4
+"""Queries that take less on both sides together run twice, and the better time of each side counts: the first
+of a kind is slow by the code that it warms up."""
 _SHUFFLE = "shuffle"
 _NOT_COUNTED = "no scan of plain Spark was found, so its files are not counted"
 

@@ -39,7 +39,8 @@ class Scene:
         why: the reason, in a few sentences.
         sql: the query, with bare table names.
         limits: on its scans. The scene counts the tables with a limit.
-        shuffles: how many times rows may be shuffled by the hash of columns, or None if the scene is about files.
+        shuffles: how many times rows may be shuffled by the hash of columns, or None if the scene is about
+            files.
     """
 
     name: str

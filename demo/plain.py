@@ -1,8 +1,8 @@
 """Plain Spark beside Parquetry: the same rows, read by Spark's own sources, and what Spark opened of them.
 
-Spark reads the files that Parquetry has written, in their order, with the partitions that their directories name; it has
-listed them before the clock starts. Directories within partitions it does not understand, so of a table with such
-directories it has the same rows partitioned by the same column, in as many files.
+Spark reads the files that Parquetry has written, in their order, with the partitions that their directories
+name; it has listed them before the clock starts. Directories within partitions it does not understand, so of
+a table with such directories it has the same rows partitioned by the same column, in as many files.
 """
 
 from __future__ import annotations

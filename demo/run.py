@@ -1,7 +1,8 @@
 """Run the demo: load the data, ask each question of Parquetry and of plain Spark, and show what both read.
 
-Everything is kept in one folder, and a second run uses what the first has made. The exit code is 1 if any answer differs
-from plain Spark's over the same rows, or if a query reads more than it may (`demo.outcome.Limit`).
+Everything is kept in one folder, and a second run uses what the first has made. The exit code is 1 if any
+answer differs from plain Spark's over the same rows, or if a query reads more than it may
+(`demo.outcome.Limit`).
 """
 
 from __future__ import annotations

@@ -150,11 +150,11 @@ GROUP BY customer""",
 )
 NO_FILE = Scene(
     "Counts without a file",
-    "How many orders since October 2002, how many of them shipped, and when first and last?",
+    "How many orders came in during 2001, how many of them were shipped, and when first and last?",
     "The metastore has the rows, NULLs, minimum and maximum of each file. So count, min and max of whole partitions need no file.",
     """SELECT count(*) AS orders, count(cs_ship_date_sk) AS shipped, min(cs_ship_date_sk) AS first, max(cs_ship_date_sk) AS last
 FROM catalog_sales
-WHERE cs_sold_date_sk > 2452548""",
+WHERE cs_sold_date_sk BETWEEN 2451911 AND 2452275""",
     (Limit("catalog_sales", FileRule.name, "SELECT 0"),),
 )
 

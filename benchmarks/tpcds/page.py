@@ -217,9 +217,9 @@ def _slower(timings: Sequence[Mapping[str, Any]]) -> str:
     if not slower:
         return f"None of the {len(medians)} timed queries on l1 takes more than {MAX_SLOWDOWN:g} times as long as Spark."
     return textwrap.fill(
-        f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take more than {MAX_SLOWDOWN:g} times as long as "
-        "Spark with its list of files ready, because both read the same files there and only Parquetry looks for them within the time "
-        f"({', '.join(slower)}).",
+        f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take over {MAX_SLOWDOWN:g} times as long as Spark "
+        "with a ready list of files, since only Parquetry looks for the files within the time. "
+        f"They are {', '.join(slower[:-1])} and {slower[-1]}.",
         110,
     )
 

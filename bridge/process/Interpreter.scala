@@ -12,7 +12,10 @@ import org.apache.spark.api.python.PythonUtils
  * @param namedBy the setting or variable that names it, for messages
  */
 case class Interpreter(path: String, namedBy: String) {
-  /** The command, with Spark's own Python libraries behind the user's, as `spark-submit` gives them to applications. */
+  /**
+   * The command, with Spark's own Python libraries behind the user's, as `spark-submit` gives them to
+   * applications.
+   */
   def builder(arguments: String*): ProcessBuilder = {
     val builder = new ProcessBuilder((path +: arguments): _*)
     val environment = builder.environment()
@@ -25,15 +28,17 @@ case class Interpreter(path: String, namedBy: String) {
 }
 
 object Interpreter {
-  /** The setting that names the interpreter of the planner, before those that name the interpreter of applications. */
+  /** The setting that names the planner's interpreter. It comes before the settings for applications. */
   val setting = "spark.parquetry.python"
 
   private val settings = Seq(setting, "spark.pyspark.driver.python", "spark.pyspark.python")
   private val variables = Seq("PYSPARK_PYTHON")
-  /** Variables with which PySpark becomes a client of Spark Connect. */
+  /** Variables that make PySpark a client of Spark Connect. */
   private val ofClients = Seq("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE")
 
-  /** The first that is named by a setting of the application or a variable of this process, or else `python3`. */
+  /**
+   * The first that is named by a setting of the application or a variable of this process, or else `python3`.
+   */
   def of(conf: SparkConf): Interpreter =
     settings.flatMap(name => conf.getOption(name).map(Interpreter(_, name)))
       .concat(variables.flatMap(name => sys.env.get(name).map(Interpreter(_, name))))

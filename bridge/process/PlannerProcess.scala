@@ -12,15 +12,17 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
  * A Python process that plans for the sessions of this JVM, where no Python process has started the JVM:
  * `spark-sql`, a Thrift server, a Spark Connect server, `spark-shell`, an application in Scala.
  *
- * It joins the running SparkContext over Py4J, with a secret, as `spark-submit` does it for applications in Python
- * (`PythonRunner`), and attaches the same planner as a Python driver does (`parquetry.spark.serve`). It holds nothing
- * but caches. Its standard input is a pipe from this JVM: when the JVM ends, however that happens, the pipe closes and
- * the process ends.
+ * It joins the running SparkContext over Py4J, with a secret, as `spark-submit` does it for applications in
+ * Python (`PythonRunner`), and attaches the same planner as a Python driver does (`parquetry.spark.serve`).
+ * It holds nothing but caches. Its standard input is a pipe from this JVM: when the JVM ends, however that
+ * happens, the pipe closes and the process ends.
  */
 final class PlannerProcess private (process: Process, server: Py4JServer) {
   def isAlive: Boolean = process.isAlive
 
-  /** Whether it has ended, or ends within a moment: its connections break a little before the process is gone. */
+  /**
+   * Whether it has ended, or ends within a moment: its connections break a little before the process is gone.
+   */
   def endsNow: Boolean = process.waitFor(PlannerProcess.endingSeconds, TimeUnit.SECONDS)
 
   def stop(): Unit = {

@@ -8,7 +8,10 @@ import scala.io.Source
 
 import org.apache.spark.internal.Logging
 
-/** Passes what a process prints on to Spark's log, line by line, and keeps the last lines for an error's message. */
+/**
+ * Passes what a process prints on to Spark's log, line by line, and keeps the last lines for an error's
+ * message.
+ */
 private class ProcessLog(output: InputStream) extends Logging {
   private val last = mutable.Queue.empty[String]
 

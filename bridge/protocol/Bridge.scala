@@ -83,7 +83,10 @@ object Bridge {
 
   private val starting = new Object
 
-  /** Starts a planner where there is none, or where the one that was started has ended: it held nothing but caches. */
+  /**
+   * Starts a planner where there is none, or where the one that was started has ended: it held nothing but
+   * caches.
+   */
   private def startProcess(): Unit = starting.synchronized {
     if (process.exists(!_.isAlive)) forgetProcess()
     if (planner == null) {
@@ -104,7 +107,8 @@ object Bridge {
     "There is no Spark session that a planner could be started for: make one with SparkSession.builder.")
 
   /**
-   * Asks a question, and once more where the planner's process ended meanwhile and the question changes nothing.
+   * Asks a question, and once more where the planner's process ended meanwhile and the question changes
+   * nothing.
    *
    * @param changes whether the question may have changed something before the process ended
    */

@@ -19,8 +19,8 @@ import org.apache.spark.sql.parquetry.rows.RewriteRowsExec
 import org.apache.spark.sql.parquetry.scan.Reported
 
 /**
- * The last queries of each session that read tables of ours, for clients that have no handle on them: of JDBC, of Spark
- * Connect, of `spark-sql`. Their reports are made when somebody asks for them.
+ * The last queries of each session that read tables of ours, for clients that have no handle on them: of
+ * JDBC, of Spark Connect, of `spark-sql`. Their reports are made when somebody asks for them.
  */
 private class FinishedQueries(context: SparkContext) extends SparkListener {
   private val last = mutable.ArrayDeque.empty[FinishedQuery]
@@ -57,9 +57,12 @@ private object FinishedQuery {
 }
 
 object FinishedQueries {
-  /** Queries of all sessions of an application: each keeps its plans, with the files of their scans, and its session. */
+  /**
+   * Queries of all sessions of an application: each keeps its plans, with the files of their scans, and its
+   * session.
+   */
   private val kept = 100
-  /** Spark tells listeners of a query some milliseconds after its rows are there. */
+  /** Spark reports a query to its listeners some milliseconds after it returned the rows. */
   private val busMilliseconds = 5000L
 
   private var current = Option.empty[(SparkContext, FinishedQueries)]
@@ -85,7 +88,10 @@ object FinishedQueries {
         "statement" -> JString(each.statement), "report" -> parse(Reports.ofQuery(each.query, settings)))
     }.toList))
 
-  /** The report of the newest run of a query that gives the rows of this one, or else of this one, which is only planned. */
+  /**
+   * The report of the newest run of a query that gives the rows of this one, or else of this one, which is
+   * only planned.
+   */
   def reportOfRun(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]
     val wanted = classic.withActive(bare(classic.sessionState.executePlan(classic.sessionState.sqlParser.parsePlan(text)).analyzed))

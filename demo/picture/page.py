@@ -14,7 +14,7 @@ _LEAST_PERCENT = 0.4
 """Width of a bar that stands for something, however little."""
 _HOW = (
     "Both sides ran in one JVM on two cores, one after the other: Parquetry first, so plain Spark had the warmer disk and the "
-    "warmer code. What took less than three seconds on both sides together ran twice, and each side's better time counts. Every answer was compared, row by row, and a difference fails the demo.",
+    "warmer code. What took less than four seconds on both sides together ran twice, and each side's better time counts. Every answer was compared, row by row, and a difference fails the demo.",
     "Plain Spark reads the very files that Parquetry reads, in the same order and number, partitioned by the same column, and "
     "it had listed them before the clock started. Only list bucketing's directories it does not understand: there it has the "
     "same rows partitioned by year, in as many files.",

@@ -1,7 +1,8 @@
 """Parquetry: table layouts and scan planning for Spark.
 
 `open` reads a warehouse without Spark. `configure` and `attach` join a Spark session; `explain` and `report`
-show what its queries read. Names are imported on first use, so that reading a metastore does not load PySpark.
+show what its queries read. Names are imported on first use, so that reading a metastore does not load
+PySpark.
 """
 
 from __future__ import annotations

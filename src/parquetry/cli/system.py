@@ -129,9 +129,9 @@ def conf(
 ) -> None:
     """Print the settings that Spark needs.
 
-    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started with
-    them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The bridge starts
-    the Python that spark.parquetry.python names.
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started
+    with them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The
+    bridge starts the Python that spark.parquetry.python names.
     """
     import shlex
 

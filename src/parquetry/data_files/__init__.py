@@ -1,7 +1,8 @@
-"""What a data file holds, by its footer: records of files, statistics, bounds, and many files at once in columns.
+"""Data files and their statistics: one file as a record, and many files as columns.
 
-`records` says what is kept of one file. `footer_reader` and `footer_statistics` read it; `file_batch`, `statistics_batch` and
-`projected_files` hold many. Whether a query needs a file is decided in `parquetry.prune`.
+`records` defines the record of one file. `footer_reader` and `footer_statistics` read it from the footer.
+`file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune` decides whether a
+query needs a file.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

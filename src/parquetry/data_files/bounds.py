@@ -1,8 +1,9 @@
-"""From bounds as a file states them to bounds a predicate may rely on, for the type a column has today.
+"""Turn the bounds that a file states into bounds that a predicate can rely on, for the column's type today.
 
-`column_statistics` is the way in: it shortens long strings. `bounds_reader` is the way out: a file may have been written
-when the column was an int, or before the column was added. What holds for one file is said here; `bounds_vectorized` says
-it of many at once. Reading footers is `footer_statistics`' business, judging a predicate is `parquetry.predicate.pruning.match`'s.
+`column_statistics` makes the record, and shortens long strings. `bounds_reader` reads it again: a file may
+have been written when the column was an int, or before the column was added. The rules here are for one file;
+`bounds_vectorized` applies them to many at once. `footer_statistics` reads footers, and
+`parquetry.predicate.pruning.match` evaluates predicates.
 """
 
 from __future__ import annotations
@@ -19,25 +20,27 @@ from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 
 MAX_BOUND_LENGTH = 64
-"""Characters (or bytes) of a string bound that are kept."""
+"""Most characters (or bytes) of a string bound in a record. A longer bound is shortened, and is not exact."""
 
 MAX_DAY = 1 << 31
-"""Bounds of a day before or after these numbers are none of days, but of microseconds."""
+"""Days since 1970 are below this number and not below its negative. Numbers beyond are microseconds."""
 _LEAST_TIME = -(1 << 63)
 # Before 1900 local mean times, before 1582 the Julian calendar: legacy writers meant other days than we read.
 _FIRST_SAFE = {"date": -25_567, "timestamp": -25_567 * MICROS_PER_DAY}
 EXACT_INTEGERS = {"float": 1 << 24, "double": 1 << 53}
+"""By type: up to this number, floats represent every integer exactly."""
 
 
 class FileBounds(msgspec.Struct, frozen=True):
-    """What is known of a column in one file.
+    """The bounds of a column in one file, and how many of its rows are NULL.
 
     Attributes:
-        min: no value is less; may be less than the least, as truncated text is. None is unknown.
-        max: no value is greater; may be greater than the greatest. None is unknown. NaN takes no part in
-            either: a float column may always hold it.
-        nulls: how many rows are NULL; None is unknown.
-        rows: how many rows there are; None is unknown.
+        min: a value that no row is below, or None if it is unknown. The least value may be greater, for
+            instance if a text was truncated.
+        max: a value that no row is above, or None if it is unknown. NaN counts for neither bound: a float
+            column may always contain it.
+        nulls: how many rows are NULL, or None if it is unknown.
+        rows: how many rows the file has, or None if it is unknown.
         min_exact: whether `min` is the least value itself.
         max_exact: whether `max` is the greatest value itself.
         all_null: whether every row is NULL, as in a file written before the column was added.
@@ -62,22 +65,22 @@ class FileBounds(msgspec.Struct, frozen=True):
 
 
 def is_ancient(calendar: str | None, low: Any) -> bool:
-    """Say whether a date (days) or timestamp (microseconds) lies where calendars differ, before 1900."""
+    """Return whether a date (days) or timestamp (microseconds) is before 1900, where calendars differ."""
     return calendar in _FIRST_SAFE and low < _FIRST_SAFE[calendar]
 
 
 def column_statistics(
     size: int | None, nulls: int | None, low: Value, high: Value, min_exact: bool, max_exact: bool
 ) -> ColumnStatistics:
-    """Return the record of a column's statistics, long strings shortened, decimals as text.
+    """Return the record of a column's statistics. It has long strings shortened, and decimals as text.
 
     Args:
         size: compressed bytes.
         nulls: number of NULLs.
         low: not greater than any value.
         high: not less than any value.
-        min_exact: `low` occurs.
-        max_exact: `high` occurs.
+        min_exact: whether `low` occurs.
+        max_exact: whether `high` occurs.
     """
     if isinstance(low, str | bytes) and len(low) > MAX_BOUND_LENGTH:
         low, min_exact = low[:MAX_BOUND_LENGTH], False
@@ -88,9 +91,10 @@ def column_statistics(
 
 
 def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | None]:
-    """Return the function that gives a column's bounds in a file; prepare once, use for many files.
+    """Return the function that gives a column's bounds in a file. Make it once, and use it for many files.
 
-    A file with statistics, but none for the column, was written before the column was added: it holds NULLs.
+    A file that has statistics, but none of the column, was written before the column was added. All of its
+    rows are NULL there.
     """
     kind, physical, filled = column.column_type, column.physical, has_default(column)
     if not kind.primitive:
@@ -100,7 +104,7 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
         columns = file.columns
         if not columns:
             return None
-        # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+        # Adopted files may spell a name in other letter case. Spark reads it, but fails if two columns match.
         spelled = [name for name in columns if name.lower() == physical.lower()]
         if not spelled and not filled:
             return FileBounds(None, None, nulls=file.rows, rows=file.rows, all_null=True)
@@ -113,19 +117,19 @@ def bounds_reader(column: TableColumn) -> Callable[[FileRecord], FileBounds | No
 
 
 def has_default(column: TableColumn) -> bool:
-    """Return whether Spark gives the rows of files from before the column was added another value than NULL."""
+    """Return whether Spark reads a default, not NULL, from files written before the column was added."""
     return EXISTS_DEFAULT in column.metadata
 
 
 def bounds_from_statistics(
     kind: ColumnType, statistics: ColumnStatistics, rows: int | None
 ) -> FileBounds | None:
-    """Return what a file's statistics of a column are good for; None: nothing.
+    """Return the bounds that a file's statistics of a column give, or None if they give none.
 
     Args:
         kind: the type that the column has today.
-        statistics: of the file.
-        rows: of the file; None is unknown.
+        statistics: of the column in the file.
+        rows: how many rows the file has, or None if it is unknown.
     """
     nulls = statistics.nulls
     if nulls is not None and nulls == rows:
@@ -147,7 +151,7 @@ def bounds_from_statistics(
 def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, bool] | None:
     """Return both bounds as values of a column's type, and whether they are still values of the file."""
     name, found = kind.name, type(low)
-    # Of texts and bytes the upper bound may be lacking; else one without the other, or of another type, is damaged.
+    # Only texts and bytes may lack the upper bound. Otherwise one bound alone, or two types, is damage.
     if (
         low is None
         or (high is None and found not in (str, bytes))
@@ -156,7 +160,7 @@ def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, boo
         return None
     if name in INTEGER_BITS:
         limit = 1 << (INTEGER_BITS[name] - 1)
-        # What does not fit would be cut by Spark's reader, and then be any number.
+        # Spark's reader would truncate a value that does not fit, to any number.
         return (low, high, True) if found is int and -limit <= low and high < limit else None
     if name in ("string", "varchar"):
         return _as_text(low, high) if found is bytes else (low, high, True) if found is str else None
@@ -182,14 +186,15 @@ def _converted(kind: ColumnType, low: Any, high: Any) -> tuple[Value, Value, boo
 
 
 def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | None]:
-    """Return bounds of chars as Spark reads them, padded, from those of the texts in a file.
+    """Return the bounds of chars as Spark reads them, padded, given the bounds of the texts in a file.
 
-    A padded text sorts behind what the file has, and behind one that goes on with a character below the blank.
+    A padded text sorts after the text in the file, and after a text that continues with a character below the
+    blank.
 
     Args:
-        length: of the char; texts of others may be longer, which Spark reads as they are, or cuts.
-        low: not greater than any text; None is not known.
-        high: not less than any text; None is not known.
+        length: of the char. Other writers' texts may be longer; Spark reads them whole, or truncates them.
+        low: not greater than any text, or None if it is unknown.
+        high: not less than any text, or None if it is unknown.
 
     >>> padded_bounds(3, 'a', 'x\\t')
     ('a', 'x  ')
@@ -201,7 +206,8 @@ def padded_bounds(length: int, low: Any, high: Any) -> tuple[str | None, str | N
 
 
 def _as_text(low: bytes, high: bytes | None) -> tuple[Value, Value, bool] | None:
-    # Unannotated binary that the table calls a string. A bound cut within a character is no text.
+    # The file has binary without an annotation, and the table calls it a string. A bound that ends within a
+    # character is no text.
     try:
         return low.decode(), None if high is None else high.decode(), True
     except UnicodeDecodeError:
@@ -221,8 +227,8 @@ def _as_decimals(low: int | str, high: int | str | None) -> tuple[Value, Value, 
 
 
 def _as_local_time(low: int, high: int) -> tuple[Value, Value, bool]:
-    # The file may hold dates, as days, from before the column was widened. Days and microseconds can be
-    # mistaken for each other only within half an hour of 1970: there, take bounds that hold for both.
+    # The file may contain dates, as days, from before the column was widened. Days and microseconds are
+    # ambiguous only within some 36 minutes of 1970: there, return bounds that hold for both.
     if low < -MAX_DAY or high >= MAX_DAY:
         return low, high, True
     return (
@@ -237,7 +243,7 @@ def _recorded(value: Value) -> Any:
 
 
 def _above_text(prefix: str) -> str | None:
-    """Return the least text greater than all that start with `prefix`; None when there is none."""
+    """Return the least text greater than all that start with `prefix`, or None if no text is."""
     kept = prefix.rstrip("\U0010ffff")
     if not kept:
         return None
@@ -246,6 +252,6 @@ def _above_text(prefix: str) -> str | None:
 
 
 def _above_bytes(prefix: bytes) -> bytes | None:
-    """Return the least bytes greater than all that start with `prefix`; None when there are none."""
+    """Return the least bytes greater than all that start with `prefix`, or None if no bytes are."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

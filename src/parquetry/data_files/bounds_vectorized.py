@@ -1,8 +1,8 @@
-"""Bounds that a predicate may rely on, of a column in many files at once; the rules are `bounds`'s, for one file.
+"""Bounds that a predicate can rely on, of a column in many files at once, by the rules of `bounds`.
 
-Integers, dates, times, floats and booleans are judged in arrays, texts and decimals in lists. What is rare - few
-files, names spelled in another way, values of a type that the column had before, or of none - goes file by file
-through `bounds.bounds_from_statistics`, to which the arrays are held equal by a property.
+Integers, dates, times, floats and booleans are converted in arrays, texts and decimals in lists. The rare
+cases go file by file through `bounds.bounds_from_statistics`: few files, names in another letter case, values
+of a type that the column had before, or damaged values. By a property test, both ways give the same bounds.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType
 
 _Converted: TypeAlias = tuple[Values, Values, Flags]
-"""Least and greatest values of files as a column's type has them, and where both are known, or a text's least alone."""
+"""The least values, the greatest, and whether a file's are known. A text's least value may be known alone."""
 
 _MAX_DAYS_IN_MICROS = ((1 << 63) - 1) // MICROS_PER_DAY
 _MAX_INT64 = (1 << 63) - 1
 
 
 class BoundsInFiles(NamedTuple):
-    """What is known of a column in each of many files.
+    """The bounds of a column in each of many files.
 
     Attributes:
-        bounds: as a predicate takes them.
-        some: whether a bound is known of any file, or that all of its rows are NULL.
+        bounds: in the form that predicates use.
+        some: whether for at least one file a bound is known, or all rows are known to be NULL.
     """
 
     bounds: Bounds
@@ -57,7 +57,7 @@ class BoundsInFiles(NamedTuple):
 
 
 def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | None:
-    """Return what is known of a column in each of many files; None when nothing is known in any.
+    """Return the bounds of a column in many files, or None if the statistics say nothing about any of them.
 
     Args:
         column: of the table.
@@ -78,7 +78,7 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
 
 
 def each_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | None]:
-    """Return what is known of a column in each of many files; None where nothing is."""
+    """Return the bounds of a column in each of many files, with None for a file without bounds."""
     kind = column.column_type
     if not kind.primitive:
         return [None] * files.count
@@ -89,11 +89,11 @@ def each_in_files(column: TableColumn, files: FileColumns) -> list[FileBounds | 
 
 
 def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | None, Flags]:
-    """Return what files say of a column in whatever spelling, and which have been written before it was added."""
+    """Return the statistics of a column in any spelling, and flags for files written before it was added."""
     physical = column.physical
     exact = files.statistics(physical)
     absent = np.zeros(files.count, np.bool_)
-    # Adopted files spell names in their own way, and Spark does not mind; two of one name it does.
+    # Adopted files may spell a name in other letter case. Spark reads it, but fails if two columns match.
     spelled = [name for name in files.names if name != physical and name.lower() == physical.lower()]
     variants = [found for name in spelled if (found := files.statistics(name)) is not None]
     if not variants and exact is not None and np.array_equal(exact.there, files.described):
@@ -172,7 +172,7 @@ def _in_arrays(
 
 
 def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
-    """Return both bounds as values of a column's type, and where they are known; None: not by arrays."""
+    """Return both bounds in a column's type, and where they are known, or None if arrays cannot do it."""
     low, high = said.min, said.max
     there = _is_known(low) & said.there
     if not there.any():
@@ -182,7 +182,7 @@ def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
         return _converted_lists(kind, low.listed(), high.listed(), there)
     if low.values.dtype != high.values.dtype:
         return None
-    there = there & _is_known(high)  # one without the other is damaged
+    there = there & _is_known(high)  # one bound alone is damage
     convert = _BY_TYPE.get((kind.name, low.values.dtype.kind))
     return None if convert is None else convert(kind, low.values, high.values, there)
 
@@ -238,7 +238,7 @@ def _as_decimals(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Fl
 
 
 def _as_local_times(_: ColumnType, low: NDArray[Any], high: NDArray[Any], there: Flags) -> _Converted:
-    """Do as `bounds` does for one file; a product that does not fit 64 bits is cut where it is there, too."""
+    """Convert as `bounds` does for one file, and replace a product beyond 64 bits by the nearest number."""
     times = (low < -MAX_DAY) | (high >= MAX_DAY)
     least = np.where(low < -_MAX_DAYS_IN_MICROS, -_MAX_INT64 - 1, _in_days(low) * MICROS_PER_DAY)
     greatest = np.where(high > _MAX_DAYS_IN_MICROS, _MAX_INT64, _in_days(high) * MICROS_PER_DAY)
@@ -260,4 +260,4 @@ _BY_TYPE: dict[tuple[str, str], Callable[[ColumnType, NDArray[Any], NDArray[Any]
     ("decimal", "i"): _as_decimals,
     ("boolean", "b"): _as_they_are,
 }
-"""By the column's type and the kind of the arrays; what is not here goes one by one."""
+"""The conversion for a column's type and an array's kind. Files go one by one for all other pairs."""

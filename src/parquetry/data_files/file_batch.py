@@ -1,14 +1,16 @@
-"""What is known of many data files, in columns: an array for each property in place of an object for each file.
+"""Many data files as columns: one array for each property, not one object for each file.
 
 Three files, with statistics of a column `amount` in two of them:
 
-    paths               bytes    rows       | amount  there  size     nulls    min   max    min_exact
-    p=1/a.parquet       1000     10         |         True   400      0        1     7      True
-    p=1/b.parquet       2000     UNKNOWN    |         True   500      2        3     9      True
-    p=1/c.parquet       500      5          |         False  UNKNOWN  UNKNOWN  None  None   True
+| paths | bytes | rows | there | size | nulls | min | max | min_exact |
+|---|---|---|---|---|---|---|---|---|
+| `p=1/a.parquet` | 1000 | 10 | True | 400 | 0 | 1 | 7 | True |
+| `p=1/b.parquet` | 2000 | UNKNOWN | True | 500 | 2 | 3 | 9 | True |
+| `p=1/c.parquet` | 500 | 5 | False | UNKNOWN | UNKNOWN | None | None | True |
 
-A row of this table is a `FileRecord`, a row of `amount` its `ColumnStatistics`. Where files come from (records, the
-chunks of a long list) is a subclass's; it makes a column when it is first asked for, and no other.
+The first three columns are of the files, the others of `amount`. A row of the first is a `FileRecord`, and a
+row of the others its `ColumnStatistics`. A subclass says where files come from: records, or the chunks of a
+manifest. It makes a column when the column is first used, and never an unused one.
 """
 
 from __future__ import annotations
@@ -50,7 +52,13 @@ __all__ = [
 
 
 def without_earlier_rest(cells: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the cells of files, given the numbers of `FileRecord.cell_number`, and of how many first cells each is the rest."""
+    """Return the cell of each file, and the number of first cells that an earlier rest excludes.
+
+    `FileRecord.cell_number` has both in one number. Each result is UNKNOWN where the other is known.
+
+    >>> [part.tolist() for part in without_earlier_rest(np.array([3, NO_CELL - 2]))]
+    [[3, -9223372036854775808], [-9223372036854775808, 2]]
+    """
     earlier = (cells < NO_CELL) & (cells != UNKNOWN)
     return np.where(earlier, UNKNOWN, cells), np.where(earlier, NO_CELL - cells, UNKNOWN)
 
@@ -61,9 +69,9 @@ class FileColumns(ABC):
     Attributes:
         count: N.
         bytes: sizes of the files.
-        rows: numbers of rows; UNKNOWN where they are not known.
-        modified: milliseconds since the epoch; UNKNOWN where it is not known.
-        names: of the columns that any of the files has statistics of, as the files spell them.
+        rows: numbers of rows, or UNKNOWN.
+        modified: milliseconds since the epoch, or UNKNOWN.
+        names: the columns that at least one file has statistics of, as the files spell them.
         described: whether the file's statistics were collected at all; see `FileRecord.columns`.
     """
 
@@ -77,19 +85,20 @@ class FileColumns(ABC):
     @property
     @abstractmethod
     def paths(self) -> Sequence[str]:
-        """Return the files' paths, as their records have them."""
+        """Return the paths of the files, in the form that records have."""
 
     @property
     @abstractmethod
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return the numbers of the files' cells, buckets (UNKNOWN where not known), and whether they are sorted.
+        """Return the cell and the bucket of each file, or UNKNOWN, and whether it is sorted.
 
-        None: no file is any of it. See `FileRecord.cell_number` for the numbers of cells.
+        Return None if no file has a cell or a bucket, or is sorted. Cells are numbered as in
+        `FileRecord.cell_number`.
         """
 
     @abstractmethod
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column, by its name in the files to the letter; None: no file has an entry."""
+        """Return the statistics of a column by its exact name in files, or None if no file has an entry."""
 
     def paths_at(self, positions: Indices) -> list[str]:
         """Return the paths of some of the files."""
@@ -97,7 +106,7 @@ class FileColumns(ABC):
         return [paths[position] for position in positions.tolist()]
 
     def statistics_at(self, name: str, positions: Indices) -> StatisticsColumn | None:
-        """Return what some of the files say of a column."""
+        """Return the statistics of a column in some of the files."""
         found = self.statistics(name)
         return None if found is None else found.take(positions)
 
@@ -106,13 +115,13 @@ class FileColumns(ABC):
         return TakenFiles(self, positions)
 
     def narrowed(self, positions: Indices, names: Collection[str] | None) -> FileColumns:
-        """Return some of the files, of which no other columns will be asked for.
+        """Return some of the files, whose callers will use the statistics of some columns only.
 
         Args:
             positions: of the files.
-            names: of the columns, as the table spells them for its files; None: any may be.
+            names: the columns, as the table spells them for its files, or None if all may be used.
         """
-        del names  # of use to those that would decode each column by itself
+        del names  # for subclasses that decode each column by itself
         return self.take(positions)
 
     def with_entries(self) -> Flags:
@@ -153,7 +162,7 @@ class FileColumns(ABC):
 
 
 class RecordedFiles(FileColumns):
-    """Files of which the records are at hand."""
+    """Files that are stored as records."""
 
     def __init__(self, records: Sequence[FileRecord]) -> None:
         self._records = records
@@ -171,7 +180,7 @@ class RecordedFiles(FileColumns):
 
     @cached_property
     def modified(self) -> Numbers:  # type: ignore[override]
-        """Return when the files changed."""
+        """Return the times when the files were changed."""
         return numbers([file.modified for file in self._records])
 
     @cached_property
@@ -181,7 +190,7 @@ class RecordedFiles(FileColumns):
 
     @cached_property
     def described(self) -> Flags:  # type: ignore[override]
-        """Return of which files statistics were collected."""
+        """Return whether statistics were collected, for each file."""
         return np.array([file.columns is not None for file in self._records], np.bool_)
 
     def with_entries(self) -> Flags:
@@ -195,7 +204,7 @@ class RecordedFiles(FileColumns):
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return cells, buckets, and which are sorted."""
+        """Return cells, buckets, and which files are sorted."""
         if not any(file.is_arranged for file in self._records):
             return None
         return (
@@ -205,7 +214,7 @@ class RecordedFiles(FileColumns):
         )
 
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column."""
+        """Return the statistics of a column."""
         found = [file.columns and file.columns.get(name) for file in self._records]
         return StatisticsColumn.from_records([each or None for each in found]) if any(found) else None
 
@@ -219,7 +228,7 @@ class RecordedFiles(FileColumns):
 
 
 class TakenFiles(FileColumns):
-    """Some of other files."""
+    """A selection of other files, by their positions."""
 
     def __init__(self, files: FileColumns, positions: Indices) -> None:
         self._files = files
@@ -232,7 +241,7 @@ class TakenFiles(FileColumns):
 
     @property
     def names(self) -> Sequence[str]:  # type: ignore[override]
-        """Return the names of the columns that any of all files has."""
+        """Return the names of the columns that any of the other files has."""
         return self._files.names
 
     @property
@@ -242,14 +251,14 @@ class TakenFiles(FileColumns):
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return cells, buckets, and which are sorted."""
+        """Return cells, buckets, and which files are sorted."""
         found = self._files.arranged
         if found is None:
             return None
         return found[0][self._positions], found[1][self._positions], found[2][self._positions]
 
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column."""
+        """Return the statistics of a column."""
         return self._files.statistics_at(name, self._positions)
 
     def take(self, positions: Indices) -> FileColumns:

@@ -1,4 +1,4 @@
-"""Who reads what files say of themselves: PyArrow for Parquet; an engine, such as Spark, reads ORC, too."""
+"""Readers of footers: PyArrow reads Parquet, and an engine such as Spark reads ORC as well."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LENGTH_AND_MAGIC_BYTES = 8
 
 
 class FooterReader(Protocol):
-    """Reads footers, and knows how directories' names are meant."""
+    """Reads footers, and knows the time zone of directories' names."""
 
     @property
     def time_zone(self) -> str:
@@ -40,21 +40,21 @@ class FooterReader(Protocol):
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[FileRecord]:
-        """Return what the footers of files say.
+        """Return the records of files, from their footers.
 
         Args:
             file_format: ``parquet`` or ``orc``.
             location: a folder, as Hadoop writes it.
             paths: relative to `location`; the records keep them.
-            broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+            broken: takes the paths of broken files with the reasons, instead of an error for the first one.
             look: called with the path and the footer of each Parquet file.
 
         Returns:
-            One record per path, in the same order, save those that are broken.
+            One record for each file that is not broken, in the order of the paths.
 
         Raises:
             FileMissingError, FileCorruptError: for the first file that cannot be read.
-            UnsupportedError: nothing here reads this format.
+            UnsupportedError: this reader cannot read the format.
         """
         ...
 
@@ -63,7 +63,7 @@ class ArrowFooters:
     """Reads the footers of Parquet files with PyArrow; needs neither Spark nor Java.
 
     Args:
-        time_zone: of the timestamps in directories' names; None: not known.
+        time_zone: of the timestamps in directories' names, or None if it is unknown.
     """
 
     def __init__(self, time_zone: str | None = None) -> None:
@@ -71,10 +71,10 @@ class ArrowFooters:
 
     @property
     def time_zone(self) -> str:
-        """Return the zone that was given.
+        """Return the zone that the constructor got.
 
         Raises:
-            UnsupportedError: none was.
+            UnsupportedError: the constructor got none.
         """
         if self._time_zone is None:
             raise UnsupportedError(
@@ -91,7 +91,7 @@ class ArrowFooters:
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[FileRecord]:
-        """Return what the footers of Parquet files say; see `FooterReader.data_files`."""
+        """Return the records of Parquet files, from their footers; see `FooterReader.data_files`."""
         if file_format != "parquet" and paths:
             raise UnsupportedError(
                 f"The files below {location} are {file_format}, and without Spark only the footers of Parquet files "

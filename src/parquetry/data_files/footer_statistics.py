@@ -1,8 +1,8 @@
-"""What a data file holds, read from its footer: rows, and for each column size, NULLs, minimum and maximum.
+"""Read the statistics in a data file's footer: rows, and for each column size, NULLs, minimum and maximum.
 
-A bound is recorded only when it is sure to hold for what Spark will read; `bounds` has the rules that do not
-depend on the format, and turns the record back into bounds for a predicate. Every top-level column of a file
-is recorded, so that a column that is not there is known to be missing from the file.
+A bound is recorded only if it is sure to hold for the values that Spark will read. The module `bounds` has
+the rules that do not depend on the format, and turns the record back into bounds for a predicate. Every
+top-level column of a file is recorded. So a column without an entry is known to be missing from the file.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, parse_type, value_from_text
 
-# Writers known not to shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
+# These writers do not shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
 _EXACT_WRITERS = ("parquet-mr ", "parquet-cpp")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-# ORC's statistics hold what a clock showed where the file was written, cut to the millisecond. Which instant that
-# is depends on the time zone of the JVM that reads, up to 18 hours away from UTC; old files say it for the writer's.
+# ORC's statistics have the local time where the file was written, truncated to the millisecond. Its instant
+# depends on the zone of the JVM that reads, up to 18 hours away from UTC; in old files, on the writer's zone.
 _ORC_TIMESTAMP_GAP = 2 * MICROS_PER_DAY
 
 
 Look = Callable[[str, Any], None]
-"""Is shown the path and the footer of a Parquet file, as PyArrow has it, by one of several threads."""
+"""Called with the path and PyArrow's footer of a Parquet file, by one of several threads."""
 
 
 def read_parquet_footer(
@@ -42,15 +42,15 @@ def read_parquet_footer(
     """Read a Parquet file's rows, bytes and column statistics from its footer.
 
     Args:
-        filesystem: where the file lies; see `locations.filesystem.open_location`.
+        filesystem: the file system of the file; see `locations.filesystem.open_location`.
         path: the file on `filesystem`.
-        name: the path to record; `path` when not given.
-        look: is shown the footer.
+        name: the path to record, or None for `path`.
+        look: called with the footer.
 
     Raises:
         FileMissingError: there is no such file.
         FileCorruptError: the file is empty, cut short, or not Parquet.
-        WarehouseError: the file cannot be opened, for want of a right, say.
+        WarehouseError: the file cannot be opened, for instance because a right is missing.
     """
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.NotFound:
@@ -104,16 +104,16 @@ def read_footers(
     """Read many Parquet footers at once.
 
     Args:
-        filesystem: where the files lie.
+        filesystem: the file system of the files.
         paths: the files, below `root` if given.
         root: a directory; the recorded paths are relative to it.
         threads: how many files are read at a time.
         progress: called with the number of files read so far and of all.
-        broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
-        look: is shown each footer.
+        broken: takes the paths of broken files with the reasons, instead of an error for the first one.
+        look: called with each footer.
 
     Returns:
-        One record per path, in the same order, save those that are broken.
+        One record for each file that is not broken, in the order of the paths.
 
     Raises:
         FileMissingError, FileCorruptError, WarehouseError: as `read_parquet_footer`, for the first such file.
@@ -142,7 +142,7 @@ def read_footers(
 
 
 def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
-    """Turn what the bridge read from an ORC file's footer into a record.
+    """Turn the bridge's answer about an ORC file's footer into a record.
 
     PyArrow does not read ORC's statistics.
 
@@ -153,7 +153,7 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
             and only the sum shows it.
     """
     columns: Mapping[str, Mapping[str, Any]] | None = answer.get("columns")
-    # Hive's old writer named no columns (`_col0`); Spark then goes by position, and names tell nothing.
+    # Hive's old writer numbered the columns (`_col0`). Spark then reads by position, and names mean nothing.
     if columns and all(name.startswith("_col") for name in columns):
         columns = None
     return FileRecord(
@@ -182,7 +182,7 @@ def _parquet_columns(footer: Any) -> dict[str, ColumnStatistics]:
         size = sum(group.column(leaf.position).total_compressed_size for group in groups for leaf in leaves)
         leaf = leaves[0]
         if name in columns or leaf.nested:
-            # Two columns of one name cannot be told apart, and nested ones have no bounds.
+            # Two columns of one name cannot be distinguished, and nested columns have no bounds.
             columns[name] = ColumnStatistics(size=size)
         else:
             chunks = [(group.num_rows, group.column(leaf.position)) for group in groups]
@@ -204,7 +204,7 @@ def _merge(
                 continue
             return ColumnStatistics(size=size, nulls=nulls)
         low, high = leaf.convert(statistics.min_raw), leaf.convert(statistics.max_raw)
-        # NaN fails the comparison, and so do bounds that a broken writer swapped.
+        # NaN fails the comparison, as do bounds that a broken writer swapped.
         if low is None or high is None or not low <= high:
             return ColumnStatistics(size=size, nulls=nulls)
         lows.append(low)
@@ -232,7 +232,7 @@ def _nulls(leaf: Leaf, chunks: list[tuple[int, Any]]) -> int | None:
 
 
 def _flag(statistics: Any, name: str, default: bool) -> bool:
-    # Not there up to PyArrow 26; taken when a later one has it.
+    # PyArrow up to 26 has no such flag. A later version's flag is used.
     flag = getattr(statistics, name, None)
     return default if flag is None else bool(flag)
 

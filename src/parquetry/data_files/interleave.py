@@ -1,9 +1,10 @@
-"""Things that stand in several parts, brought in turn: those of the first partition from all parts, then those of the second.
+"""Interleave several sorted parts by partition: all items of the first partition, then all of the second.
 
     part 0   partitions 0 0 0 1 1     a b c f g
     part 1   partitions 0 1 1         d h i          together: a b c d f g h i
 
-In long lists of files there are few turns, of hundreds of files each: arrays are made of whole slices then.
+A turn is a part's items of one partition, such as `a b c`. Long manifests have few turns, with hundreds of
+files each. Arrays are then put together from whole slices.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ _T = TypeVar("_T")
 _N = TypeVar("_N", bound=np.generic)
 
 _MIN_SLICE_LENGTH = 8
-"""Things of a turn on average, from which on slices take less time than positions."""
+"""Turns of at least this many items on average are copied as slices: it is faster than single positions."""
 
 
 class Interleaving:
-    """In which order the things of several parts come.
+    """The order of the items of several parts when they are interleaved.
 
     Args:
-        numbers: of each thing in each part the number of its partition, ascending within a part. Of those of a partition come
-            those of the first part first.
+        numbers: for each part, the partition numbers of its items, ascending. Within a partition, the items
+            of the first part come first.
 
     >>> turns = Interleaving([np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1])])
     >>> turns.array([np.array([1, 2, 3, 6, 7]), np.array([4, 8, 9])]).tolist()
@@ -44,18 +45,18 @@ class Interleaving:
 
     @cached_property
     def in_order(self) -> bool:
-        """Return whether the parts follow each other."""
+        """Return whether the parts already are in order, one after the other."""
         some = [part for part in self._numbers if len(part)]
         return all(part[-1] <= other[0] for part, other in pairwise(some))
 
     @cached_property
     def positions(self) -> Indices:
-        """Return where the things that come one after the other stand among those of all parts."""
+        """Return, in the interleaved order, each item's index in the concatenation of all parts."""
         return np.argsort(np.concatenate(self._numbers), kind="stable")
 
     @cached_property
     def _slices(self) -> list[tuple[int, slice]] | None:
-        """Return the turns: which part, and what of it; None if they are short."""
+        """Return each turn's part and its slice of that part, or None if the turns are short."""
         starts = [np.flatnonzero(np.append(True, part[1:] != part[:-1])) for part in self._numbers]
         if _MIN_SLICE_LENGTH * sum(map(len, starts)) > sum(map(len, self._numbers)):
             return None
@@ -70,12 +71,12 @@ class Interleaving:
         slices: list[tuple[int, slice]] = []
         for _, position, first, stop in turns:
             if slices and slices[-1][0] == position and slices[-1][1].stop == first:
-                first = slices.pop()[1].start  # nothing of another part came between them
+                first = slices.pop()[1].start  # no item of another part comes between them
             slices.append((position, slice(first, stop)))
         return slices
 
     def array(self, parts: Sequence[NDArray[_N]]) -> NDArray[_N]:
-        """Return an array of all, given one of each part."""
+        """Return one interleaved array, given an array for each part."""
         if self.in_order:
             return np.concatenate(parts)
         if self._slices is None:
@@ -83,7 +84,7 @@ class Interleaving:
         return np.concatenate([parts[position][some] for position, some in self._slices])
 
     def list(self, parts: Sequence[Sequence[_T]]) -> list[_T]:
-        """Return a list of all, given one of each part."""
+        """Return one interleaved list, given a list for each part."""
         if self.in_order:
             return list(chain.from_iterable(parts))
         if self._slices is None:

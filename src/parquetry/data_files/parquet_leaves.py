@@ -1,7 +1,7 @@
-"""The leaf columns of a Parquet file: which top-level column they belong to, and what their raw bounds mean.
+"""The leaf columns of a Parquet file: the top-level column of each, and the meaning of its raw bounds.
 
-Bounds are taken raw and converted here, as PyArrow's own conversion fails for years beyond Python's. What
-becomes of them is decided in `footer_statistics`.
+Raw bounds are converted here, because PyArrow's own conversion fails for years beyond Python's.
+`footer_statistics` uses the converted bounds.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Leaf(NamedTuple):
 
     Attributes:
         position: among the file's leaves.
-        convert: gives None for bounds without use; is None where there are none.
-        calendar: `date` or `timestamp`.
+        convert: converts a raw bound, to None if it is useless. None if no bound of the column is useful.
+        calendar: `date` or `timestamp`, or None for other types.
         required: whether NULL cannot occur.
-        nested: whether it is part of a top-level column, not one itself.
+        nested: whether the leaf is part of a top-level column, and not a top-level column itself.
     """
 
     position: int
@@ -42,7 +42,7 @@ def top_level(footer: Any) -> Iterator[tuple[str, list[Leaf]]]:
     except (pa.ArrowException, NotImplementedError):
         fields = []
     if sum(count for _, count, _ in fields) != len(schema):
-        # A type that Arrow does not know: go by the paths, where a dot in a name cannot be told from a level.
+        # Arrow does not know some type. The paths have to do, where a dot may be part of a name, or a level.
         fields = []
         for index in range(len(schema)):
             name, dot, _ = schema.column(index).path.partition(".")

@@ -1,7 +1,7 @@
-"""Files of which only what is still needed is held: paths, sizes, and the statistics of some columns.
+"""Files projected to what is still needed: paths, sizes, and the statistics of some columns.
 
-Of a million files read, judged and kept block by block, nothing else stays in memory. `project_files` makes them of any files;
-what the files are that it is given, and how far they were decoded, is those files' affair.
+A million files are read, pruned and projected block by block, and only the projection stays in memory.
+`project_files` makes it from any `FileColumns`, however they are stored or decoded.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from parquetry.data_files.interleave import Interleaving
 from parquetry.data_files.statistics_batch import Flags, Indices, Numbers, StatisticsColumn, numbers
 
 MAX_FILES_AS_RECORDS = 256
-"""Files, up to which their records are as good as anything that could be made of them."""
+"""Up to this many files stay records: a projection of so few saves no memory worth its time."""
 
 
 def project_files(
     files: FileColumns, positions: Indices | None, names: Collection[str] | None
 ) -> FileColumns:
-    """Return some of other files, and let go of the rest.
+    """Return some files with the statistics that are still needed, and keep nothing else in memory.
 
     Args:
-        files: of which to keep some.
-        positions: which; None: all.
-        names: of the columns whose statistics are still needed, as the table spells them for its files; None: all.
+        files: to select from.
+        positions: of the selected files, or None for all.
+        names: the columns whose statistics are still needed, as the table spells them for its files, or None
+            for all.
     """
     if files.count <= MAX_FILES_AS_RECORDS and isinstance(files, RecordedFiles):
         return files if positions is None else files.take(positions)
@@ -36,12 +37,12 @@ def project_files(
 
 
 def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: Interleaving) -> FileColumns:
-    """Return the files of several as one, with the columns that are still needed.
+    """Return the files of several parts as one, with the columns that are still needed.
 
     Args:
         parts: of the files.
-        names: as `project_files` takes them.
-        turns: in which order they come.
+        names: as in `project_files`.
+        turns: the order of the files.
     """
     if len(parts) == 1:
         return parts[0]
@@ -51,11 +52,13 @@ def joined(parts: Sequence[FileColumns], names: Collection[str] | None, turns: I
 
 
 def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, StatisticsColumn]:
-    """Return what files say of some columns, under each of the spellings that they have there.
+    """Return the statistics of some columns, by each spelling that the files have.
+
+    The other columns of `files` are decoded only if a file lacks a column of these, or spells it otherwise.
 
     Args:
-        files: of which others were not decoded, as long as none spells a column otherwise or lacks it.
-        names: of the columns, as the table spells them for its files.
+        files: with statistics.
+        names: the columns, as the table spells them for its files.
     """
     found = {name: files.statistics(name) for name in names}
     if isinstance(files, RecordedFiles) or any(
@@ -67,9 +70,9 @@ def in_all_spellings(files: FileColumns, names: Collection[str]) -> dict[str, St
 
 
 class ProjectedFiles(FileColumns):
-    """Files in arrays and lists that are there, whatever they were made of.
+    """Files in arrays and lists of their own, independent of the files that they were made from.
 
-    `described` is True only of those that have statistics of some column, be it one that is not held.
+    `described` is True only for files that have statistics of some column, even of one that is not projected.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class ProjectedFiles(FileColumns):
         columns: dict[str, StatisticsColumn],
         arranged: tuple[Numbers, Numbers, Flags] | None,
     ) -> None:
-        """Take what is to be held; `sizes` are bytes, rows and time of change. Paths are put together when they are asked for."""
+        """Store the columns. `sizes` are bytes, rows and times of change; `paths` is called on first use."""
         self.count = len(sizes[0])
         self._make_paths = paths
         self.bytes, self.rows, self.modified = sizes
@@ -91,18 +94,18 @@ class ProjectedFiles(FileColumns):
 
     @classmethod
     def project(cls, files: FileColumns, names: Collection[str]) -> ProjectedFiles:
-        """Hold what is needed of files; a column is held under each of its spellings."""
+        """Return the projection of files, with a column under each of its spellings."""
         if isinstance(files, ProjectedFiles):
             return files
         columns = in_all_spellings(files, names)
         described = files.with_entries() if names else files.described
-        paths = files.paths  # now: the files are let go of
+        paths = files.paths  # now, because the files are not kept in memory
         sizes = (files.bytes, files.rows, files.modified)
         return cls(lambda: paths, sizes, described, columns, files.arranged)
 
     @classmethod
     def joined(cls, parts: Sequence[ProjectedFiles], turns: Interleaving) -> ProjectedFiles:
-        """Return the files of several, at least one, as one; see the function of this name."""
+        """Return the files of one or more parts as one; see the function of this name."""
 
         def column(name: str) -> StatisticsColumn:
             found = StatisticsColumn.joined(
@@ -115,7 +118,7 @@ class ProjectedFiles(FileColumns):
             each = [part.arranged or _not_arranged(part.count) for part in parts]
             cells, buckets, in_order = zip(*each, strict=True)
             arranged = (turns.array(cells), turns.array(buckets), turns.array(in_order))
-        paths = [part.paths for part in parts]  # and not the parts, which would be held with them
+        paths = [part.paths for part in parts]  # not the parts, which would then stay in memory
         return cls(
             lambda: turns.list(paths),
             (
@@ -135,11 +138,11 @@ class ProjectedFiles(FileColumns):
 
     @property
     def arranged(self) -> tuple[Numbers, Numbers, Flags] | None:
-        """Return cells, buckets, and which are sorted."""
+        """Return cells, buckets, and which files are sorted."""
         return self._arranged
 
     def statistics(self, name: str) -> StatisticsColumn | None:
-        """Return what the files say of a column that is held."""
+        """Return the statistics of a projected column."""
         return self._columns.get(name)
 
     def with_entries(self) -> Flags:

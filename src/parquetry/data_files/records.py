@@ -1,7 +1,7 @@
-"""What is recorded of columns and of data files.
+"""Records of columns and of data files.
 
-Plain immutable records, which the metastore keeps as msgpack. A field added later goes to the end with a
-default, so that older records stay readable.
+They are plain and immutable, and the metastore stores them as msgpack. A new field is added at the end, with
+a default, so that older records stay readable.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ import msgspec
 from parquetry.types import ColumnType, type_from_json
 
 PHYSICAL_NAME = "parquetry.physical"
-"""Key in a column's metadata: the name the column has in the files, where that is not its name."""
+"""Key in a column's metadata: the column's name in the files, if it differs from its name in the table."""
 
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
-"""Spark's key in a column's metadata: the expression that a row gets of which nothing else is said, as SQL."""
+"""Spark's key in a column's metadata: the expression, as SQL, for rows that are inserted without a value."""
 
 EXISTS_DEFAULT = "EXISTS_DEFAULT"
-"""Likewise: what the rows of files without the column hold, as SQL; Spark's readers give it to them. It never changes."""
+"""Spark's key in a column's metadata: the value, as SQL, that Spark reads from files without the column.
+
+It never changes."""
 
 
 NO_CELL = -2
-"""As the number of a cell: of no cell anything is known."""
+"""The cell number of a file that may have rows of any cell. `NO_CELL - n` excludes the first n cells."""
 
 
 class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,7 +35,7 @@ class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):
         name: as the user wrote it; compared case-insensitively.
         type: Spark's JSON type, e.g. ``"integer"`` or ``{"type": "struct", …}``.
         nullable: whether NULL may occur.
-        metadata: Spark's column metadata; `comment`, the physical name and default values live here.
+        metadata: Spark's column metadata, with `comment`, the physical name and default values.
     """
 
     name: str
@@ -59,15 +61,15 @@ class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
-    """What a file says about one top-level column.
+    """The statistics of one top-level column in one file.
 
     Attributes:
-        size: compressed bytes.
-        nulls: number of NULLs.
-        min: lower bound, as an internal value (see `parquetry.types`); a decimal as text. None: not known.
-        max: upper bound.
+        size: compressed bytes, or None if they are unknown.
+        nulls: number of NULLs, or None if it is unknown.
+        min: lower bound, or None if it is unknown; an internal value (`parquetry.types`), decimals as text.
+        max: upper bound, likewise.
         min_exact: whether `min` occurs in the file; a truncated string is only a bound.
-        max_exact: likewise.
+        max_exact: whether `max` occurs in the file.
     """
 
     size: int | None = None
@@ -84,15 +86,16 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     Attributes:
         path: relative to the partition's location, or absolute (starts with ``/`` or a URI scheme).
         bytes: size of the file.
-        rows: number of rows; None: not known.
-        modified: milliseconds since the epoch, as the file system says.
-        columns: statistics by the columns' physical names; None: not collected.
-        cell: of its partition's skew map (`arrangement`), which all rows are of; `arrangement.REST`: none is of any;
-            None: not known.
-        bucket: that all rows are of; None: not known.
-        sorted: whether the rows are in the order that the partition's arrangement says.
-        rest_of: where `cell` is not known: of how many of the map's cells, from the first on, no row is. The map has grown
-            by the others since the file was written. None: of none. Libraries that do not know of it read the file by its
+        rows: number of rows, or None if it is unknown.
+        modified: the file system's time of change, in milliseconds since the epoch, or None if it is unknown.
+        columns: statistics by the columns' physical names, or None if they were not collected.
+        cell: the cell of the partition's skew map (`arrangement`) that all rows belong to, `arrangement.REST`
+            if no row belongs to any cell, or None if it is unknown.
+        bucket: the bucket that all rows belong to, or None if it is unknown.
+        sorted: whether the rows have the sort order of the partition's arrangement.
+        rest_of: the number of cells that the map had when the file was written as its rest, or None. Example:
+            the map had 2 cells, and has 5 now. Then `rest_of` is 2: no row belongs to the first 2 cells, and
+            rows may belong to the other 3. `cell` is None. Older libraries ignore `rest_of` and prune by the
             statistics alone, which loses no row.
     """
 
@@ -108,17 +111,17 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
 
     @property
     def is_arranged(self) -> bool:
-        """Whether anything is said of where the rows belong in their partition's arrangement."""
+        """Return whether the record says where the rows belong in the partition's arrangement."""
         return self.cell is not None or self.bucket is not None or self.sorted or self.rest_of is not None
 
     @property
     def cell_number(self) -> int | None:
-        """Return the cell as one number: -2 - n for an earlier rest, where no row is of any of the first n cells."""
+        """Return the cell, or -2 - n if the rows belong to none of the first n cells (`rest_of`)."""
         return self.cell if self.rest_of is None else NO_CELL - self.rest_of
 
 
 class SizeAndTime(Protocol):
-    """What tells one file from another of the same path."""
+    """The size and the time of a file. They distinguish it from another file at the same path."""
 
     @property
     def bytes(self) -> int:
@@ -126,15 +129,16 @@ class SizeAndTime(Protocol):
 
     @property
     def modified(self) -> int | None:
-        """Return when it was changed, in milliseconds since the epoch, or None if that is not known."""
+        """Return the time of change in milliseconds since the epoch, or None if it is unknown."""
 
 
 def is_same(recorded: SizeAndTime, size: int, modified: int | None) -> bool:
-    """Return whether a file that lies there is the one that was recorded, as far as its size and its time tell.
+    """Return whether a file is the recorded one, judged by its size and its time.
 
     Args:
-        recorded: what is known of it.
-        size: its bytes now.
-        modified: when it was changed, in milliseconds since the epoch; None: the file system does not say.
+        recorded: the recorded size and time.
+        size: the file's bytes now.
+        modified: the file's time of change now, in milliseconds since the epoch, or None if the file system
+            does not say.
     """
     return recorded.bytes == size and (None in (recorded.modified, modified) or recorded.modified == modified)

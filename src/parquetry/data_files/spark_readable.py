@@ -1,14 +1,16 @@
-"""Columns of files that Spark's readers cannot read as what the table says they are.
+"""Find columns of files that Spark's readers cannot read with the table's types or names.
 
-Of types, those of Parquet are told of which it is certain, by the physical type alone; the readers have the last word on the others:
+A type is reported only if Parquet's physical type alone excludes it. Spark's readers decide all other cases:
 
-    in the file      the table says        is
-    BYTE_ARRAY       bigint                told: no text is read as a number
-    INT64            double                told: longs become no doubles
-    INT32            bigint                read
-    INT64            timestamp             left to the readers, which know what the numbers stand for
+| in the file | in the table | result |
+|---|---|---|
+| BYTE_ARRAY | bigint | reported: Spark never reads a text as a number |
+| INT64 | double | reported: Spark never reads a long as a double |
+| INT32 | bigint | readable |
+| INT64 | timestamp | left to the readers, which know what the numbers mean |
 
-Names are looked up without regard to letter case, whatever the session says, so that of a file with `id` and `ID` no column `id` can be read.
+Names are compared without regard to letter case, even if the session says otherwise. So Spark cannot read a
+column `id` from a file that has `id` and `ID`.
 """
 
 from __future__ import annotations
@@ -36,18 +38,18 @@ _READ_AS: Mapping[str, frozenset[str]] = {
     "DOUBLE": frozenset({"double"}),
     "BYTE_ARRAY": frozenset({"string", "char", "varchar", "binary", "decimal"}),
 }
-"""As what columns a physical type may be read; what is not here is left to the readers."""
+"""The column types that a physical type can be read as. Spark's readers decide about other physical types."""
 
 _MAX_FILES_READ = 100
-"""Files of a new table's LOCATION that are looked into for columns of other names or types."""
+"""Most files in a new table's LOCATION whose footers are searched for columns of other names or types."""
 
 
 def unfit_columns(footer: Any, columns: Sequence[TableColumn]) -> Iterator[str]:
-    """Yield a sentence for each column of a file that cannot be read as the table has it.
+    """Yield a sentence for each column of a file that cannot be read with the table's type or name.
 
     Args:
         footer: of the file, as PyArrow reads it.
-        columns: of the table, those that are in files.
+        columns: the table's columns, without partition columns.
     """
     by_name = {column.physical.lower(): column for column in columns}
     found = list(top_level(footer))
@@ -71,7 +73,7 @@ def twice_named(names: Iterable[str], columns: Sequence[TableColumn]) -> Iterato
 
     Args:
         names: of the file's columns.
-        columns: of the table, those that are in files.
+        columns: the table's columns, without partition columns.
     """
     spelled: dict[str, list[str]] = {}
     for name in names:
@@ -85,7 +87,7 @@ def _twice_in_structs(footer: Any, columns: Sequence[TableColumn]) -> Iterator[s
     """Yield a sentence for each field within a table's columns whose name a file has more than once."""
     try:
         stored_type = footer.schema.to_arrow_schema()
-    except (pa.ArrowException, NotImplementedError):  # of types that Arrow does not know
+    except (pa.ArrowException, NotImplementedError):  # Arrow does not know some type
         return
     for column in columns:
         for name in stored_type.names:
@@ -99,7 +101,7 @@ def _twice_within(kind: Any, stored_type: pa.DataType, path: str) -> Iterator[st
     Args:
         kind: Spark's JSON type, with the names that the fields have in files.
         stored_type: the type in the file.
-        path: what the struct is called in the sentence.
+        path: the name of the struct in the sentence.
     """
     match kind:
         case {"type": "struct", "fields": fields} if pa.types.is_struct(stored_type):
@@ -127,7 +129,7 @@ def _twice(name: str, spelled: Sequence[str]) -> str:
 
 
 def unknown_columns(location: str) -> str | None:
-    """Return what to say of the first file below a location with columns of types that Spark has not; None: of none.
+    """Describe the first file with columns of types that Spark lacks, or return None if no file has any.
 
     Args:
         location: a folder, as Hadoop writes it.
@@ -147,11 +149,11 @@ def unknown_columns(location: str) -> str | None:
 
 
 def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
-    """Return what to say of Parquet files below a location whose columns are others than those that were read from one of them.
+    """Return a sentence for each difference between the columns of Parquet files and of a new table.
 
     Args:
-        location: a folder, as Hadoop writes it.
-        columns: that a table over it is to have.
+        location: the folder of the files, as Hadoop writes it.
+        columns: of the table, which were read from one of the files.
     """
     filesystem, root = open_location(location)
     known = {column.name.lower() for column in columns}
@@ -168,12 +170,12 @@ def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
                         column, f"{name}: column {column} is not in the table; ADD COLUMN adds it"
                     )
     except (pa.ArrowException, OSError):
-        pass  # of files that are broken MSCK tells
+        pass  # MSCK REPAIR TABLE reports broken files
     return list(told.values())
 
 
 def _unknown_leaves(footer: Any) -> Iterator[str]:
-    """Yield a sentence for each leaf column of a type that Arrow reads as bytes, and Spark does not read."""
+    """Yield a sentence for each leaf column whose type Arrow reads as bytes, and Spark cannot read."""
     leaves = (footer.schema.column(index) for index in range(len(footer.schema)))
     for leaf in leaves:
         if leaf.logical_type.type == "UUID":

@@ -1,6 +1,6 @@
-"""What many files say of one of their columns: arrays of the fields of `ColumnStatistics`.
+"""The statistics of one column in many files: an array for each field of `ColumnStatistics`.
 
-Which files these are, and which columns they have, is `file_batch`'s to say.
+`file_batch` has the files themselves, and the names of their columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from parquetry.data_files.records import ColumnStatistics
 
 UNKNOWN = -(1 << 63)
-"""In an array of whole numbers, in place of None."""
+"""Stands for None in an array of whole numbers."""
 
 Numbers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -30,9 +30,9 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
     """The least or the greatest values that N files state of a column.
 
     Attributes:
-        values: an array where all that are known are numbers of one type (int64, float64, bool), which holds anything
-            where they are not known; else a list, with None there.
-        known: where they are known; None: everywhere.
+        values: an array if all known values are numbers of one type (int64, float64, bool), with any number
+            where a value is unknown. Otherwise a list, with None where a value is unknown.
+        known: a flag for each known value, or None if all are known.
     """
 
     values: NDArray[Any] | list[Any]
@@ -40,7 +40,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def from_values(cls, values: Sequence[Any]) -> Bound:
-        """Hold values; None is not known.
+        """Return the bounds for a list of values, where None is an unknown value.
 
         >>> Bound.from_values([3, None]).known
         array([ True, False])
@@ -58,7 +58,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         held = values if known is None else [0 if value is None else value for value in values]
         try:
             return cls(np.array(held, dtype), known)
-        except OverflowError:  # integers of damaged statistics
+        except OverflowError:  # damaged statistics may have larger integers
             return cls(list(values), known)
 
     def take(self, positions: Indices) -> Bound:
@@ -70,7 +70,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Bound]) -> Bound:
-        """Return the values of several as one, the files of one part after those of the part before.
+        """Return the bounds of several parts as one, part after part.
 
         >>> Bound.joined([Bound.from_values([3]), Bound.from_values([None, 4])]).listed()
         [3, None, 4]
@@ -86,7 +86,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         return cls(np.concatenate([part.values for part in parts]), known)
 
     def listed(self) -> list[Any]:
-        """Return the values as Python's own, None where they are not known."""
+        """Return the values as Python objects, with None where a value is unknown."""
         if isinstance(self.values, list):
             return self.values
         found: list[Any] = self.values.tolist()
@@ -96,7 +96,7 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
 
 
 class StatisticsColumn:
-    """What N files say of one of their columns: the fields of `ColumnStatistics`, an array of each.
+    """The statistics of one column in N files: an array for each field of `ColumnStatistics`.
 
     Attributes:
         there: whether the file's record has an entry of this name at all.
@@ -104,8 +104,8 @@ class StatisticsColumn:
         nulls: numbers of NULLs.
         min: lower bounds.
         max: upper bounds.
-        min_exact: whether the bound occurs in the file.
-        max_exact: likewise.
+        min_exact: whether the lower bound occurs in the file.
+        max_exact: whether the upper bound occurs in the file.
     """
 
     def __init__(
@@ -128,14 +128,14 @@ class StatisticsColumn:
 
     @classmethod
     def from_records(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
-        """Return the columns of records; None: the file has none."""
+        """Return the statistics of records as arrays; the record is None for a file without an entry."""
         found = RecordedColumn(records)
         fields = (found.size, found.nulls, found.min, found.max, found.min_exact, found.max_exact)
         return StatisticsColumn(found.there, *fields)
 
     @classmethod
     def joined(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
-        """Return what the files of several say as one, the files of one part after those of the part before."""
+        """Return the statistics of several parts as one, part after part."""
         return StatisticsColumn(
             np.concatenate([part.there for part in parts]),
             np.concatenate([part.size for part in parts]),
@@ -148,11 +148,11 @@ class StatisticsColumn:
 
     @classmethod
     def nothing(cls, count: int) -> StatisticsColumn:
-        """Return the columns of so many files that have no entry."""
+        """Return the statistics of `count` files without an entry."""
         return cls.from_records([None] * count)
 
     def take(self, positions: Indices) -> StatisticsColumn:
-        """Return what some of the files say."""
+        """Return the statistics of some of the files."""
         return StatisticsColumn(
             self.there[positions],
             self.size[positions],
@@ -164,7 +164,7 @@ class StatisticsColumn:
         )
 
     def records(self) -> list[ColumnStatistics | None]:
-        """Return a record of each file; None: it has none."""
+        """Return a record for each file, or None for a file without an entry."""
         fields = zip(
             self.there.tolist(),
             optional(self.size),
@@ -179,10 +179,10 @@ class StatisticsColumn:
 
 
 class RecordedColumn(StatisticsColumn):
-    """The same of records, of which each array is made when it is first asked for.
+    """Statistics from records, where each array is made when it is first used.
 
     Args:
-        records: of the files; None: the file has none.
+        records: a record for each file, or None for a file without an entry.
     """
 
     def __init__(self, records: Sequence[ColumnStatistics | None]) -> None:
@@ -214,16 +214,16 @@ class RecordedColumn(StatisticsColumn):
 
     @cached_property
     def min_exact(self) -> Flags:  # type: ignore[override]
-        """Return which lower bounds occur."""
+        """Return whether the lower bound occurs, for each file."""
         return np.array([record.min_exact for record in self._held], np.bool_)
 
     @cached_property
     def max_exact(self) -> Flags:  # type: ignore[override]
-        """Return which upper bounds occur."""
+        """Return whether the upper bound occurs, for each file."""
         return np.array([record.max_exact for record in self._held], np.bool_)
 
     def take(self, positions: Indices) -> StatisticsColumn:
-        """Return what some of the files say, in arrays."""
+        """Return the statistics of some of the files, in arrays."""
         there, held = self.there[positions].tolist(), self._held
         pairs = zip(positions.tolist(), there, strict=True)
         return StatisticsColumn.from_records([held[position] if known else None for position, known in pairs])
@@ -233,7 +233,7 @@ _NO_STATISTICS = ColumnStatistics()
 
 
 def numbers(values: Iterable[int | None]) -> Numbers:
-    """Return whole numbers as an array, UNKNOWN for None."""
+    """Return whole numbers as an array, with UNKNOWN for None."""
     held = list(values)
     try:
         return np.array(held, np.int64)
@@ -242,5 +242,5 @@ def numbers(values: Iterable[int | None]) -> Numbers:
 
 
 def optional(values: Numbers) -> list[int | None]:
-    """Return whole numbers as Python's own, None for UNKNOWN."""
+    """Return whole numbers as Python objects, with None for UNKNOWN."""
     return [None if value == UNKNOWN else value for value in values.tolist()]

@@ -1,4 +1,4 @@
-"""Statistics of files, read for tuples of some columns: tuples that no row has, the one that all rows have, and counts."""
+"""Statistics of files for tuples of values: which tuples may occur, and how many rows surely have one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Row: TypeAlias = tuple[Value, ...]
 
 
 class StatedTuples:
-    """Reads the statistics of files for some columns.
+    """Reads the statistics of files for tuples of values.
 
     Args:
-        columns: that have the tuples' values.
+        columns: of the tuples.
     """
 
     def __init__(self, columns: Sequence[TableColumn]) -> None:
@@ -25,9 +25,9 @@ class StatedTuples:
         self._readers = [bounds_reader(column) for column in columns]
 
     def possible(self, file: FileRecord, rows: Iterable[Row]) -> list[Row]:
-        """Return the tuples, among some, that rows of a file may have."""
+        """Return the tuples among `rows` that rows of a file may have."""
         bounds = [
-            None if type.name == "char" else read(file)  # whose values are padded, or not
+            None if type.name == "char" else read(file)  # its values may be padded, or not
             for type, read in zip(self._types, self._readers, strict=True)
         ]
         return [
@@ -39,7 +39,7 @@ class StatedTuples:
         ]
 
     def only(self, file: FileRecord) -> Row | None:
-        """Return the tuple that all rows of a file have, or None if that is not proved."""
+        """Return the tuple that all rows of a file have, or None if the statistics do not prove it."""
         row: list[Value] = []
         for type, read in zip(self._types, self._readers, strict=True):
             bounds = read(file)
@@ -54,10 +54,14 @@ class StatedTuples:
         return tuple(row)
 
     def counts(self, files: Iterable[FileRecord]) -> Counter[Row]:
-        """Return of how many rows of files it is proved that they have a tuple: at least so many have it.
+        """Return a lower bound for the number of rows with each tuple, proved by the statistics.
+
+        A file counts if all of its rows have the same tuple. With a single column, a file also counts for its
+        NULLs, and for its other rows if these have one value. Example: a file of 10 rows with 3 NULLs and the
+        bounds 5 to 5 counts 3 for NULL and 7 for 5.
 
         Args:
-            files: each counts if its rows are alike. A single column counts its NULLs besides, and its values if they are one.
+            files: with statistics.
         """
         found: Counter[Row] = Counter()
         for file in files:
@@ -76,7 +80,7 @@ def _is_one_value(bounds: FileBounds) -> bool:
 
 
 def lacks(bounds: FileBounds, value: Value) -> bool:
-    """Return whether no row has a value in a column."""
+    """Return whether bounds prove that no row has a value."""
     if value is None:
         return bounds.nulls == 0 and not bounds.all_null
     if value != value:

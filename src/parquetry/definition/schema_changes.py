@@ -240,7 +240,9 @@ def _typed(fields: list[Field], path: list[str]) -> tuple[dict[str, Any], str]:
 
 
 def _widens(old: Any, new: Any, file_format: str) -> bool:
-    """Return whether files written with a type can be read as another (Spark's SPARK-40876, and ORC's own rules)."""
+    """Return whether files written with a type can be read as another (Spark's SPARK-40876, and ORC's own
+    rules).
+    """
     if old == new:
         return True
     if not isinstance(old, str) or not isinstance(new, str):

@@ -1,19 +1,19 @@
-"""Names of files: what a table's own files are called, whose a file is, and which bucket it holds.
+"""Names of data files: make them, and read from them the table that owns a file, and the file's bucket.
 
-Only names are read here, never a file. Every function takes a name or a path, whose last part counts.
+Only names are read here, never a file. Every function takes a name or a path, and looks at its last part.
 
 | written by | name | bucket |
 |---|---|---|
 | Parquetry | `pq-<table id>-<write>-<task>-<attempt>-<number>.snappy.parquet` | |
 | Parquetry, a bucket | `000003_0_pq-<table id>-<write>-<task>-<attempt>-<number>_00003.c000.snappy.parquet` | 3 |
 | Hive, and Trino of today | `000003_0`, `000003_0_copy_1`, `000003_0.gz`, `000003_0_20240131_…` | 3 |
-| Hive, a second attempt | `000003_1`: other rows than those of `000003_0`, and both count | 3 |
+| Hive, a second attempt | `000003_1`, with other rows than `000003_0`: both count | 3 |
 | Spark | `part-00000-<uuid>_00003.c000.snappy.parquet` | 3 |
 | Spark, for Hive | `00003_0_part-00000-<uuid>_00003.c000` | 3 |
 | Trino of old | `20240131_120000_00001_abcde_bucket-00003` | 3 |
 
-Parquetry's files of buckets say it twice, so that all of them read it: at the beginning, where Hive and Trino look for it, and
-at the end, where Spark does.
+Parquetry's names have the bucket twice, so that every engine reads it: at the beginning for Hive and Trino,
+and at the end for Spark.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import uuid
 
 from parquetry.locations.uri import base_name
 
-# Hive pads to six digits and Spark to five. Of what is longer, such as the time at the beginning of Trino's older
-# names, nobody knows that it is a bucket, and a wrong bucket loses rows where none costs a file read in vain.
+# Hive pads to six digits and Spark to five. A longer number may be something else, such as the time at the
+# beginning of Trino's older names. A wrong bucket would lose rows; an unknown one costs reading one file.
 _HIVE = re.compile(r"(\d{5,6})_\d{1,6}(?:[._].*)?", re.ASCII | re.DOTALL)
 _SPARK = re.compile(r"(?:part|pq)-[^._]*_(\d{5,})(?:\..*)?", re.ASCII | re.DOTALL)
 _OWN = re.compile(r"(?:\d{6}_0_)?(pq-[0-9a-f]+-)", re.ASCII)
@@ -32,7 +32,7 @@ _TRINO = re.compile(r"\d{8}_\d{6}_\d{5}_[a-z0-9]{5}_bucket-(\d+)(?:[-_.].*)?", r
 
 
 def own_prefix(table: bytes) -> str:
-    """Return what the names of the files begin with that are written for a table; before it stands the bucket, if they are of one.
+    """Return the beginning of the names of a table's own files. Only the bucket may come before it.
 
     >>> own_prefix(bytes.fromhex("00112233445566aa"))
     'pq-00112233445566aa-'
@@ -41,12 +41,12 @@ def own_prefix(table: bytes) -> str:
 
 
 def new_prefix(table: bytes) -> str:
-    """Return what the names of one write's files hold: no other write has ever used it, or will.
+    """Return the part that the names of one write's files share, and the names of no other write have.
 
-    Whoever writes the files adds task, attempt and a number for each, and the bucket (`Place` in the bridge).
+    The bridge adds the task, the attempt, a number for each file, and the bucket (`SlotDirectory`).
 
     Args:
-        table: its id.
+        table: the table's id.
     """
     return f"{own_prefix(table)}{uuid.uuid4().hex}"
 
@@ -64,10 +64,10 @@ def is_own(path: str, table: bytes) -> bool:
 
 
 def bucket_from_name(path: str) -> int | None:
-    """Return the bucket that a file of a bucketed partition holds; None: its name does not say.
+    """Return the bucket in the name of a bucketed partition's file, or None if the name has none.
 
-    That the partition is bucketed, and into more buckets than the one returned, is the caller's knowledge: a file
-    `240131_1.csv` of another partition has a name of Hive's form by accident.
+    The caller has to know that the partition is bucketed, and has more buckets than the returned number.
+    Elsewhere a file such as `240131_1.csv` has a name of Hive's form by accident.
 
     >>> bucket_from_name("ds=1/000003_0_copy_1"), bucket_from_name("part-00000-f3ae_00012.c000.snappy.parquet")
     (3, 12)
@@ -80,7 +80,7 @@ def bucket_from_name(path: str) -> int | None:
 
 
 def is_hidden(path: str) -> bool:
-    """Return whether a file or directory is none of the table's data, as Hive and Spark have it.
+    """Return whether Hive and Spark ignore a file or directory, by its name.
 
     >>> is_hidden("p=1/_SUCCESS"), is_hidden("p=1/.f.crc"), is_hidden("_t/p=1")
     (True, True, False)
@@ -89,7 +89,7 @@ def is_hidden(path: str) -> bool:
 
 
 def checksum_path(path: str) -> str:
-    """Return the file in which Hadoop's local file system keeps the checksum of another.
+    """Return the path of the file with another file's checksum, in Hadoop's local file system.
 
     >>> checksum_path("/t/a.parquet")
     '/t/.a.parquet.crc'
@@ -99,7 +99,7 @@ def checksum_path(path: str) -> str:
 
 
 def checksummed_path(path: str) -> str | None:
-    """Return the file whose checksum a file of Hadoop's local file system holds; None: it is no such file.
+    """Return the path of the file that a checksum file is for, or None if the path is no checksum file's.
 
     >>> checksummed_path("/t/.a.parquet.crc"), checksummed_path("/t/a.crc")
     ('/t/a.parquet', None)

@@ -80,9 +80,9 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
 
 
 def require_writable(location: str, table: str) -> None:
-    """Make the folder of a table's files if it does not exist, and check that files can be made in it.
+    """Make the folder of a table's files if it is missing, and check that files can be made in it.
 
-    A job that fails for this after an hour says it less clearly. Only the local disk is checked.
+    Otherwise a job fails after an hour, with a less clear error. Only the local file system is checked.
 
     Raises:
         WarehouseError: the folder cannot be made or written.

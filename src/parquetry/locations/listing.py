@@ -1,4 +1,4 @@
-"""Which files lie below a folder, save those that are hidden."""
+"""List the files below a folder, without hidden ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquetry.locations.remote_access import remote_files
 
 
 def visible_files(filesystem: pafs.FileSystem, folder: str) -> Iterator[str]:
-    """Yield the paths of the files below a folder that are not hidden and not empty, those of a folder before those below it.
+    """Yield the paths of files below a folder that are neither hidden nor empty, its own files first.
 
     Args:
         filesystem: where the folder is.

@@ -1,7 +1,7 @@
 """Partition values in directory names, letter for letter as Hive and Spark write them.
 
-Only text is handled here: which directories exist is `adoption.discover`'s business, what a value's text looks like
-is `parquetry.types`'s.
+Only text is handled here. `adoption.discover` finds the directories that exist, and `parquetry.types` turns
+values into text.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory's value for NULL, and for the empty string, which no directory name can hold."""
 
 MAX_NAME_BYTES = 255
-"""Bytes of a directory's name that most file systems take, escapes included."""
+"""The longest name of a directory, in bytes, escapes included, that most file systems accept."""
 
 _HEX_PAIR = re.compile("%([0-9a-fA-F]{2})")
-# Spark's ExternalCatalogUtils.charToEscape, and NUL, which Spark leaves alone and no file system takes.
+# Spark's ExternalCatalogUtils.charToEscape, and NUL, which Spark does not escape and no file system accepts.
 _ESCAPES = {ord(char): f"%{ord(char):02X}" for char in [*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"]}
 
 
 def escape_path_name(text: str) -> str:
-    r"""Return `text` as it stands in a directory's name.
+    r"""Return `text` escaped for a directory's name.
 
-    Escaped as `%XX` are ASCII's control characters and `" # % ' * / : = ? \ { [ ] ^`; all else is kept,
-    blanks and non-ASCII included (Spark's `ExternalCatalogUtils.escapePathName`).
+    ASCII's control characters and `" # % ' * / : = ? \ { [ ] ^` become `%XX`. All other characters stay,
+    including blanks and non-ASCII (Spark's `ExternalCatalogUtils.escapePathName`).
 
     >>> escape_path_name("a/b: {z} é")
     'a%2Fb%3A %7Bz} é'
@@ -37,7 +37,7 @@ def escape_path_name(text: str) -> str:
 
 
 def unescape_path_name(name: str) -> str:
-    """Return the text that a directory's name stands for; a `%` without two hex digits is kept as it is.
+    """Return the text of an escaped directory's name. A `%` without two hex digits stays.
 
     >>> unescape_path_name("a%2Fb 100%")
     'a/b 100%'
@@ -46,10 +46,10 @@ def unescape_path_name(name: str) -> str:
 
 
 def stored_value(value: Value) -> Value:
-    """Return a partition value as its key holds it: the empty string is NULL, and zero has no sign.
+    """Return a partition value in the form of keys: the empty string is NULL, and zero has no sign.
 
-    Writers must key partitions by this value, or `''` and NULL would be two partitions in one directory, and
-    files of the partition -0.0 would be looked for in the directory of 0.0.
+    Writers must use this value. Otherwise `''` and NULL would be two partitions in one directory. And files
+    of -0.0 would be written to `d=-0.0`, but read from `d=0.0`, because -0.0 and 0.0 have the same key.
     """
     if value in ("", b"", DEFAULT_PARTITION):
         return None
@@ -77,12 +77,12 @@ def partition_path(names: Sequence[str], types: Sequence[ColumnType], values: Se
 def partition_paths(
     names: Sequence[str], types: Sequence[ColumnType], rows: Sequence[Sequence[Value]]
 ) -> list[str]:
-    """Return the directories of many partitions, as `partition_path` does; in less time, as values come again and again.
+    """Return the directories of many partitions, as `partition_path` does, but faster, because values repeat.
 
     Args:
         names: the partition columns.
         types: their types.
-        rows: internal values, as keys hold them.
+        rows: internal values, in the form of keys.
     """
     if not names:
         return [""] * len(rows)
@@ -109,7 +109,7 @@ def parse_partition_path(
         relative: the path below the table, `k=v/…`; slashes at the ends do not matter.
         names: the partition columns in order; letter case does not matter.
         types: their types.
-        zone: the time zone in which timestamps were written, an IANA name or an offset.
+        zone: the time zone of the timestamps, an IANA name or an offset.
 
     Raises:
         ValueTypeError: the path has other keys, more or fewer levels, or a value that does not fit its type.

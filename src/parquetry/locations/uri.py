@@ -1,17 +1,18 @@
-"""Places as text: the one module that takes paths and URIs apart. Nothing is opened here; `filesystem` does that.
+"""Take paths and URIs apart: no other module does. `filesystem` opens them.
 
-Two kinds of text name a place, and a `%` in them means two things:
+Two kinds of text say where files are, and a `%` has another meaning in each:
 
 | text | read as | `file:/a%20b` is |
 |---|---|---|
 | the *location* of a database, table, partition or file | Hadoop reads it | `/a%20b` |
 | the *warehouse*, as a person names it | RFC 3986 has it | `/a b` |
 
-Hadoop's `new Path("file:/a%20b")` cuts off scheme and authority and takes the rest as it stands, and so do Spark's
-`LOCATION` and its readers: the directory of a partition, `x=1%2F2`, has escapes of its own, which no one but
-`partition_path` may undo. A warehouse comes from Python and the command line, where `Path.as_uri()` writes such texts; it is
-decoded once, by `warehouse_location`, and is a plain path from then on. A plain path is never decoded. What names
-a store (`sqlite:///…`, `hbase://…`) names no place, and is read in `parquetry.store`.
+Hadoop's `new Path("file:/a%20b")` removes scheme and authority, and does not decode the rest. Spark's
+`LOCATION` and its readers do the same. The directory of a partition, `x=1%2F2`, has escapes of its own, which
+only `partition_path` may decode. A warehouse comes from Python or the command line, where `Path.as_uri()`
+writes encoded texts. `warehouse_location` decodes it once, and from then on it is a plain path. A plain path
+is never decoded. The URI of a store (`sqlite:///…`, `hbase://…`) is no location, and is read in
+`parquetry.store`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SIGNED = re.compile(
     r"[?&](X-Amz-Signature|X-Amz-Credential|X-Goog-Signature|AWSAccessKeyId|Signature|sig)=", re.IGNORECASE
 )
 _HDFS_PORT = ":8020"
-"""That of a namenode, where none is said."""
+"""The port of an HDFS namenode if a URI has none."""
 
 
 class Parts(NamedTuple):
@@ -86,7 +87,7 @@ class StoragePath(NamedTuple):
 def take_apart(location: str) -> Parts:
     """Return the parts of a location.
 
-    A letter alone is no scheme, as a directory may well be called `a:`.
+    A single letter is no scheme, because a directory may be called `a:`.
 
     >>> take_apart("s3://bucket/t/x=1%2F2")
     Parts(scheme='s3', authority='//bucket', path='/t/x=1%2F2')
@@ -98,7 +99,7 @@ def take_apart(location: str) -> Parts:
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a path says itself where it lies: it starts with ``/``, or is a URI.
+    """Return whether a path is absolute: it starts with ``/``, or is a URI.
 
     >>> is_absolute("s3://lake/t"), is_absolute("p=1/a.parquet"), is_absolute("part:1")
     (True, False, False)
@@ -121,7 +122,7 @@ def join_location(location: str, path: str) -> str:
 
 
 def join_relative(folder: str, path: str) -> str:
-    """Return a path below a folder that is relative itself; the empty one is where both begin.
+    """Return a path below a folder that is relative itself. The empty folder is where both paths begin.
 
     >>> join_relative("p=1", "a.parquet"), join_relative("", "a.parquet")
     ('p=1/a.parquet', 'a.parquet')
@@ -130,7 +131,7 @@ def join_relative(folder: str, path: str) -> str:
 
 
 def path_below(location: str, path: str) -> str | None:
-    """Return an absolute path as it is below a location; None: it is not.
+    """Return an absolute path relative to a location, or None if it is not below the location.
 
     >>> path_below("/lake/t", "/lake/t/p=1/a"), path_below("/lake/t", "/lake/u/a")
     ('p=1/a', None)
@@ -140,7 +141,7 @@ def path_below(location: str, path: str) -> str | None:
 
 
 def path_within(location: str, path: str) -> str:
-    """Return a path as it is below a location, or as it is if it lies elsewhere.
+    """Return a path relative to a location, or unchanged if it is not below the location.
 
     >>> path_within("/t/p=1", "/t/p=1/f"), path_within("/t/p=1", "f"), path_within("/t/p=1", "/u/f")
     ('f', 'f', '/u/f')
@@ -160,11 +161,11 @@ def base_name(path: str) -> str:
 def absolute_location(location: str, base: str | None = None) -> str:
     """Return a location as Hadoop writes it; a path without a scheme is this machine's own.
 
-    `..` is resolved as Hadoop does, by the text alone; above the root there is nothing but the root.
+    `..` is resolved by the text alone, as in Hadoop. Above the root there is only the root.
 
     Args:
         location: as the user wrote it.
-        base: where relative paths begin; None: the working directory.
+        base: where relative paths begin, or None for the working directory.
 
     Raises:
         WarehouseError: no folder can have this name.
@@ -185,7 +186,7 @@ def absolute_location(location: str, base: str | None = None) -> str:
         if base is not None and not location.startswith("/"):
             return absolute_location(f"{absolute_location(base)}/{location}")
         return absolute_location(f"file:{os.path.join(os.getcwd(), location)}")
-    if parts.is_local:  # its host, if there is one, is taken for a folder
+    if parts.is_local:  # a host counts as a folder
         scheme, authority, path = "file", "", f"{authority}{path}" or "/"
     if not path.startswith("/"):
         return f"{scheme}:{authority}{path}"
@@ -220,7 +221,7 @@ def warehouse_location(warehouse: str) -> str:
 
 
 def storage_path(location: str) -> StoragePath:
-    """Return where a location is.
+    """Return the storage path of a location. It is the same for every spelling of the location.
 
     >>> storage_path("file:///lake//t/p=1%2F2/") == storage_path("/lake/t/p=1%2F2")
     True
@@ -283,7 +284,7 @@ def parent_folder(entry: StoragePath) -> StoragePath:
 
 
 def is_below(entry: StoragePath, folder: StoragePath) -> bool:
-    """Return whether a place is inside a directory, at any depth."""
+    """Return whether a file or directory is inside a directory, at any depth."""
     return (
         entry.root == folder.root and entry != folder and entry.path.startswith(f"{folder.path.rstrip('/')}/")
     )

@@ -1,14 +1,17 @@
-"""Locations below the warehouse, as the metastore keeps them: relative to it, so that a warehouse can be moved or copied.
+"""Locations relative to the warehouse: the metastore stores them so, and a warehouse can be moved or copied.
 
-| location, warehouse `/lake`   | kept as                   |
-|-------------------------------|---------------------------|
-| `file:/lake/sales.db/orders`  | `warehouse:/sales.db/orders`      |
-| `/lake/sales.db/orders`       | `warehouse-path:/sales.db/orders` |
-| `file:/other/orders`          | `file:/other/orders`      |
+| location, warehouse `/lake` | stored as |
+|---|---|
+| `file:/lake/sales.db/orders` | `warehouse:/sales.db/orders` |
+| `/lake/sales.db/orders` | `warehouse-path:/sales.db/orders` |
+| `file:/other/orders` | `file:/other/orders` |
 
-Both forms look like URIs of schemes that no file system has: whoever does not know them opens nothing, instead of something
-below his working directory. A warehouse may have several names (a link leads to it, `file:///`, `hdfs` with its usual port);
-what lies below any of them is kept in the one form, and is read back below the name that the reader's session has for it.
+Both relative forms look like URIs with a scheme that no file system has. A program that does not know them
+fails, and does not open a path below its working directory.
+
+A warehouse may have several names: a link to it, `file:///`, or `hdfs` with its usual port. A location below
+any of these names is stored in the same form. It is read back with the name that the reader's session has for
+the warehouse.
 """
 
 from __future__ import annotations
@@ -19,13 +22,13 @@ from parquetry.locations.uri import StoragePath, is_below, storage_path, take_ap
 
 RELATIVE_PREFIX = "warehouse:"
 RELATIVE_PATH_PREFIX = "warehouse-path:"
-"""Of a location that was a plain path, without a scheme."""
+"""Begins a stored location that was a plain path, without a scheme."""
 RELATIVE_MARK = b"warehouse"
-"""What the bytes of a record hold that has such a location."""
+"""Occurs in the bytes of every record that has a relative location."""
 
 
 class BelowWarehouse:
-    """Turns locations below a warehouse into the form that is kept, and back; others stay as they are.
+    """Turns locations below a warehouse into their stored form, and back. Other locations do not change.
 
     Args:
         warehouse: absolute path, or URI.
@@ -50,10 +53,10 @@ class BelowWarehouse:
             (root.path.rpartition("/")[2] or root.root.rpartition("/")[2] or "/").encode()
             for root in self._roots
         ]
-        """Each location below the warehouse holds one of these, the name of its folder, however many slashes lead there."""
+        """Names of the warehouse's folder. Every location below the warehouse contains one of them."""
 
     def kept(self, location: str) -> str:
-        """Return a location as it is kept."""
+        """Return the stored form of a location."""
         rest = self._below(location)
         if rest is None:
             return location
@@ -61,7 +64,7 @@ class BelowWarehouse:
         return f"{form}/{rest}"
 
     def absolute(self, location: str) -> str:
-        """Return the location that is kept as a text."""
+        """Return the location that a stored form stands for."""
         if location.startswith(RELATIVE_PREFIX):
             return _joined(self._uri, location[len(RELATIVE_PREFIX) :])
         if location.startswith(RELATIVE_PATH_PREFIX):
@@ -69,7 +72,7 @@ class BelowWarehouse:
         return location
 
     def named(self, location: str) -> str:
-        """Return a location by the warehouse's own name, if links lead from it to below the warehouse."""
+        """Return a location with the warehouse's own name, if its links lead below the warehouse."""
         parts = take_apart(location)
         if not parts.is_local or self._below(location) is not None:
             return self.absolute(self.kept(location))
@@ -79,7 +82,7 @@ class BelowWarehouse:
         return _joined(self._uri if parts.scheme else self._location, f"/{real}")
 
     def _below(self, location: str) -> str | None:
-        """Return what comes behind the warehouse in a location; None: it does not lie there, or steps out by `..`."""
+        """Return a location relative to the warehouse, or None if it is elsewhere, or leaves it by `..`."""
         place = storage_path(location)
         for root in self._roots:
             if place == root:

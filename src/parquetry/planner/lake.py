@@ -95,7 +95,9 @@ class Lake:
 
     @property
     def is_removed(self) -> bool:
-        """Return whether the metastore's file is no longer the one that was opened: someone removed the warehouse."""
+        """Return whether the metastore's file is no longer the one that was opened: someone removed the
+        warehouse.
+        """
         return _metastore_file(self.metastore) != self._file
 
     def database(self, namespace: list[str]) -> str:

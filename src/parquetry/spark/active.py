@@ -1,4 +1,4 @@
-"""The session that asks the planner."""
+"""Find the session whose statement needs the planner."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 def active_session() -> SparkSession:
     """Return the session whose statement the JVM's thread runs, or PySpark's own if the thread runs none.
 
-    PySpark's `SparkSession.active()` gives the first session of the process, whichever of several asks (`newSession()`, clients of a
-    Thrift or Connect server).
+    A process may have several sessions: by `newSession()`, or for the clients of a Thrift or Connect server.
+    PySpark's `SparkSession.active()` always returns the first of them.
     """
     context: Any = SparkContext._active_spark_context
     asking = context._jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession()

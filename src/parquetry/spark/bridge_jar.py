@@ -1,7 +1,7 @@
 """Find the bridge's jar, or compile it.
 
-A wheel carries the jar; a source or editable install compiles the Scala sources once, with the compiler that is
-in PySpark's own jars, into the user's cache, under the hash of the sources and Spark's version.
+A wheel contains the jar. A source or editable install compiles the Scala sources once, with the compiler
+among PySpark's own jars, into the user's cache. The jar's name has a hash of the sources and Spark's version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from parquetry.errors import BridgeError
 from parquetry.planner import STATEMENT_WORDS
 
 _HERE = Path(__file__).resolve().parent
-# The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
+# The compiler runs only once. Without the JVM's optimizing compiler it needs half of the processor time.
 _SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -125,7 +125,7 @@ def compile_to(target: Path) -> None:
 
 
 def _build_facts() -> str:
-    """Return the Scala source of what the bridge knows before there is a planner: its version, and the planner's words."""
+    """Return the Scala source with the bridge's version, and the words of the planner's statements."""
     words = ", ".join(f'"{word}"' for word in STATEMENT_WORDS)
     return (
         "package org.apache.spark.sql.parquetry.protocol\n\n"

@@ -1,7 +1,7 @@
-"""Files of a table are written anew: read as every query reads them, written as every write does, in one commit.
+"""Rewrite files of a table in one commit, with the reader of all queries and the writer of all writes.
 
-Which files that are, and how their rows are arranged then, `maintenance.compaction.compact` and `maintenance.compaction.rebucket` say. Readers of
-earlier versions are not disturbed: the old files stay until a vacuum.
+`maintenance.compaction.compact` and `maintenance.compaction.rebucket` choose the files, and the new
+arrangement of their rows. Readers of earlier versions are not disturbed: the old files stay until a vacuum.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from parquetry.spark.active import active_session
 from parquetry.spark.write import RowArrangement, Uncommitted, collect, file_options, write_files
 
 _FILE_SIZE_MARGIN = 1.3
+"""The factor on the target size of files when bucketed files are compacted.
+
+The writer only estimates a file's size. Without a margin it would often write two files for the rows of one.
+"""
 
 
 def compact(
@@ -34,16 +38,16 @@ def compact(
     operation: str,
     progress: Progress,
 ) -> TableSnapshot:
-    """Write files anew and commit; see `Engine.compact`.
+    """Rewrite files and commit; see `Engine.compact`.
 
     Args:
-        footers: reads what the new files say of themselves.
+        footers: reads the footers of the new files.
         table: its name in the session.
         snapshot: of the table.
-        rewrites: which files, by partition.
-        session: its settings.
-        operation: for the history.
-        progress: called with what is done.
+        rewrites: the files, by partition.
+        session: the session's settings.
+        operation: the name of the operation in the history.
+        progress: called with the step.
     """
     require_writable(snapshot.metadata.location, table)
     settings = settle(session=session, properties=snapshot.metadata.properties)
@@ -51,7 +55,7 @@ def compact(
     together = max(rewrite.bytes for rewrite in rewrites)
     arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
     if any(each.arrangement.buckets is not None for each in rewrites):
-        # that what is to be one file becomes one, although the writer can but guess how large it will be
+        # rows of one file are to stay in one file, although the writer only estimates its size
         arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     progress("Writing files", 0, None)
@@ -71,7 +75,7 @@ def compact(
         )
     uncommitted = Uncommitted(files, snapshot)
     try:
-        # by keys, of which those of NaN are equal
+        # by keys, because keys of NaN are equal
         written = {snapshot.key_of(part.values): part for part in collect(footers, snapshot, files, slots)}
         transaction = uncommitted.begin(operation)
         for each in rewrites:
@@ -88,7 +92,7 @@ def compact(
 
 
 def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:
-    """Make sure that as many rows were written as the files say that they hold.
+    """Make sure that as many rows were written as the records of the files say.
 
     Raises:
         FileCorruptError: rows are missing, or too many.

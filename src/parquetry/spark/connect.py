@@ -1,7 +1,7 @@
-"""Sessions of Spark Connect: a client, whose server plans.
+"""Sessions of Spark Connect: configure a client, and get reports from its server.
 
-The server's JVM has the bridge, and starts a planner of its own (`bridge/process`). A client needs settings of its session, and has
-reports by `CALL system.explain_json`.
+The server plans: its JVM has the bridge, and starts a planner of its own (`bridge/process`). The client only
+sets its session's settings, and gets reports by `CALL system.explain_json`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ def is_remote(builder: Any) -> bool:
 
 
 def configure_remote(builder: Any, catalog: str, settings: dict[str, str]) -> Any:
-    """Add a catalog to the settings of a Connect session; `getOrCreate()` and `create()` then look whether the server has the bridge.
+    """Add a catalog to the settings of a Connect session.
+
+    `getOrCreate()` and `create()` then make sure that the server has the bridge.
 
     Args:
-        builder: whose session is a client's.
-        catalog: its name.
-        settings: that make it known; they are those of a session, which a client may set.
+        builder: of a client's session.
+        catalog: the catalog's name.
+        settings: the settings of the catalog that a client can set.
 
     Raises:
         ConfigurationError: the warehouse is a relative path, which a server cannot know.
@@ -65,7 +67,7 @@ def require_bridge(session: Any, catalog: str) -> None:
     """Make sure that a server can plan for a catalog.
 
     Raises:
-        BridgeError: it has no bridge, or cannot start a planner; the message says what to start it with.
+        BridgeError: the server has no bridge, or cannot start a planner. The message says how to start it.
     """
     from pyspark.errors import PySparkException
 
@@ -85,7 +87,7 @@ def require_bridge(session: Any, catalog: str) -> None:
 
 
 def report_of_frame(frame: Any) -> Report:
-    """Return the report of a frame's newest run in its session, or of the frame as it would be planned."""
+    """Return the report of a DataFrame's newest run in its session, or of its plan if it has not run."""
     name = f"parquetry_report_{secrets.token_hex(8)}"
     frame.createTempView(name)
     try:
@@ -95,7 +97,7 @@ def report_of_frame(frame: Any) -> Report:
 
 
 def report_of_sql(session: Any, query: str, *, of_run: bool = False) -> Report:
-    """Return the report of a statement, which the server plans and does not run."""
+    """Return the report of a statement, which the server plans without running it."""
     catalog = next(_catalogs(session), None)
     if catalog is None:
         raise BridgeError(

@@ -46,7 +46,7 @@ _FILES_PER_CALL = 256
 
 
 class SparkEngine:
-    """The engine of this process's sessions; each question is asked by the active one."""
+    """The engine of this process's sessions. Each question comes from the active session."""
 
     file_systems = HadoopFileSystems()
     """Opens locations by the Hadoop file systems of the active session."""
@@ -65,7 +65,7 @@ class SparkEngine:
         broken: dict[str, str] | None = None,
         look: Look | None = None,
     ) -> list[FileRecord]:
-        """Return what the footers of files say, ORC's read by the bridge; see `FooterReader.data_files`."""
+        """Return the records of files; see `FooterReader.data_files`. The bridge reads the footers of ORC."""
         if file_format == "parquet":
             return ArrowFooters().data_files(file_format, location, paths, broken, look)
         spark = active_session()
@@ -115,7 +115,7 @@ class SparkEngine:
         return fields, tuple(relation.partitionSchema().fieldNames())
 
     def target_file_size(self, metadata: TableMetadata) -> int:
-        """Return the bytes that a file of a table should have, as the session has it."""
+        """Return the bytes that a file of a table should have, by the session's settings and the table's."""
         size: int = settle(session=_session(), properties=metadata.properties)["target-file-size"]
         return size
 
@@ -155,7 +155,7 @@ class SparkEngine:
             )
 
     def hive(self) -> SparkHive:
-        """Return the session's Hive metastore; that it has one shows when it is told something."""
+        """Return the session's Hive metastore. If the session has none, the first call of a method fails."""
         return SparkHive()
 
     def report(self, query: str, *, of_run: bool) -> Report:
@@ -184,7 +184,7 @@ class SparkEngine:
         ]
 
     def failure(self, error: Exception, /) -> Failure | None:
-        """Leave an error of Spark's own on its side, where it is raised again as if nobody had stood between."""
+        """Keep an error of Spark's own in the JVM, which raises it again after the planner's answer."""
         if not isinstance(error, Py4JJavaError | CapturedException):
             return None
         door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
@@ -199,7 +199,7 @@ def _session() -> dict[str, str]:
 
 
 def _reason(error: Py4JJavaError | CapturedException) -> str:
-    """Return why Spark could not read a location: its condition, or what a file system says without one."""
+    """Return why Spark could not read a location: the error's condition, or else Java's message."""
     condition = error.getCondition() if isinstance(error, CapturedException) else None
     java = error._origin if isinstance(error, CapturedException) else error.java_exception
     return condition or str(java.toString())

@@ -1,4 +1,4 @@
-"""The Hive metastore of the active session, which has to be one with Hive support."""
+"""The Hive metastore of the active session, which needs Hive support."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PARTITIONS_PER_CALL = 500
 
 
 class SparkHive:
-    """See `publishing.HiveMetastore`."""
+    """Implements `maintenance.publish.HiveMetastore` by the active session."""
 
     def __init__(self) -> None:
         self._spark = active_session()
         self._door = self._spark._jvm.org.apache.spark.sql.hive.parquetry.HiveTables
 
     def put_table(self, table: HiveTable) -> bool:
-        """Make or change a table, and its database if need be."""
+        """Create or change a table, and create its database if it is missing."""
         known = self._call("parameters", table.database, table.name)
         if known is not None and known.get(OWNED_BY) != table.parameters[OWNED_BY]:
             raise TableExistsError(
@@ -39,7 +39,7 @@ class SparkHive:
     def put_partitions(
         self, table: HiveTable, partitions: Iterable[HivePartition], progress: Progress
     ) -> tuple[int, int, int]:
-        """Make a table's partitions those given."""
+        """Create, change and drop a table's partitions until they are the given ones."""
         there = set(self._call("partitionNames", table.database, table.name))
         columns = [column.name for column in table.partition_columns]
         given = {self._door.partitionName(columns, list(each.values)): each for each in partitions}

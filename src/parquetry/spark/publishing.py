@@ -1,6 +1,6 @@
-"""`CALL system.publish` in a session of its own, for the command line.
+"""Run `CALL system.publish` for the command line: start Spark with Hive support, and stop it afterwards.
 
-What is told to Hive is the procedure's business; here a Spark with Hive support is started for it, and stopped.
+The procedure itself decides what Hive gets.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from parquetry.spark.session import configure
 from parquetry.warehouse import Warehouse
 
 _METASTORE_SETTINGS = ("hive.metastore.uris", "javax.jdo.option.ConnectionURL")
-"""Settings of Hive, one of which says where its metastore is; without any, Hive makes one in the working directory."""
+"""Hive's settings for where its metastore is. Without either, Hive makes one in the working directory."""
 
 
 def publish_table(
     warehouse: Warehouse, table: str, hive_table: str | None, conf: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Start Spark, have a table published, and stop Spark.
+    """Start Spark, publish a table, and stop Spark.
 
     Args:
         warehouse: of the table.
         table: its name, as ``database.table``.
-        hive_table: its name in Hive; None: the same.
+        hive_table: its name in Hive, or None for the same name.
         conf: settings of the Spark session.
 
     Returns:
@@ -52,10 +52,10 @@ def publish_table(
 
 
 def _require_metastore(spark: SparkSession) -> None:
-    """Make sure that a metastore is named, by settings, spark-defaults.conf or hive-site.xml, before Hive makes one.
+    """Make sure that settings, spark-defaults.conf or hive-site.xml name a metastore, before Hive makes one.
 
     Raises:
-        ConfigurationError: none is.
+        ConfigurationError: none of them names one.
     """
     conf = spark._jsparkSession.sessionState().newHadoopConf()
     if not any(conf.get(name) for name in _METASTORE_SETTINGS):

@@ -1,4 +1,4 @@
-"""What the scans of a query read and left out, and which of its joins shuffle, and why: before a run, and after it."""
+"""Report what a query's scans read and prune, and which joins shuffle and why, before and after a run."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ def explain(query: DataFrame | str) -> Report:
 
 
 def report(frame: DataFrame) -> Report:
-    """Return what the scans of a DataFrame have read; of one that has not run yet, what they will.
+    """Return what the scans of a DataFrame have read, or what they will read if it has not run yet.
 
-    Its joins are told as they were planned; what adaptive execution makes of them while they run is not.
+    Joins are reported as planned, without the changes that adaptive execution makes while they run.
 
-    Of an INSERT, its query is planned once more. An action that makes a frame of its own, as `count()` does, is a run
-    of that frame.
+    The query of an INSERT is planned once more. An action that makes a DataFrame of its own, as `count()`
+    does, is a run of that DataFrame.
 
-    Of a frame of Spark Connect it is the newest run of a query that gives the same rows, among the last 100 of the application.
+    With Spark Connect, the report is of the newest run of a query with the same rows, among the application's
+    last 100 queries.
 
     Args:
-        frame: with scans of Parquetry's tables; others are passed over.
+        frame: with scans of Parquetry's tables. Other scans are ignored.
 
     Raises:
         BridgeError: the session has no bridge.
-        TypeError: it is something else.
+        TypeError: `frame` is no DataFrame.
     """
     if not isinstance(frame, DataFrame):
         raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")

@@ -1,7 +1,8 @@
 """The planner as a process that a JVM has started: `python -m parquetry.spark.serve VERSION`.
 
-`bridge/process/PlannerProcess.scala` starts it where a statement needs a planner and no Python process has attached one. It joins
-the JVM's SparkContext over Py4J, attaches the planner, and ends when its standard input does: the JVM holds the other end.
+`bridge/process/PlannerProcess.scala` starts it when a statement needs a planner, and no Python process has
+attached one. The process joins the JVM's SparkContext over Py4J, and attaches the planner. It ends when the
+JVM closes its standard input.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from parquetry.spark.session import attach_to
 
 
 def join(gateway: Any) -> SparkContext:
-    """Return the JVM's SparkContext as PySpark has it, with the JVM's default session as Python's own.
+    """Return PySpark's object for the JVM's SparkContext, and make the JVM's default session Python's own.
 
-    Without one of its own, PySpark would make the session of the first statement the default for all threads of the JVM.
+    Without a session of its own, PySpark would make the first statement's session the JVM's default.
 
     Args:
         gateway: PySpark's, to the JVM.

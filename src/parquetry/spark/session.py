@@ -1,4 +1,4 @@
-"""Join a Spark session: settings for a new one, the planner for one that is there."""
+"""Join a Spark session: give settings to a new session, and the planner to an existing one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPARK_DEFAULTS = {setting.name: setting.value for setting in SPARK_SETTINGS if 
 def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
     """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
 
-    Among them are those of Spark's own by which joins of bucketed tables need no shuffle (`config.spark.SPARK_SETTINGS`).
+    They include Spark's settings to join bucketed tables without a shuffle (`config.spark.SPARK_SETTINGS`).
 
     Args:
         catalog: its name in SQL, such as ``lake``.
@@ -50,9 +50,12 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
 def _session_settings(
     catalog: str, warehouse: str | os.PathLike[str], options: Mapping[str, str], *, absolute: bool = True
 ) -> dict[str, str]:
-    """Return those of the settings that a session can take which runs.
+    """Return the settings that a running session accepts as well.
 
     Args:
+        catalog: as in `settings`.
+        warehouse: as in `settings`.
+        options: as in `settings`.
         absolute: whether a warehouse without a scheme is a path of this machine.
     """
     if not re.fullmatch(r"\w+", catalog, re.ASCII):
@@ -81,11 +84,13 @@ def configure(
 ) -> SparkSession.Builder:
     """Add a catalog to the settings of a session to be made; `getOrCreate()` then attaches the planner.
 
-    A builder with `remote(…)` makes a client of Spark Connect: there the server plans, and `getOrCreate()` looks whether it can.
+    A builder with `remote(…)` makes a client of Spark Connect. There the server plans, and `getOrCreate()`
+    makes sure that it can.
 
-    What `spark.jars` and `spark.sql.extensions` hold already is kept, and so is what settings of Spark's own have been
-    given that joins of bucketed tables depend on (`config.spark.SPARK_SETTINGS`). May be called once for each catalog.
-    `getOrCreate()` raises ConfigurationError, before anything starts, if a setting `parquetry.…` of the builder cannot be used.
+    Values that `spark.jars` and `spark.sql.extensions` already have are kept. Spark's own settings for joins
+    of bucketed tables (`config.spark.SPARK_SETTINGS`) are set only if they have no value. The function may be
+    called once for each catalog. `getOrCreate()` raises ConfigurationError, before anything starts, if a
+    setting `parquetry.…` of the builder cannot be used.
 
     Args:
         builder: ``SparkSession.builder``.
@@ -118,7 +123,7 @@ def configure(
         def get_or_create() -> SparkSession:
             _check_settings(builder)
             if not _jvm_runs():
-                bridge_jar.java()  # says what is missing, where Spark's launcher says but that it has exited
+                bridge_jar.java()  # says what is missing; Spark's launcher would only say that it has exited
             _load_into_running_jvm(str(bridge_jar.jar()))
             return attach(made())
 
@@ -128,7 +133,9 @@ def configure(
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Install the planner in a session whose settings name a Parquetry catalog; of a client of Spark Connect the server has it.
+    """Install the planner in a session whose settings name a Parquetry catalog.
+
+    For a client of Spark Connect there is nothing to do: its server has the planner.
 
     Returns:
         The same session.
@@ -153,7 +160,7 @@ def attach_to(context: SparkContext) -> None:
     door = getattr(jvm, BRIDGE_PACKAGE).protocol.Bridge
     try:
         version = door.version()
-    except TypeError:  # py4j holds an unknown class for a package
+    except TypeError:  # py4j takes an unknown class for a package
         raise BridgeError(
             "The bridge is not on this session's class path: make the session with "
             "parquetry.configure(SparkSession.builder, …), or start Spark with the settings that "
@@ -182,7 +189,9 @@ def attach_to(context: SparkContext) -> None:
 
 
 def _check_settings(builder: SparkSession.Builder) -> None:
-    """Make sure that settings of ours can be used which a builder was given: every statement of the session would fail, RESET, too.
+    """Make sure that Parquetry's settings in a builder are valid.
+
+    Otherwise every statement of the session would fail, even RESET.
 
     Raises:
         ConfigurationError: one is unknown, or has a value that cannot be used.
@@ -198,7 +207,7 @@ def _check_settings(builder: SparkSession.Builder) -> None:
 
 
 def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
-    """Return what a setting holds already: in the builder, in a running JVM, or in Spark's defaults file."""
+    """Return the value that a setting has in the builder, in a running JVM, or in Spark's defaults file."""
     in_builder = builder._options.get(key)
     if in_builder is not None:
         return str(in_builder)
@@ -217,7 +226,7 @@ def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
 
 
 def _is_set(key: str) -> bool:
-    """Return whether the session that runs, if any does, has been given a setting."""
+    """Return whether a setting is set in the running session, if there is one."""
     session = SparkSession.getActiveSession()
     return session is not None and key in session.conf.getAll
 
@@ -234,7 +243,7 @@ def _running_jvm() -> Any:
 def _load_into_running_jvm(path: str) -> None:
     """Give the jar to a JVM that started before this builder was configured (`spark-submit`, `pyspark`).
 
-    Its class path is fixed by then; spark-submit's loader takes more, as `--jars` uses it.
+    Its class path is fixed by then, but spark-submit's class loader accepts more jars, as `--jars` needs it.
     """
     if not _jvm_runs():
         return
@@ -249,7 +258,7 @@ def _load_into_running_jvm(path: str) -> None:
 def _urls(loader: Any) -> list[Any]:
     try:
         return list(loader.getURLs())
-    except Exception as error:  # py4j: the loader is none with URLs
+    except Exception as error:  # py4j: the loader has no URLs
         if "getURLs" in str(error):
             return []
         raise

@@ -93,6 +93,19 @@ def server(class_name: str, arguments: list[str], folder: Path, port: int) -> It
         process.wait()
 
 
+def wait_until_it_listens(port: int) -> None:
+    """Wait until somebody listens on a port.
+
+    Raises:
+        TimeoutError: nobody does.
+    """
+    deadline = time.monotonic() + _STARTING_SECONDS
+    while not _listens(port):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nobody listens on port {port}")
+        time.sleep(0.2)
+
+
 def _listens(port: int) -> bool:
     with contextlib.closing(socket.socket()) as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,6 +1,7 @@
 """`CALL catalog.system.name(…)`: the procedures, one to a file.
 
-`PROCEDURES` is the registry. `procedure` says what a procedure is, and `calls` answers the bridge's questions about them.
+`PROCEDURES` is the registry. `procedure` says what a procedure is, and `calls` answers the bridge's questions
+about them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`CALL system.explain` and `CALL system.last_reports`: the reports of queries, for clients that have SQL alone."""
+"""`CALL system.explain` and `CALL system.last_reports`: the reports of queries, for clients that have SQL
+alone.
+"""
 
 from __future__ import annotations
 

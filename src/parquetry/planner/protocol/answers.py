@@ -1,6 +1,8 @@
-"""The answers to the bridge's questions, typed once on this side; `bridge/protocol/Answers.scala` reads each of them.
+"""The answers to the bridge's questions, typed once on this side; `bridge/protocol/Answers.scala` reads each
+of them.
 
-Values travel as text, as Catalyst holds them (see `values`), NULL as null; schemas are Spark's JSON of a struct.
+Values travel as text, as Catalyst holds them (see `values`), NULL as null; schemas are Spark's JSON of a
+struct.
 """
 
 from __future__ import annotations

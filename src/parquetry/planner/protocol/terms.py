@@ -19,8 +19,8 @@ class Terms(msgspec.Struct, frozen=True):
         limits: of the cost model; the bridge applies some of them.
         transparent_joins: types of joins with the side whose rows they pass on, as the judge of runtime
             filters sees them.
-        reading: names of the questions that change nothing. The bridge asks them again if the planner's process
-            ends.
+        reading: names of the questions that change nothing. The bridge asks them again if the planner's
+            process ends.
     """
 
     limits: Limits

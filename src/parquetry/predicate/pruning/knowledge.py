@@ -158,8 +158,8 @@ class Knowledge(Protocol):
 
     ## What it is not
 
-    It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each no.
-    It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
+    It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each
+    no. It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
 
     ## Why not otherwise
 

@@ -1,4 +1,5 @@
-"""Report what the scans of a query read and pruned, and why joins shuffle: as data, as text, as rows and as HTML.
+"""Report what the scans of a query read and pruned, and why joins shuffle: as data, as text, as rows and as
+HTML.
 
 `report` is the report of a whole query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
 """

@@ -13,10 +13,11 @@ class ReportRow(NamedTuple):
     """One line of a report.
 
     Attributes:
-        part: number of the scan, the join or the values within the report, from 0; the lines of one scan have one number.
+        part: number of the scan, the join or the values within the report, from 0; the lines of one scan have
+            one number.
         table: that it is about; of a join what is joined, and of its values the column that they are for.
-        step: what left something out (`partitions`, `directories`, `buckets`, `files`, `bytes`), or `run time`,
-            `not used` (a condition that left out nothing), `join`, `values` (of a join).
+        step: what left something out (`partitions`, `directories`, `buckets`, `files`, `bytes`), or
+            `run time`, `not used` (a condition that left out nothing), `join`, `values` (of a join).
         kept: how many are read. None if the line counts nothing.
         total: how many there were. None if the line counts nothing.
         why: the conditions that did it, or the reason.

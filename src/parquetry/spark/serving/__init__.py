@@ -1,6 +1,6 @@
-"""How Spark's JVM reaches the planner: as an object that Py4J calls.
+"""Let Spark's JVM call the planner, as an object of Py4J.
 
-`callbacks` puts a `gateway` into a JVM, and opens it only to who has a token.
+`callbacks` gives a JVM the `gateway`, which only a caller with the token can reach.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

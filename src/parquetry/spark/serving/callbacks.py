@@ -1,12 +1,13 @@
-"""The way from the JVM to the planner: Py4J's callback server, open only to who has its token.
+"""Connect the JVM to the planner, by Py4J's callback server with a token.
 
-The server listens on a port of this machine, on which any process of any user could ask otherwise, and so could a web page in a
-browser. So it wants a token, of a connection's first bytes, before it looks at anything else. The token is the one that the JVM
-wants of this process, which was given to both when they were started.
+The server listens on a port of this machine. Without a token, any process of any user could call it, even a
+web page in a browser. So the first bytes of a connection have to be the token. It is the token that the JVM
+also requires of this process, and both got it at their start.
 
-PySpark opens the same server, without a token, for `foreachBatch` and for listeners of streams, before or after. There is one of them
-in a process: it gets the token whoever has opened it, and goes on working for both. Connections that were made before it had a token are asked for
-none. They reach what PySpark has put there, but not the planner, for they would have to name it: it has a secret name.
+PySpark opens the same server without a token, for `foreachBatch` and for listeners of streams. A process has
+one such server. It gets the token, even if PySpark opened it first, and serves both purposes. A connection
+from before that needs no token. It reaches PySpark's objects, but not the planner, because the planner's name
+is secret.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from parquetry.planner.protocol.terms import terms
 from parquetry.spark.serving.gateway import PlannerGateway
 
 _TOKEN_BYTES = 32
-"""Of a token, and of the planner's name: as many as PySpark's own token has."""
+"""Random bytes in a token, and in the planner's name: as many as in PySpark's own token."""
 
 
 def install(gateway: Any, bridge: Any) -> None:
-    """Put a planner into a JVM, and have it asked over connections with a token.
+    """Give a JVM a planner, which it calls over connections with a token.
 
     Args:
         gateway: PySpark's, to the JVM.
@@ -38,7 +39,7 @@ def install(gateway: Any, bridge: Any) -> None:
     parameters.auth_token = token
     ensure_callback_server_started(gateway)
     server = gateway._callback_server
-    server.callback_server_parameters.auth_token = token  # whoever has started it may have given it others
+    server.callback_server_parameters.auth_token = token  # PySpark may have started it with other parameters
     name = gateway.gateway_property.pool.put(PlannerGateway(), force_id=secrets.token_urlsafe(_TOKEN_BYTES))
     bridge.connect(JavaObject("GATEWAY_SERVER", gateway._gateway_client), server.get_listening_port(), token)
     bridge.agree(terms())

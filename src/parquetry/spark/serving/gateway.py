@@ -1,4 +1,4 @@
-"""The one object that Py4J calls: the planner, and what writes rows beside it."""
+"""The one object that Py4J calls: it answers questions by the planner, and writes rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlannerGateway:
         return self._planner.answered(question, lambda lake, asked: _write_answer(lake, asked, data))
 
     class Java:
-        """What Py4J looks for."""
+        """Names for Py4J the Java interface that the outer class implements."""
 
         implements: ClassVar[list[str]] = ["org.apache.spark.sql.parquetry.protocol.Planner"]
 

@@ -1,6 +1,6 @@
-"""How Spark writes rows into a table: distributed, arranged into slots and buckets, and recorded in one commit.
+"""Write rows into a table with Spark: distribute them, arrange them into slots and buckets, and commit once.
 
-`insert` is the entrance; `rewrite_rows` is that of DELETE, UPDATE and MERGE.
+`insert` is where an INSERT begins, and `rewrite_rows` where a DELETE, UPDATE or MERGE does.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,8 +1,8 @@
-"""Which bucket each row is of, by each of the few ways in which partitions have their rows spread, as columns of numbers.
+"""Add the bucket of each row as a column of numbers: one column for each bucket specification in use.
 
-The bridge hashes (`BucketColumns`), by the types that the columns have in the table: of char and varchar Spark's own expressions
-say no more than that they are strings. Values that are equal come into one bucket, whatever the hash would say of them: -0.0
-counts as 0.0, and any NaN as any other.
+Partitions of one table may be bucketed in a few different ways. Each way has a number here. The bridge
+computes the hash (`BucketColumns`) by the columns' types in the table, because Spark's expressions know char
+and varchar only as strings. Equal values belong to one bucket: -0.0 is hashed as 0.0, and all NaNs as one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from parquetry.layout import BucketSpec, physical_schema
 from parquetry.metastore.versions import TableSnapshot
 
 NO_BUCKETS = -1
-"""The number of no way of spreading rows."""
+"""The number for rows without buckets."""
 
 
 class RowBuckets:
@@ -26,7 +26,7 @@ class RowBuckets:
 
     Args:
         snapshot: of the table.
-        prefix: what the names of the columns begin with, which no column of the table does.
+        prefix: the beginning of the new columns' names. No column of the table begins with it.
     """
 
     def __init__(self, snapshot: TableSnapshot, prefix: str) -> None:
@@ -37,13 +37,13 @@ class RowBuckets:
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def number(self, spec: BucketSpec | None) -> int:
-        """Return the number of a way of spreading rows: specs that differ in nothing but their order have one."""
+        """Return the number of a bucket specification. The sort order of a bucket does not matter for it."""
         if spec is None:
             return NO_BUCKETS
         return self._numbers.setdefault((spec.columns, spec.version, spec.count), len(self._numbers))
 
     def add(self, rows: DataFrame) -> DataFrame:
-        """Return rows beside a column for each number that was given, with the bucket of each row."""
+        """Return rows with one more column for each number in use: the bucket of each row."""
         if not self._numbers:
             return rows
         asked = [
@@ -61,11 +61,11 @@ class RowBuckets:
         return DataFrame(door.add(rows._jdf, json.dumps(asked)), spark)
 
     def bucket(self, number: int) -> Column:
-        """Return the bucket of a row that `add` was given, 0 where rows are not spread."""
+        """Return the column with the buckets of a number, or 0 for rows without buckets."""
         return sf.lit(0) if number == NO_BUCKETS else sf.col(quoted(self._name(number)))
 
     def chosen(self, number: Column) -> Column:
-        """Return the bucket of a row in the way whose number stands beside it."""
+        """Return the bucket of each row, by a column with the number of its bucket specification."""
         chosen = None
         for each in self._numbers.values():
             chosen = (sf if chosen is None else chosen).when(number == each, self.bucket(each))

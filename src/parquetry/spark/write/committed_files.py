@@ -1,4 +1,4 @@
-"""What a write has written: its files by partition, with statistics; and the deletion of what nobody will read."""
+"""Collect the files of a write by partition, with statistics, and delete files that no commit will name."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class WrittenPartition(NamedTuple):
 
     Attributes:
         values: of the partition columns.
-        files: with the cells and the buckets that they are of.
-        arrangement: that they were written for; None: any.
-        remade: whether the partition is to get this arrangement although it is there; see `Destinations.remade`.
-        grows: whether the partition's map takes in that of this arrangement; see `Destinations.growing`.
+        files: with their cells and buckets.
+        arrangement: the arrangement that they were written for, or None if it is unknown.
+        remade: whether this arrangement replaces the one that the partition has; see `Destinations.remade`.
+        grows: whether the partition's map is extended by this arrangement's map; see `Destinations.growing`.
     """
 
     values: tuple[Value, ...]
@@ -52,13 +52,15 @@ class WrittenPartition(NamedTuple):
 def collect(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> list[WrittenPartition]:
-    """Return the files of a write by partition, with their footers' statistics; empty ones are deleted, save those of buckets.
+    """Return the files of a write by partition, with the statistics of their footers.
+
+    A file without rows is deleted, unless it is of a bucket.
 
     Args:
-        footers: reads what the files say of themselves.
-        snapshot: the table as it was when the write began.
-        files: as `insert.write_files` returns them.
-        slots: what the numbers of their slots mean.
+        footers: reads the footers of the files.
+        snapshot: the version of the table when the write began.
+        files: the result of `insert.write_files`.
+        slots: the slots that the files' numbers stand for.
     """
     by_key: dict[bytes, list[FileRecord]] = defaultdict(list)
     values_of: dict[bytes, tuple[Value, ...]] = {}
@@ -85,13 +87,13 @@ def collect(
 def _with_rows(
     footers: FooterReader, snapshot: TableSnapshot, files: list[dict[str, Any]], slots: RowSlots
 ) -> Iterator[tuple[dict[str, Any], FileRecord]]:
-    """Yield the files that hold rows, or are of a bucket, each after what its writer says of it; delete the others."""
+    """Yield the files with rows or of a bucket, each after its writer's answer, and delete the others."""
     root = snapshot.metadata.location
     paths: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for made in files:
         directory, name = slots.directory(made["slot"]).directory, base_name(made["path"])
-        if is_absolute(directory):  # which was given to a cell
+        if is_absolute(directory):  # the cell has a location of its own
             base, path = directory, name
         elif made["location"] is not None:
             base, path = made["location"], join_relative(directory, name).strip("/")
@@ -111,7 +113,7 @@ def _with_rows(
 
 
 def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
-    """Return the values of the partition whose directory below the table is given."""
+    """Return the values of a partition, given its directory below the table."""
     metadata = snapshot.metadata
     if not metadata.partition_by:
         return ()
@@ -120,7 +122,7 @@ def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
 
 
 def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]]) -> dict[bytes, str]:
-    """Return where partitions are, by their keys: those that are not there yet get the default place."""
+    """Return the locations of partitions by their keys. A new partition gets the default location."""
     plan = ScanPlan(tuple(KeyScan("get", key, successor(key), None) for key in sorted(values_of)))
     located = {partition.key: partition.location for partition in snapshot.partitions(plan)}
     return {
@@ -130,17 +132,18 @@ def _locations(snapshot: TableSnapshot, values_of: dict[bytes, tuple[Value, ...]
 
 
 def _relative_path(file: FileRecord, base: str) -> FileRecord:
-    """Return a file with the path that its partition records: relative to its location, if below it."""
+    """Return a file with the path for its record: relative to the partition's location if it is below it."""
     return msgspec.structs.replace(file, path=path_within(base, file.path))
 
 
 class Uncommitted:
-    """Files that a write has made, until its commit.
+    """The files of a write before its commit.
 
-    Only what is known to have failed is cleaned up: an error, or an interrupt, may come after the step that counts, too.
+    They are deleted only if the commit surely failed. An error or an interrupt may also come after the step
+    that makes the commit visible.
 
     Args:
-        files: as `insert.write_files` returns them.
+        files: the result of `insert.write_files`.
         snapshot: of the table.
     """
 
@@ -150,22 +153,22 @@ class Uncommitted:
         self._transaction: Transaction | None = None
 
     def begin(self, operation: str) -> Transaction:
-        """Begin the transaction that takes the files in."""
+        """Begin the transaction that will add the files."""
         self._transaction = Transaction(self._snapshot, operation)
         return self._transaction
 
     def clean_up(self) -> None:
-        """Delete the files of a write that has failed, if no version may show them."""
+        """Delete the files of a failed write, unless a version may already contain them."""
         if self._transaction is None or not self._transaction.may_be_visible:
             delete_files([file["path"] for file in self._files], self._snapshot.metadata.location)
 
 
 def delete_files(paths: Sequence[str], location: str) -> None:
-    """Delete files that no commit names; what cannot be deleted is left to `vacuum`.
+    """Delete files that no commit names. If a file cannot be deleted, `vacuum` will delete it.
 
     Args:
         paths: the files.
-        location: of their table; directories below it that become empty go, too.
+        location: of their table. Directories below it that become empty are deleted, too.
     """
     if not paths:
         return

@@ -1,9 +1,11 @@
-"""How the rows of a write are arranged: cast to what the files hold, clustered into tasks, sorted.
+"""Arrange the rows of a write: cast them to the files' types, cluster them into tasks, and sort them.
 
-Rows are clustered by partition, so that a partition gets one file for each `target-file-size` and not one for
-each task. Where there is nothing to cluster by they are not shuffled, which costs as much as all the rest of a write and
-destroys an order that lets readers leave out files: a write of little is done by fewer tasks instead. Which arrangement a write
-asks for is the caller's to say; the files are written in `insert`.
+Rows are clustered by partition, so that a partition gets one file for each `target-file-size`, and not one
+for each task. If there is nothing to cluster by, as in a table without partitions and sort columns, rows are
+not shuffled. A shuffle costs as much as the rest of the write, and destroys an order that helps readers prune
+files. If such a write is small, fewer tasks write it.
+
+The caller chooses the arrangement, and `insert` writes the files.
 """
 
 from __future__ import annotations
@@ -26,20 +28,21 @@ from parquetry.metastore.versions import TableSnapshot
 from parquetry.spark.write.slots import RowSlots
 
 _SHUFFLED_BYTES_PER_WRITTEN = 2
-"""Shuffled rows are about twice as large as the files they end in."""
+"""Bytes of shuffled rows for each byte in files. Shuffled rows are about twice as large as their files."""
 _MIN_SHUFFLE_TASKS = 1000
-"""The least number of tasks that rows are shuffled into; adaptive execution then packs small tasks together.
+"""The least number of tasks that rows are shuffled into. Adaptive execution then packs small tasks together.
 
-With 4 tasks, 300 partitions of 2 MB make tasks of 150 MB. Where a task may have 128 MB, each is split, and the cut goes
-through the middle of a partition. With 1,000 tasks most hold one partition or none.
+With 4 tasks, 300 partitions of 2 MB make tasks of 150 MB. If a task may have 128 MB, each is split, in the
+middle of a partition. With 1,000 tasks most have one partition or none.
 """
 _MIN_TASK_BYTES = 1 << 20
-"""The bytes of rows that a task has at least where rows are not shuffled and Spark knows how few there are.
+"""The least bytes of rows for a task, if rows are not shuffled and Spark can estimate their bytes.
 
-It is the least to which adaptive execution packs the tasks of a shuffle. A task for a megabyte costs as much as the megabyte.
+Adaptive execution packs the tasks of a shuffle to the same size. To start a task costs as much as to write a
+megabyte.
 """
 _MAX_EXAMINED_TASKS = 10_000
-"""No query is looked at that would have more tasks of this size: it makes rows enough for those that it has."""
+"""A query with rows for more tasks of `_MIN_TASK_BYTES` keeps its own tasks: it has enough rows for them."""
 _TEXT_TYPES = frozenset(("string", "varchar", "char", "binary"))
 
 
@@ -48,7 +51,7 @@ class ArrangedRows(NamedTuple):
 
     Attributes:
         rows: with the columns of the files.
-        tasks: how many tasks write at most, each what some tasks of the query, one after the other, have made; 0: each of these writes.
+        tasks: the most tasks that write, each the rows of consecutive tasks of the query, or 0 for no limit.
         one_partition: whether all rows are of one partition, so that they need no order.
     """
 
@@ -62,15 +65,15 @@ class RowArrangement:
     """How the rows of one write are arranged.
 
     Attributes:
-        partition_columns: the partition columns' names in the files; rows of a partition come together. The number of
-            a row's slot is the last of them, where there are slots (`slots`).
-        sort_by: names in the files, as SQL writes them, of the columns and fields that rows are sorted by, within a partition.
-        file_bytes: size to aim at for one file.
-        clustered: whether rows are shuffled at all; if not, they stay in the tasks that they are in.
-        gathered: whether they are so where nothing tells which belong together: rows of many small files, of which few are to
-            become, and rows of a stream's batch, of which nobody knows how few they are.
-        split: whether rows that come together may be more than one task's.
-        empty_buckets: whether buckets without rows get files; None: those of version 1 alone.
+        partition_columns: names of the partition columns in the files. Rows of a partition come together. If
+            rows have slots (`slots`), the number of the slot is the last of these columns.
+        sort_by: SQL with names in the files: the columns and fields that rows of a partition are sorted by.
+        file_bytes: target size of a file.
+        clustered: whether rows may be shuffled. If not, they stay in their tasks.
+        gathered: whether rows are shuffled even without columns to cluster by. This is for rows of many small
+            files that are to become few, and for rows of a stream's batch, whose number is unknown.
+        split: whether rows that come together may be written by several tasks.
+        empty_buckets: whether buckets without rows get files; None means yes, but only with version 1.
     """
 
     partition_columns: tuple[str, ...]
@@ -85,16 +88,16 @@ class RowArrangement:
     def from_settings(
         cls, metadata: TableMetadata, settings: Settings, *, gathered: bool = False
     ) -> RowArrangement:
-        """Return the arrangement that the settings of a write ask for.
+        """Return the arrangement by the settings of a write.
 
         Args:
             metadata: of the table.
-            settings: that hold for the write.
-            gathered: as the attribute says.
+            settings: of the write.
+            gathered: see the attribute.
 
         Raises:
             ConfigurationError: a setting of the session cannot be used.
-            PropertyError: an option or a property cannot, or `sort-by` names no column that has an order.
+            PropertyError: an option or property cannot be used, or `sort-by` names a column without an order.
         """
         return cls(
             tuple(column.physical for column in metadata.partition_columns),
@@ -106,7 +109,7 @@ class RowArrangement:
         )
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:
-        """Return the same with the rows of each slot together, if there are slots; all the rows of a bucket are one task's."""
+        """Return the arrangement that also clusters rows by slot, if any; one task writes a bucket's rows."""
         if len(slots.directories) == 1:
             return self
         columns = (*self.partition_columns, slots.column)
@@ -115,11 +118,11 @@ class RowArrangement:
         return replace(self, partition_columns=columns, clustered=True, split=False)
 
     def apply(self, rows: DataFrame, order: Sequence[Column] = ()) -> ArrangedRows:
-        """Return rows, with the columns of the files, clustered and sorted; a query's own order is left alone.
+        """Return rows clustered and sorted. Without columns to arrange by, a query's own order stays.
 
         Args:
-            rows: to arrange.
-            order: of the rows of one slot, before `sort_by`.
+            rows: with the columns of the files.
+            order: the order of the rows of one slot, before `sort_by`.
         """
         if self.partition_columns or self.sort_by:
             if self._is_one_partition(rows):
@@ -134,13 +137,13 @@ class RowArrangement:
         return ArrangedRows(rows, self._tasks(rows))
 
     def _is_one_partition(self, rows: DataFrame) -> bool:
-        """Return whether a query says that its rows are all of one partition, in which they have no order."""
+        """Return whether the query shows that all rows are of one partition, and they need no order there."""
         if self.sort_by or self.gathered or not self.split:
             return False
         return bool(_facts(rows).constant(rows._jdf, list(self.partition_columns)))
 
     def _tasks(self, rows: DataFrame) -> int:
-        """Return the most tasks that are to write rows which are not shuffled; 0: as many as there are."""
+        """Return the most tasks that write rows without a shuffle, or 0 if every task writes."""
         if not self.clustered or _is_arranged(rows):
             return 0
         size = _facts(rows).bytes(rows._jdf)
@@ -160,14 +163,14 @@ class RowArrangement:
 
 
 def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str]:
-    """Return the settings of Spark that clustering rows needs, whatever the session's own are."""
+    """Return the settings of Spark for clustering rows. They replace the session's own."""
     adaptive = "spark.sql.adaptive"
     known = f"{adaptive}.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions"
     clusters = max(_MIN_SHUFFLE_TASKS, *(int(spark.conf.get(key, None) or 0) for key in known))
     settings = {
-        f"{adaptive}.enabled": "true",  # how many files there are to be is known only once the rows are
+        f"{adaptive}.enabled": "true",  # the number of files is known only after the rows
         f"{adaptive}.coalescePartitions.enabled": "true",
-        # a split partition would be sorted piece by piece
+        # a split partition would be sorted in pieces
         f"{adaptive}.optimizeSkewsInRebalancePartitions.enabled": "true"
         if arrangement.split and not arrangement.sort_by
         else "false",
@@ -175,7 +178,7 @@ def _settings(spark: SparkSession, arrangement: RowArrangement) -> dict[str, str
     if arrangement.partition_columns or arrangement.sort_by:
         settings[f"{adaptive}.coalescePartitions.initialPartitionNum"] = str(clusters)
     if arrangement.partition_columns:
-        # a partition stays in one task, however many there are: keep all cores busy
+        # more tasks do not divide a partition here, so use all cores
         settings[f"{adaptive}.coalescePartitions.parallelismFirst"] = "true"
     else:  # each task makes a file
         settings[f"{adaptive}.coalescePartitions.minPartitionNum"] = "1"
@@ -187,7 +190,7 @@ def _facts(rows: DataFrame) -> Any:
 
 
 def _is_arranged(frame: DataFrame) -> bool:
-    """Return whether the query says itself how its rows are arranged (ORDER BY, DISTRIBUTE BY, a hint)."""
+    """Return whether the query itself arranges its rows (ORDER BY, DISTRIBUTE BY, a hint)."""
     plan = frame._jdf.queryExecution().analyzed()
     while plan.nodeName() in ("Project", "SubqueryAlias", "View", "Filter", "GlobalLimit", "LocalLimit"):
         plan = plan.children().head()
@@ -195,7 +198,7 @@ def _is_arranged(frame: DataFrame) -> bool:
 
 
 def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
-    """Return rows with the columns of the files, made of the given ones in their order."""
+    """Return rows with the columns of the files, cast from the given columns in order."""
     metadata = snapshot.metadata
     schema = physical_schema(metadata.columns)
     spark = rows.sparkSession
@@ -214,7 +217,7 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
 
 
 def _in_path(snapshot: TableSnapshot, name: str, column: Column, type_: DataType) -> Column:
-    """Return a partition column of texts as a directory's name holds it, which fails a task where it cannot."""
+    """Return a partition column of texts as in directory names. A value without a name fails its task."""
     refusal = (
         f"{unnameable(snapshot)}{name} is given: bytes that are not UTF-8 text, or the character NUL. "
         "Write them as text, with hex() or base64(). Nothing was written."
@@ -224,9 +227,9 @@ def _in_path(snapshot: TableSnapshot, name: str, column: Column, type_: DataType
     column = sf.when(~fits, sf.raise_error(sf.lit(refusal)).cast(type_)).otherwise(column)
     if type_.typeName() == "binary":
         return column
-    return sf.nullif(column, sf.lit(""))  # a directory's name cannot hold it; Hive and Spark do the same
+    return sf.nullif(column, sf.lit(""))  # no directory can be named '': Hive and Spark do the same
 
 
 def unnameable(snapshot: TableSnapshot) -> str:
-    """Return how the error of a task begins that met a value which makes no name of a directory."""
+    """Return the beginning of the error for a value that cannot be a directory's name."""
     return f"Table {snapshot.label}: a directory's name cannot hold what partition column "

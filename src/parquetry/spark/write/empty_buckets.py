@@ -1,7 +1,7 @@
-"""Which buckets of what a write has written are without rows, and get an empty file: Hive 1 wants one for each bucket.
+"""Find the buckets without rows after a write, which get an empty file: Hive 1 needs a file for each bucket.
 
-A bucket that has a file in its partition gets none. Where partitions have directories for heavy values, each directory that has
-files has one for each bucket.
+A bucket that already has a file in its partition gets none. If a partition has directories for heavy values,
+each directory with files gets a file for each bucket.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FilesKept = Callable[[Collection[bytes]], Mapping[bytes, Sequence[FileRecord]]]
 
 
 def nothing_kept(_keys: Collection[bytes]) -> Mapping[bytes, Sequence[FileRecord]]:
-    """Return no files: what is there is replaced."""
+    """Return no files: the write replaces all files of the partitions."""
     return {}
 
 
@@ -31,14 +31,14 @@ def empty_slots(
     wanted: bool | None,
     kept: FilesKept,
 ) -> list[tuple[str, int]]:
-    """Return the slots that are to get an empty file, each after the directory of its partition below the table.
+    """Return a pair for each empty file to write: its partition's directory below the table, and its slot.
 
     Args:
         snapshot: of the table.
         slots: of the rows.
-        files: that the rows were written to.
-        wanted: whether empty buckets get files; None: those of version 1 alone.
-        kept: the files that partitions have besides.
+        files: the files with the rows.
+        wanted: whether empty buckets get files; None means yes, but only with version 1.
+        kept: the other files of partitions.
     """
     filled: dict[tuple[str, int], set[int]] = defaultdict(set)
     for file in files:

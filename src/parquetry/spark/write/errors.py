@@ -1,4 +1,4 @@
-"""What users are told of a write that Spark could not do, where its own error names neither cause nor remedy."""
+"""Replace errors of Spark in a write that name neither the cause nor the remedy."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def write_error(
     options: Mapping[str, str],
     error: Py4JJavaError | CapturedException,
 ) -> ParquetryError | None:
-    """Return what to raise instead of an error of Spark's; None: nothing that would say more.
+    """Return the error to raise instead of Spark's error, or None if Spark's error says as much.
 
     Args:
         snapshot: the table.
         where: the conditions, joined by AND, that each row has to satisfy; see `replace_where_check`.
-        options: what users gave the files' writer.
-        error: Spark's.
+        options: the users' options for the writer of files.
+        error: Spark's error.
     """
     refusal = _raised(error)
     if refusal.startswith(unnameable(snapshot)):
@@ -50,7 +50,7 @@ def write_error(
 
 
 def _raised(error: Py4JJavaError | CapturedException) -> str:
-    """Return the text that a task raised by `raise_error`, which a user's own query may do as well."""
+    """Return the text that a task raised by `raise_error`. It may come from the user's own query."""
     if not isinstance(error, CapturedException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return ""
     parameters: dict[str, str] = error.getMessageParameters() or {}
@@ -58,7 +58,7 @@ def _raised(error: Py4JJavaError | CapturedException) -> str:
 
 
 def _not_an_argument(error: Py4JJavaError | CapturedException) -> str | None:
-    """Return what Java says of a value that it cannot use, where nobody has given that error a class."""
+    """Return Java's message about an invalid argument, or None if that is not why Spark failed."""
     cause = error._origin if isinstance(error, CapturedException) else error.java_exception
     if isinstance(error, CapturedException) and error.getCondition() is not None:
         return None

@@ -1,7 +1,8 @@
-"""Which values are heavy in each partition, counted by Spark; only those that may be come to this process.
+"""Count values with Spark, to find the heavy values of each partition.
 
-A value is heavy by its share of its partition's rows, so all of a partition's rows have to be counted first: rows that
-are counted before they are written are kept in between (`cached_rows`), and the query that gives them runs once.
+Only values that may be heavy come to this process. A value is heavy by its share of the partition's rows, so
+all rows of the partition are counted first. If the rows are then written, they are cached in between
+(`cached_rows`), and the query runs once.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _COUNT_COLUMN = "parquetry.count"
 
 @contextmanager
 def cached_rows(rows: DataFrame) -> Iterator[DataFrame]:
-    """Keep rows, in memory where there is room and on disk, so that they are computed once however often they are read.
+    """Cache rows in memory, or on disk if memory is short. Spark then computes them once for several reads.
 
-    Spark keeps equal queries once: another writer's, or what the user keeps, would be let go with these. A
-    condition that always holds makes the query unlike all others.
+    Spark caches equal queries once. Without care, the end of this cache would also end the cache of another
+    writer, or of the user. So a condition that is always true makes the query unlike all others.
     """
     rows = rows.where(sf.lit(uuid4().hex).isNotNull()).persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -40,12 +41,12 @@ def cached_rows(rows: DataFrame) -> Iterator[DataFrame]:
 
 
 def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[bytes, Counted]:
-    """Return how often what may be heavy occurs in each partition that rows are of, by its key.
+    """Return the counts of values that may be heavy, by the keys of the partitions of the rows.
 
     Args:
         snapshot: of the table.
         rows: with the columns of the files.
-        skew: which columns, and what is heavy enough.
+        skew: the map with the columns, and with the limits for heavy values.
     """
     assert skew.auto is not None
     metadata = snapshot.metadata
@@ -68,14 +69,14 @@ def counted(
     types: Sequence[ColumnType],
     share: float,
 ) -> list[Counted]:
-    """Return for each partition its rows, and how often the values occur that have a share of them.
+    """Return, for each partition, the number of rows and the counts of frequent values.
 
     Args:
-        rows: to count; nothing but the columns named is read of them.
+        rows: to count. Only the columns named here are read.
         partition_by: names and types of the partition columns.
-        columns: whose values are counted together.
+        columns: the columns whose values are counted, as tuples.
         types: of these columns.
-        share: least share of a partition's rows.
+        share: the least share of a partition's rows that a frequent tuple has.
     """
     outer = [f"{_ROWS_COLUMN}.{i}" for i in range(len(partition_by))]
     inner = [f"{_COUNT_COLUMN}.{i}" for i in range(len(columns))]
@@ -104,7 +105,7 @@ def counted(
         same = [_col(name).eqNullSafe(_col(f"{name}.total")) for name in outer]
         heavy = once.join(sf.broadcast(totals), reduce(Column.__and__, same, sf.lit(True)), "inner").where(
             _col(_COUNT_COLUMN)
-            >= sf.floor(_col(_ROWS_COLUMN) * sf.lit(share))  # `choose` knows what is cut off exactly
+            >= sf.floor(_col(_ROWS_COLUMN) * sf.lit(share))  # `choose` applies the limit exactly
         )
         texts += [text_column(type, _col(name)) for type, name in zip(types, inner, strict=True)]
         for *values, count in heavy.select(*texts, _col(_COUNT_COLUMN)).collect():

@@ -1,8 +1,8 @@
-"""INSERT: rows become files where they will stay, and one commit shows them.
+"""INSERT: write rows to files in their final locations, and make them visible by one commit.
 
-Nothing is moved and nothing is overwritten: files get names never used before, and until the commit nobody reads
-them. What a failed write leaves is deleted at once, or by `vacuum` if the process died. How rows are arranged is
-the business of `distribution`, and what is recorded of the files that of `committed_files`.
+No file is moved or overwritten: new files get new names, and nothing reads them before the commit. A failed
+write deletes its files at once. If the process died, `vacuum` deletes them. `distribution` arranges the rows,
+and `committed_files` makes the records of the files.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ from parquetry.types import Value
 _LOG = logging.getLogger("parquetry")
 _REPLACE_WHERE_TEXT = "REPLACE WHERE in"
 _REPLACE_WHERE_OPTION = "parquetry.replace-where"
-"""The option of a write whose condition was said by the option `replaceWhere`."""
+"""An option of a write: its condition comes from the option `replaceWhere`."""
 _IF_NOT_EXISTS_OPTION = "parquetry.if-not-exists"
-"""The option of a write that names partitions, as JSON; if one of them is there, nothing is written."""
+"""An option of a write: JSON that names partitions. If one of them exists, the write does nothing."""
 _OPERATIONS = {
     "append": "append",
     "truncate": "overwrite",
@@ -87,7 +87,7 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
     rows = DataFrame(data, SparkSession(SparkContext._active_spark_context, data.sparkSession()))
     batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)
     if batch is not None and batch.is_in(snapshot.commit):
-        # it was committed by a query that died before it could say so in its checkpoint
+        # it was committed before, by a query that died before it could update its checkpoint
         evaluate(rows)
         return write_summary(())
     settings = settle(q.write_options, q.settings, snapshot.metadata.properties)
@@ -135,14 +135,14 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
 
 
 def _is_there_by_now(lake: Lake, q: questions.Write, error: BaseException) -> bool:
-    """Return whether an error says that others have written what was to be written: the batch, or the partitions of IF NOT EXISTS."""
+    """Return whether others have meanwhile written the same batch, or a partition of IF NOT EXISTS."""
     if isinstance(error, CommitConflictError):
         return _is_there(lake.current(q.table), q)
     return isinstance(error, BatchCommittedError)
 
 
 def _keep_static_partition(transaction: Transaction, where: Sequence[Filter]) -> None:
-    """Have the partition that is overwritten by nothing be empty, as Hive has it; it is made anew, as by any rows."""
+    """Make a static partition empty that no rows overwrite, as in Hive, with the table's arrangement."""
     static = _static_partition(transaction.base, where)
     if static is not None:
         transaction.append(static, (), arrangement=transaction.base.metadata.arrangement)
@@ -156,7 +156,7 @@ def _rely(
     data: Any,
     written: Sequence[WrittenPartition],
 ) -> None:
-    """Have a transaction rely on what its statement has read, as far as that counts."""
+    """Make a transaction conflict with commits that change what its statement relies on."""
     if q.searched_by is None and not serializable:
         return
     reads = _reads(data) if q.reads is None else q.reads
@@ -179,7 +179,7 @@ def _replaced(
     written: Sequence[WrittenPartition],
     statement: str,
 ) -> list[PartitionSnapshot]:
-    """Return the partitions that a write overwrites, as they are before."""
+    """Return the partitions that a write overwrites, in their state before the write."""
     match mode:
         case "truncate":
             return list(snapshot.partitions())
@@ -191,7 +191,7 @@ def _replaced(
 
 
 def write_summary(written: Collection[WrittenPartition]) -> answers.WriteSummary:
-    """Return the numbers of what was written."""
+    """Return the numbers of written files, partitions, rows and bytes."""
     files = [file for part in written for file in part.files]
     return answers.WriteSummary(
         files=len(files),
@@ -212,7 +212,7 @@ def _change(
     written: Sequence[WrittenPartition],
     statement: str,
 ) -> None:
-    """Have a transaction drop what the write replaces, and take in what it has written."""
+    """Make a transaction drop what the write replaces, and add what it has written."""
     if mode == "truncate":
         transaction.replace_where(None)
     elif mode == "overwrite":
@@ -221,11 +221,11 @@ def _change(
 
 
 def take_in(transaction: Transaction, mode: str, written: Sequence[WrittenPartition]) -> None:
-    """Have a transaction take in what was written, into partitions for which nothing else is said.
+    """Make a transaction add written files to their partitions.
 
     Args:
         transaction: to change.
-        mode: as of `questions.Write`.
+        mode: see `questions.Write`. In "dynamic", the files replace the partition's files.
         written: the files by partition.
     """
     for part in written:
@@ -242,7 +242,7 @@ def take_in(transaction: Transaction, mode: str, written: Sequence[WrittenPartit
 
 
 def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
-    """Return the predicate of a static partition as rows are stored: those given p = '' are under NULL."""
+    """Return the predicate of a static partition in stored form: rows with p = '' are stored under NULL."""
     match predicate.node:
         case Compare("=" | "<=>", name, value) if name in snapshot.metadata.partition_by:
             if value is not None and stored_value(value) is None:
@@ -251,7 +251,7 @@ def _stored(snapshot: TableSnapshot, predicate: Filter) -> Filter:
 
 
 def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple[Value, ...] | None:
-    """Return the one partition that INSERT OVERWRITE names; None for a filter, and for fewer columns."""
+    """Return the one partition that INSERT OVERWRITE names, or None for other filters or fewer columns."""
     values: dict[str, Value] = {}
     for predicate in where:
         match predicate.node:
@@ -266,7 +266,7 @@ def _static_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> tuple
 
 
 def _statement(q: questions.Write) -> str:
-    """Return what a message about the condition of an overwrite begins with."""
+    """Return the beginning of a message about the condition of an overwrite."""
     return (
         "Option replaceWhere of a write into"
         if _option(q.write_options, _REPLACE_WHERE_OPTION)
@@ -275,7 +275,7 @@ def _statement(q: questions.Write) -> str:
 
 
 def _is_there(snapshot: TableSnapshot, q: questions.Write) -> bool:
-    """Return whether a partition is there that a write is to make only if it is not."""
+    """Return whether a partition exists that the write names with IF NOT EXISTS."""
     text = _option(q.write_options, _IF_NOT_EXISTS_OPTION)
     if text is None:
         return False
@@ -286,7 +286,7 @@ def _is_there(snapshot: TableSnapshot, q: questions.Write) -> bool:
 def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
     """Return the statement's mode, unless an option says which partitions a plain overwrite replaces.
 
-    Where there are no partition columns, all rows are replaced, by none of the statement's, too, as in Spark's own tables.
+    In a table without partition columns, an overwrite replaces all rows, even by none, as in Spark's tables.
     """
     if q.mode == "dynamic" and not snapshot.metadata.partition_by:
         return "truncate"
@@ -307,16 +307,16 @@ def _mode(snapshot: TableSnapshot, q: questions.Write) -> str:
 def file_options(
     snapshot: TableSnapshot, settings: Settings, write_options: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return what the files' writer is given: the codec, and what only the writer understands.
+    """Return the options for the writer of files: the codec, and options that only this writer understands.
 
     Args:
         snapshot: of the table.
-        settings: that hold for the write.
-        write_options: those of the write.
+        settings: of the write.
+        write_options: the options of the write.
 
     Raises:
-        PropertyError: `bloom-filter-columns` names a column that is not there or that files have no Bloom filters of.
-        ConfigurationError: the session's does.
+        PropertyError: `bloom-filter-columns` names no column, or one that cannot have a Bloom filter.
+        ConfigurationError: the session's `bloom-filter-columns` does.
     """
     options = bloom_filter_options(snapshot.metadata, settings) | {
         name: value
@@ -332,7 +332,7 @@ def file_options(
 
 
 def _option(options: Mapping[str, str], name: str) -> str | None:
-    """Return an option of the write, whose name counts in any letter case."""
+    """Return an option of the write, by its name in any letter case."""
     return {key.lower(): value for key, value in options.items()}.get(name.lower())
 
 
@@ -345,24 +345,24 @@ def write_files(
     kept: FilesKept,
     where: Sequence[Filter] = (),
 ) -> tuple[list[dict[str, Any]], RowSlots]:
-    """Write rows as data files of a table, which nobody sees yet.
+    """Write rows as data files of a table. No commit names them yet.
 
     Args:
         snapshot: the table.
         frame: its columns, in order.
         arrangement: of the rows in the files.
-        options: for the files' writer.
-        destinations: for which arrangement of its partition a row is written; heavy values are measured here.
+        options: for the writer of files.
+        destinations: the arrangements of partitions. If they need heavy values, the values are measured here.
         kept: the files that partitions keep besides.
         where: the conditions, joined by AND, that each row has to satisfy; see `replace_where_check`.
 
     Returns:
-        For each file the directory of its partition below the table, where that lies instead (or None), the number of its slot,
-        its path, bytes and time of change; and what the numbers mean.
+        For each file: its partition's directory below the table, the partition's location if it is elsewhere
+        (or None), the number of its slot, its path, bytes and time of change. And the slots of these numbers.
 
     Raises:
-        ValueTypeError: a partition's value makes no name of a directory.
-        PropertyError: the writer of the files cannot use an option.
+        ValueTypeError: a partition's value cannot be the name of a directory.
+        PropertyError: the writer of files cannot use an option.
         OutsideConditionError: a row does not satisfy the conditions.
     """
     rows = checked_rows(snapshot, where, stored_rows(snapshot, frame))
@@ -402,7 +402,7 @@ def _write(
     )
     prefix = new_prefix(snapshot.id)
     row_bytes = totals.bytes / totals.rows if totals.rows and totals.bytes else 0.0
-    options = {**options, "timeZone": "UTC"}  # of timestamps in paths; see types.text_from_value
+    options = {**options, "timeZone": "UTC"}  # for timestamps in paths; see types.text_from_value
     how = arrangement.file_bytes, row_bytes, arranged.tasks, arranged.one_partition
     files = json.loads(door.write(*what, places, prefix, *how, options))
     try:

@@ -1,8 +1,11 @@
-"""Rows that take the place of others: each has to satisfy the condition whose partitions are replaced.
+"""Check that the rows of a REPLACE WHERE satisfy its condition.
 
-A row outside of the condition would be added to a partition that stays, and a row for which the condition is
-NULL is outside. A row is told of as soon as a task comes upon it; what a row's partition decides, and Spark would
-have to be asked for, or holds for all rows of a static partition, is seen when the partitions are known.
+A row outside of the condition would be added to a partition that stays. A row is also outside if the
+condition is NULL for it.
+
+Usually a task checks each of its rows, and fails at the first row outside. But some conditions on partition
+columns are checked only when the partitions of the rows are known. These are conditions that Spark would have
+to evaluate, and the conditions of static partitions, `p <=> 1` and `p IS NULL`.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from parquetry.predicate.evaluate import evaluate
 from parquetry.types import Value
 
 CHECKED_OPTION = "parquetry.rows-checked"
-"""The option of a write of which the bridge checks the rows, by a condition that only Spark can evaluate."""
+"""An option of a write: the bridge checks the rows, by a condition that only Spark can evaluate."""
 _MAX_VALUE_CHARACTERS = 100
 
 
@@ -29,7 +32,7 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filte
     """Return the conditions that are checked against the values of the partitions written.
 
     Raises:
-        UnsupportedError: whether a row satisfies a condition cannot be told before the row is written, nor after.
+        UnsupportedError: a condition can be checked neither on rows nor on partitions.
     """
     partition_by = set(snapshot.metadata.partition_by)
     found = []
@@ -47,12 +50,12 @@ def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filte
 
 
 def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFrame) -> DataFrame:
-    """Return rows that fail their task at the first one outside of the conditions; see `outside` for the error.
+    """Return rows whose task fails at the first row outside of the conditions; `outside` has the error.
 
     Args:
         snapshot: of the table.
         where: the conditions, joined by AND.
-        rows: as they are stored, with the columns of the files.
+        rows: in stored form, with the columns of the files.
     """
     later = by_partition(snapshot, where)
     now = And(tuple(predicate.node for predicate in where if predicate not in later))
@@ -77,11 +80,11 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFra
 def check_partitions(
     snapshot: TableSnapshot, where: Sequence[Filter], written: Iterable[tuple[Value, ...]]
 ) -> None:
-    """Make sure that partitions with new rows lie within the conditions that their values decide.
+    """Make sure that partitions with new rows satisfy the conditions that are checked on partitions.
 
     Raises:
-        OutsideConditionError: one does not.
-        ListBucketingError: one has a value that a list-bucketed table's partitions cannot have.
+        OutsideConditionError: a partition does not.
+        ListBucketingError: a partition has a value that partitions of a list-bucketed table cannot have.
     """
     condition = _all(by_partition(snapshot, where))
     for values in written:
@@ -94,7 +97,7 @@ def check_partitions(
 
 
 def outside(snapshot: TableSnapshot, where: Sequence[Filter], message: str) -> OutsideConditionError | None:
-    """Return the error that a failed task told of, if it is that of `checked_rows`, or of the bridge's own check."""
+    """Return the error of a check that failed in a task or in the bridge, or None for other messages."""
     if message.startswith(f"{CHECKED_OPTION}: "):
         condition, *values = message.removeprefix(f"{CHECKED_OPTION}: ").split("\n")
         return OutsideConditionError(
@@ -104,7 +107,7 @@ def outside(snapshot: TableSnapshot, where: Sequence[Filter], message: str) -> O
 
 
 def _all(where: Sequence[Filter]) -> And:
-    """Return the conditions as they were written, joined by AND."""
+    """Return the conditions, joined by AND."""
     return And(tuple(predicate.node for predicate in where))
 
 

@@ -1,9 +1,10 @@
-"""DELETE, UPDATE and MERGE of rows: the files that hold a match are written anew, and one commit puts them in place of the old.
+"""DELETE, UPDATE and MERGE of rows: rewrite the files with a match, and replace the old files in one commit.
 
-Which files those are, Spark has found, and read all of their rows; here come the rows as they are to be. A partition of which
-a file is rewritten must be as it was when it was read, or the commit conflicts. Rows that are new to a partition are added
-to it whatever others do there meanwhile; but what a MERGE inserts was looked for in vain, so that nobody may have added rows where it
-looked (`planner.writes.statement_reads`).
+Spark has found these files and read all of their rows. The rows that come here are the new contents. If a
+file of a partition is rewritten, the partition must not have changed since it was read, or the commit
+conflicts. Rows for other partitions are added, even if others change these partitions meanwhile. An exception
+are the inserts of a MERGE, which rely on a search without a match: the commit conflicts if others have added
+rows where the MERGE searched (`planner.writes.statement_reads`).
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from parquetry.spark.write.replace_where_check import check_partitions
 
 
 class _Rewritten(NamedTuple):
-    """A partition with files that are rewritten, and the files that it keeps."""
+    """A partition with rewritten files, and the files that it keeps."""
 
     partition: PartitionSnapshot
     kept: tuple[FileRecord, ...]
 
 
 def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSummary:
-    """Write the rows of a JVM DataFrame in place of those of some files, and commit, unless nothing changes.
+    """Replace some files by the rows of a JVM DataFrame, and commit. If nothing changes, there is no commit.
 
     Raises:
         CommitConflictError: another writer changed a partition with such a file.
         ConfigurationError: a setting of the session cannot be used.
-        ListBucketingError: a rule forbids to write to the table.
+        ListBucketingError: the rules of list-bucketed tables forbid the write.
     """
     snapshot = lake.snapshot(q.table)
     if not q.files and q.statement != "merge":
@@ -90,7 +91,7 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSum
 
 
 def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes, _Rewritten]:
-    """Return the partitions with files that are rewritten, by their keys."""
+    """Return the partitions with rewritten files, by their keys."""
     read = frozenset(q.files)
     found = {}
     for part in partitions_of(
@@ -100,7 +101,7 @@ def _rewritten(snapshot: TableSnapshot, q: questions.RewriteRows) -> dict[bytes,
         if len(kept) < part.file_count:
             found[part.key] = _Rewritten(part, kept)
     taken_out = sum(each.partition.file_count - len(each.kept) for each in found.values())
-    if taken_out < len(read):  # or their rows would be there twice
+    if taken_out < len(read):  # otherwise their rows would be stored twice
         raise AssertionError(f"{len(read)} files of {snapshot.label} were read, and {taken_out} are known")
     return found
 
@@ -117,7 +118,7 @@ def _change(
     rewritten: Mapping[bytes, _Rewritten],
     written: Mapping[bytes, WrittenPartition],
 ) -> None:
-    """Have a transaction take the rewritten files out, and take in what was written."""
+    """Make a transaction remove the rewritten files, and add the written ones."""
     for key, (partition, kept) in rewritten.items():
         new = written[key].files if key in written else ()
         if kept or new:
@@ -133,7 +134,7 @@ def _change(
 def _summary(
     snapshot: TableSnapshot, q: questions.RewriteRows, files: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return what the history tells of the statement."""
+    """Return the statement's numbers for the history."""
     return {
         "files rewritten": f"{len(q.files)} of {snapshot.totals.files}",
         "files written": str(len(files)),

@@ -1,13 +1,21 @@
-"""Which slot of its partition's arrangement each row belongs in, as a column of numbers: a cell, a bucket, or both.
+"""Add the number of each row's slot as a column. A slot is a cell, a bucket, or a bucket of a cell.
 
-The writer of files takes the number for a last partition column, so that a task comes upon the rows of each slot
-together; the level `parquetry.slot=3` in a path then becomes the cell's own directory, and the bucket a part of the file's name
-(`DirectCommitProtocol`). Slots of one cell follow each other, one for each bucket. Example, of a table with a directory
-for `x = 10`, in 4 buckets by `id`: 0 is no slot, 1 to 4 are the buckets of the rest, and 5 to 8 those of `x = 10`, so a row
-with `x = 10` whose `id` is of bucket 2 gets 5 + 2.
+The writer of files uses the number as a last partition column, so a task gets the rows of each slot together.
+The bridge (`DirectCommitProtocol`) replaces the level `parquetry.slot=3` of a path by the cell's directory,
+and puts the bucket into the file's name. The slots of one cell have consecutive numbers, one for each bucket.
 
-The table's map is a CASE over its cells; where partitions have arrangements of their own, the numbers are joined to
-the rows. Two values are equal as SQL's `<=>` has it: NULL is a value, and so is NaN.
+Example: a table has a directory for `x = 10`, and 4 buckets by `id`.
+
+| slots | rows |
+|---|---|
+| 0 | without a slot |
+| 1 to 4 | buckets 0 to 3 of all other values of `x` |
+| 5 to 8 | buckets 0 to 3 of `x = 10` |
+
+A row with `x = 10` and an `id` in bucket 2 gets slot 5 + 2 = 7.
+
+A CASE over the cells of the table's map computes the number. If partitions have arrangements of their own, a
+join gives their rows the numbers. Values are compared by SQL's `<=>`: NULL equals NULL, and NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -30,20 +38,20 @@ from parquetry.spark.write.values import comparable, key_column, text_of, value_
 from parquetry.types import ColumnType
 
 _SLOT_COLUMN = "parquetry.slot"
-"""The column of numbers, and what names beside it begin with; longer where a table has such a column."""
+"""The column of numbers, and the beginning of helper columns' names; longer if a table has such a column."""
 _NO_SLOT = 0
-"""The number of rows of which nothing is told."""
+"""The number for rows without a slot. Their files record neither a cell nor a bucket."""
 
 _Sort = tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What of an arrangement gives rows their places in it.
+    """The parts of an arrangement that divide rows into slots.
 
     Attributes:
-        skew: the map, if it has directories.
-        buckets: the buckets.
+        skew: the map, or None if it has no directories.
+        buckets: the buckets, or None if there are none.
     """
 
     skew: SkewMap | None
@@ -51,17 +59,17 @@ class _Layout:
 
     @property
     def buckets_of_cell(self) -> int:
-        """Return how many slots follow each other, of each cell."""
+        """Return the number of slots in each cell."""
         return 1 if self.buckets is None else self.buckets.count
 
     @property
     def slots(self) -> int:
-        """Return how many slots there are, those of the rest among them."""
+        """Return the number of slots, including the slots of the rest."""
         return self.buckets_of_cell * (1 if self.skew is None else 1 + len(self.skew.cells))
 
     @property
     def sort(self) -> _Sort:
-        """Return by which columns each slot is sorted, and whether downwards."""
+        """Return the columns that each slot is sorted by, each with whether the order is descending."""
         return (
             ()
             if self.buckets is None
@@ -71,13 +79,13 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True)
 class SlotDirectory:
-    """Slots that follow each other: those of one cell.
+    """The directory of a cell, and the consecutive numbers of its slots.
 
     Attributes:
-        first: the number of the first.
+        first: the number of the first slot.
         directory: below the partition, or absolute.
-        layout: of which they are; None: nothing is told of the rows.
-        cell: which all the rows are of; None: not known.
+        layout: the layout of the slots, or None for rows without a slot.
+        cell: the cell of all the rows, or None if it is unknown.
     """
 
     first: int
@@ -96,12 +104,12 @@ class SlotDirectory:
         return self.layout is not None and self.layout.buckets is not None
 
     def bucket(self, slot: int) -> int | None:
-        """Return the bucket that a slot of these is."""
+        """Return the bucket of a slot, or None if slots are not buckets."""
         return slot - self.first if self.bucketed else None
 
 
 class RowSlots:
-    """The slots that the rows of one write may belong in.
+    """The slots of the rows of one write.
 
     Args:
         snapshot: of the table.
@@ -109,10 +117,10 @@ class RowSlots:
 
     Attributes:
         destinations: of the rows.
-        directories: where the slots are, in their order; the first is that of rows of which nothing is told. No more than that:
-            there are no slots.
+        directories: the directories, in the order of their slots. The first is for rows without a slot. If it
+            is the only one, no row has a slot.
         column: the name of the column of numbers.
-        bucketed: whether any of them is a bucket.
+        bucketed: whether any slot is a bucket.
     """
 
     def __init__(self, snapshot: TableSnapshot, destinations: Destinations) -> None:
@@ -132,7 +140,7 @@ class RowSlots:
         self.bucketed = any(directory.bucketed for directory in self.directories)
 
     def add(self, rows: DataFrame) -> DataFrame:
-        """Return rows, with the columns of the files, and the slot of each in one column more, if there are slots."""
+        """Return rows, which have the columns of the files, with one more column for their slots, if any."""
         if len(self.directories) == 1:
             return rows
         names = [rows[quoted(name)] for name in rows.columns]
@@ -147,10 +155,10 @@ class RowSlots:
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
     def order(self) -> list[Column]:
-        """Return what rows are sorted by that belong in one slot: the columns that their buckets are sorted by."""
+        """Return the sort order of rows within a slot: the sort columns of their buckets."""
         if len(self.directories) == 1:
             return []
-        runs: list[tuple[_Sort, int, int]] = []  # slots that follow each other and have one order
+        runs: list[tuple[_Sort, int, int]] = []  # consecutive slots with one sort order
         for layout, first in self._first.items():
             sort, last = layout.sort, first + layout.slots - 1
             if runs and runs[-1][0] == sort:
@@ -173,14 +181,14 @@ class RowSlots:
         ]
 
     def directory(self, slot: int) -> SlotDirectory:
-        """Return where a slot is."""
+        """Return the directory of a slot."""
         return self.directories[bisect_right(self._firsts, slot) - 1]
 
     def file_position(self, key: bytes, slot: int) -> tuple[int | None, int | None, bool]:
-        """Return what the record of a file says: its cell and its bucket, and whether it is sorted.
+        """Return the cell and the bucket of a file, and whether it is sorted, for its record.
 
         Args:
-            key: of the partition that it turned out to be of.
+            key: of the file's partition.
             slot: of its rows.
         """
         directory, arrangement = self.directory(slot), self.destinations.arrangement(key)
@@ -190,14 +198,14 @@ class RowSlots:
 
     @property
     def _may_be_unassigned(self) -> bool:
-        """Return whether there may be rows of which nothing is told."""
+        """Return whether some rows may have no slot."""
         return self._default is None or None in self._own.values()
 
     def _spread(self, layout: _Layout | None) -> int:
         return self._buckets.number(None if layout is None else layout.buckets)
 
     def _numbered(self, arrangement: ArrangementSpec | None) -> _Layout | None:
-        """Give the slots of an arrangement their numbers: first those of the rest, then of each cell. Return what has slots."""
+        """Number the slots of an arrangement, first the rest's. Return the layout, or None without slots."""
         layout = None if arrangement is None else _layout(arrangement)
         if layout is None or (layout.skew is None and layout.buckets is None):
             return None
@@ -235,10 +243,10 @@ class RowSlots:
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
     def _joined(self, rows: DataFrame) -> tuple[DataFrame, Column, Column]:
-        """Return rows beside what their partitions have of their own, which is NULL where they have nothing.
+        """Join rows with the numbers of their partitions' own arrangements, or NULL for other partitions.
 
         Returns:
-            the rows, the first slot of the cell of each, and the number of how its partition's are spread over buckets.
+            The rows, the first slot of each row's cell, and the number of its partition's buckets.
         """
         types = list(self._snapshot.partition_types)
         rest: list[tuple[str | int | None, ...]] = []
@@ -270,14 +278,14 @@ class RowSlots:
         prefix: str,
         count: int,
     ) -> tuple[DataFrame, list[Column]]:
-        """Return rows beside numbers of their own, NULL where they have none, and these.
+        """Join rows with numbers by their values. Return the rows, and the columns with the numbers, or NULL.
 
         Args:
             rows: with the columns of the files.
-            columns: by whose values, beside those of partitions, a row has its numbers.
-            numbers: the values as text, and the numbers.
-            prefix: for the names of what is joined.
-            count: how many numbers there are of each.
+            columns: to join by, besides the partition columns.
+            numbers: tuples of the values as text and the numbers.
+            prefix: for the names of the joined columns.
+            count: how many numbers each tuple has.
         """
         partition_by = [column.physical for column in self._snapshot.metadata.partition_columns]
         types = list(self._snapshot.partition_types)

@@ -1,6 +1,6 @@
-"""Batches of streaming queries: which table they are for, and what becomes of one that was committed before.
+"""Batches of streaming queries: check their table, and run a batch that was committed before.
 
-That a batch is committed once is the commit's own affair (`metastore.storage.model.StreamBatch`).
+The commit itself ensures that a batch is committed once (`metastore.storage.model.StreamBatch`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from parquetry.planner.protocol import questions
 
 
 def batch_of(lake: Lake, snapshot: TableSnapshot, batch: questions.Batch) -> StreamBatch:
-    """Return the batch that is to be written.
+    """Return the batch to write.
 
     Args:
         lake: the catalog.
         snapshot: the table that has the name now.
-        batch: what Spark says of the batch.
+        batch: Spark's description of the batch.
 
     Raises:
         StreamError: another table had the name when the query began.
-        UnsupportedError: a constraint is enforced in the table.
+        UnsupportedError: the table enforces a constraint.
     """
     if snapshot.id.hex() != batch.table:
         raise StreamError(
@@ -42,5 +42,5 @@ def batch_of(lake: Lake, snapshot: TableSnapshot, batch: questions.Batch) -> Str
 
 
 def evaluate(rows: DataFrame) -> None:
-    """Have rows made and given away: a query that keeps state comes to that of the batch only by making its rows."""
+    """Compute rows and discard them. A query with state needs this to reach the batch's state."""
     rows.write.format("noop").mode("overwrite").save()

@@ -1,7 +1,7 @@
-"""Values of a column as text that crosses to Spark and back, in Spark's expressions.
+"""Convert values of a column to text and back, in Python and in Spark's expressions.
 
-The text is that of `planner.protocol.values`; timestamps without a zone and intervals have the text that Spark casts them to, as
-it has no function that makes one of microseconds or months.
+The text has the form of `planner.protocol.values`. Timestamps without a zone and intervals have the text that
+Spark casts them to, because Spark has no function that makes them from microseconds or months.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def text_of(type: ColumnType, value: Value) -> str | None:
 
 
 def value_of(type: ColumnType, text: str | None) -> Value:
-    """Return the value of a text that `text_column` has made."""
+    """Return the value of a text from `text_column`."""
     if text is None:
         return None
     if _as_cast(type):
@@ -33,12 +33,12 @@ def value_of(type: ColumnType, text: str | None) -> Value:
 
 
 def _as_cast(type: ColumnType) -> bool:
-    """Return whether the text of a value is what Spark casts it to."""
+    """Return whether values of a type have the text that Spark casts them to."""
     return type.name == "timestamp_ntz" or type.interval
 
 
 def value_column(type: ColumnType, text: Column) -> Column:
-    """Return the values of a column of texts, comparable with `comparable` ones of the type."""
+    """Return the values of a column of texts. They can be compared with the result of `comparable`."""
     match type.name:
         case "string" | "varchar":
             return text
@@ -66,12 +66,12 @@ def text_column(type: ColumnType, values: Column) -> Column:
 
 
 def comparable(type: ColumnType, values: Column) -> Column:
-    """Return a column's values as equal ones are equal: a `char` counts without the blanks at its end."""
+    """Return a column's values so that equal values compare equal: a `char` without its trailing blanks."""
     return sf.rtrim(values) if type.name == "char" else values
 
 
 def key_column(type: ColumnType, values: Column) -> Column:
-    """Return the values of a partition column as keys have them, comparable; see `paths.stored_value`."""
+    """Return comparable values of a partition column in the form of keys (`partition_path.stored_value`)."""
     if type.name == "binary":
         return sf.when(sf.length(values) > 0, values)
     if not type.textual:
