@@ -76,6 +76,8 @@ class S3Server:
             "secret.key": SECRET_KEY,
             "path.style.access": "true",
             "connection.ssl.enabled": "false",
+            # the default reads ahead in threads of its own, so that a file may have one request or two
+            "input.stream.type": "classic",
         }
         return {f"spark.hadoop.fs.s3a.{name}": value for name, value in options.items()}
 
