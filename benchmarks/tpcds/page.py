@@ -218,7 +218,7 @@ def _slower(timings: Sequence[Mapping[str, Any]]) -> str:
         return f"None of the {len(medians)} timed queries on l1 takes more than {MAX_SLOWDOWN:g} times as long as Spark."
     return textwrap.fill(
         f"**Where it is slower.** {len(slower)} of {len(medians)} timed queries on l1 take over {MAX_SLOWDOWN:g} times as long as Spark "
-        "with a ready list of files, since only Parquetry looks for the files within the time. "
+        "with a ready list of files, since only Parquetry looks for them. "
         f"They are {', '.join(slower[:-1])} and {slower[-1]}.",
         110,
     )

@@ -164,11 +164,11 @@ def _check_all(
 def _misplaced(file: FileRecord, check: BucketCheck, other: Version | None) -> str:
     text = f"{file.path}: {check.example}"
     if check.wrong > 1:
-        text += f", and {check.wrong - 1} more of the {check.rows} rows looked at lie wrong"
+        text += f", and {check.wrong - 1} more of the {check.rows} rows read are in the wrong bucket"
     if other is None:
         return text
     return (
-        f"{text}. By version {other} of the hash they all lie right: set the table property {BUCKETING_VERSION!r} to "
+        f"{text}. By version {other} of the hash all are in the right one: set the table property {BUCKETING_VERSION!r} to "
         f"{str(other)!r} and run sync with buckets => true"
     )
 

@@ -153,7 +153,7 @@ def _folders(
         for path, found in zip(paths, listings(paths), strict=True):
             for file in found.files:
                 name = join_relative(path, file.path)
-                misfit(name, f"the file '{name}' lies outside the partitions. Move it into one, or away.")
+                misfit(name, f"the file '{name}' is outside the partitions. Move it into one, or away.")
             below += [join_relative(path, name) for name in found.directories]
         last = depth == len(levels.names) - 1
         paths = [path for path in below if last or _fits(path, levels, misfit)]

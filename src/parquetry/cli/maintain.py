@@ -185,7 +185,7 @@ def verify(
                 for each in found
             ),
             numbers=("bucket", "rows"),
-            empty="All rows lie as they should.",
+            empty="All rows are where they should be.",
         )
     if any(each.is_wrong for each in found):
         raise typer.Exit(1)

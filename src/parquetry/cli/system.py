@@ -102,7 +102,7 @@ def relocate(
         ("kind", "name", "count", "first was", "and is" if not dry_run else "and would be"),
         ((each.kind, each.name, texts.count(each.count), each.before, each.after) for each in moved),
         numbers=("count",),
-        empty="All that lies there is said as it should be already.",
+        empty="Nothing to change: all locations there are recorded as they should be.",
     )
 
 

@@ -92,7 +92,7 @@ def require_hashable(buckets: BucketSpec, columns: Sequence[TableColumn]) -> Non
             HashType.from_column_type(column.column_type)
         except UnsupportedError:
             raise BucketError(
-                f"{shown}, of which no bucket can be made: name another column in CLUSTERED BY."
+                f"{shown}, which cannot be hashed into buckets: name another column in CLUSTERED BY."
             ) from None
         if "void" in _names(column.type):
             raise BucketError(f"{shown}, which holds no values: name another column in CLUSTERED BY.")

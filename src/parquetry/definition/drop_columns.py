@@ -47,7 +47,7 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         )
     if _within_keys(column.type, path[1:]):
         raise UnsupportedError(
-            f"Field {label} is part of the keys of a map, of which two would be equal without it: drop the whole column."
+            f"Field {label} is part of the keys of a map. Without it two keys could be equal: drop the whole column."
         )
     for name in naming(metadata.properties, [column.name, *path[1:]]):
         raise PropertyError(

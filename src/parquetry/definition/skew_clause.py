@@ -238,7 +238,7 @@ def _check_directories(skew: SkewMap, types: Sequence[ColumnType]) -> None:
             if len(name.encode()) > MAX_NAME_BYTES:
                 raise SkewedValueError(
                     f"The skewed value {shown} would need a directory whose name has {len(name.encode())} bytes, and "
-                    f"file systems take {MAX_NAME_BYTES}: leave it out, so that its rows lie with the rest."
+                    f"file systems take {MAX_NAME_BYTES}: leave it out, so that its rows stay with the rest."
                 )
 
 

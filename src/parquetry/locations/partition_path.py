@@ -145,7 +145,7 @@ def _parse_part(path: str, part: str, name: str, kind: ColumnType, wanted: str, 
     key, equals, escaped = part.partition("=")
     if not equals or unescape_path_name(key).lower() != name.lower():
         raise ValueTypeError(
-            f"The path '{path}' has '{part}' where '{name}=…' belongs: the table's partitions lie in "
+            f"The path '{path}' has '{part}' where '{name}=…' belongs: the table's partitions are in "
             f"'{wanted}'. Rename the directory, or leave it out."
         )
     if not escaped:

@@ -87,7 +87,7 @@ class Lake:
         warehouse = warehouse_location(options["warehouse"])
         if nearby := others_nearby(options.get("store"), warehouse):
             _LOG.warning(
-                "The warehouse %s of the catalog %s is new and empty; there is one at %s: correct the path if that was meant.",
+                "The warehouse %s of the catalog %s is new and empty. An existing one is at %s: did you mean that?",
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
         store = open_store(options.get("store"), warehouse, create=True)
@@ -191,7 +191,7 @@ class Lake:
             if catalog != self.name or len(namespace) != 1:
                 current = joined_name([catalog, *namespace]) if catalog else "not known"
                 raise UnsupportedError(
-                    f"{name!r} does not say of which database of catalog {self.name} the table is, and the current "
+                    f"{name!r} names no database of catalog {self.name}, and the current "
                     f"database is {current}: say 'database.{name}', or USE {self.name}.database before."
                 )
             parts = [*namespace, *parts]

@@ -78,7 +78,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         raise TableNotFoundError(error.message) from None
     if name in _ICEBERG_NAMES:
         raise UnsupportedError(
-            f"{found.name}.{q.name} is no table here: {found.name}.{_ICEBERG_NAMES[name]} tells what there is to know."
+            f"{found.name}.{q.name} does not exist here: read {found.name}.{_ICEBERG_NAMES[name]}."
         )
     snapshot = lake.snapshot(found.table)
     fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in _columns(snapshot, name)]

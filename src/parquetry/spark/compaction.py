@@ -102,5 +102,5 @@ def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:
     if None not in counts and rows != expected:
         raise FileCorruptError(
             f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {len(counts)} files are "
-            f"recorded with {expected} rows, and {rows} were read of them; nothing was changed. CALL system.fsck tells more."
+            f"recorded with {expected} rows, and {rows} were read of them; nothing was changed. CALL system.fsck for details."
         )

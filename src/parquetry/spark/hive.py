@@ -64,8 +64,8 @@ class SparkHive:
             if "ParquetryException" in java.getClass().getName():
                 raise
             raise HiveError(
-                f"Hive's metastore refused what it was told: {java.toString()}. Look into its log; what was told before "
-                "stays, and may be told again."
+                f"Hive's metastore refused a call: {java.toString()}. Look into its log. Earlier calls took effect, and can be "
+                "repeated."
             ) from None
 
 

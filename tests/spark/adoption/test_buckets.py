@@ -169,7 +169,7 @@ def test_a_wrong_version_is_told_and_put_right(
     told = [row[5] for row in table.told if row[0] == "ignored"]
     assert told
     for each in told:
-        assert f"By version {right} of the hash they all lie right" in each
+        assert f"By version {right} of the hash all are in the right one" in each
     assert {spec for spec, _ in recorded(warehouse, table.short)} == {None}
     assert comparable(spark.sql(f"SELECT {table.as_text} FROM {table.name}").collect()) == table.rows
     spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ('bucketing-version' = '{right}')")

@@ -222,7 +222,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
         (f"CREATE TABLE {db}.made (x INT, p INT) PARTITIONED BY (p) CLUSTERED BY (p) INTO 4 BUCKETS", "CLUSTERED BY names p, which is none of the columns in the files: these are x"),
         (f"CREATE TABLE {db}.made CLUSTERED BY (y) INTO 4 BUCKETS AS {fails}", "CLUSTERED BY names y"),
         (f"CREATE TABLE {db}.made CLUSTERED BY (x) INTO 0 BUCKETS AS {fails}", "INTO 0 BUCKETS: give a number of buckets from 1"),
-        (f"CREATE TABLE {db}.made (x VARIANT) CLUSTERED BY (x) INTO 4 BUCKETS", "Column x is of type variant, of which no bucket can be made"),
+        (f"CREATE TABLE {db}.made (x VARIANT) CLUSTERED BY (x) INTO 4 BUCKETS", "Column x is of type variant, which cannot be hashed into buckets"),
         (f"CREATE TABLE {db}.made (x STRING COLLATE UTF8_LCASE) CLUSTERED BY (x) INTO 4 BUCKETS", "column x has a collation"),
         (f"CREATE TABLE {db}.made (x INT) CLUSTERED BY (x) SORTED BY (x DESC NULLS FIRST) INTO 4 BUCKETS", "NULLS LAST goes with DESC"),
         (f"CREATE TABLE {db}.made (x INT) CLUSTERED BY (x) INTO four BUCKETS", "'four' is not expected here: write the number of buckets"),

@@ -200,7 +200,7 @@ def test_comments_and_places(spark: SparkSession, rows: Rows, db: str) -> None:
         ("RENAME COLUMN nope TO x", "nope"),
         ("RENAME COLUMN id TO S", "already exists"),
         ("ALTER COLUMN nope COMMENT 'x'", "nope"),
-        ("SET LOCATION '/x'", "is managed: its files lie in .*`parquetry relocate FROM TO`"),
+        ("SET LOCATION '/x'", "is managed: its files are in .*`parquetry relocate FROM TO`"),
         ("SET TBLPROPERTIES ('a'='b', 'target-file-sise'='1mb')", "did you mean 'target-file-size'"),
         ("SET TBLPROPERTIES ('Target_File_Size'='1mb')", "did you mean 'target-file-size'"),
         ("SET TBLPROPERTIES ('a'='b', 'target-file-size'='0')", "'target-file-size' is '0': not a size"),

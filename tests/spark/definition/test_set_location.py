@@ -122,7 +122,7 @@ def test_what_cannot_be(spark: SparkSession, db: str, tmp_path: Path, warehouse:
     """A managed table stays where the catalog put it; a place of another managed table is taken; others may not write meanwhile."""
     table = external(spark, db, tmp_path)
     spark.sql(f"CREATE TABLE {db}.managed (id BIGINT) USING parquet")
-    with pytest.raises(Exception, match=r"managed.*managed: its files lie in .*relocate FROM TO"):
+    with pytest.raises(Exception, match=r"managed.*managed: its files are in .*relocate FROM TO"):
         spark.sql(f"ALTER TABLE {db}.managed SET LOCATION '{tmp_path}/new'")
     place = spark.sql(f"DESCRIBE EXTENDED {db}.managed").where("col_name = 'Location'").first()
     assert place is not None

@@ -153,7 +153,7 @@ def test_buckets_that_spark_wrote_for_hive(found: dict[str, Any]) -> None:
     right, wrong = out["by_k_1"], out["by_k_2"]
     assert (len(right["told"]), right["files"], right["known"], right["verified"]) == (1, 12, 12, [])
     assert [row[0] for row in wrong["told"]] == ["added", "ignored"]
-    assert "By version 1 of the hash they all lie right" in wrong["told"][1][5]
+    assert "By version 1 of the hash all are in the right one" in wrong["told"][1][5]
     assert (wrong["files"], wrong["known"]) == (12, 0)
     assert [row[0] for row in wrong["verified"]] == ["no bucket"]
     varchars = out["by_s_1"]

@@ -65,7 +65,7 @@ def test_replace_where(
     ("condition", "says"),
     [
         ("id = 1 OR id = 5 AND p > 7 OR id < 1 AND p < 9", None),
-        ("p = 2", "is to have new rows where .*p = 2.* not there: .*p = 1"),
+        ("p = 2", "does not satisfy REPLACE WHERE .*p = 2.*: .*p = 1"),
         ("p = ", "Option replaceWhere is 'p = ', which is no condition"),
         ("nope = 1", "nope"),
     ],

@@ -131,7 +131,7 @@ def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Pa
     (told,) = tree.told()
     assert " belongs in bucket " in told
     assert (
-        "By version 2 of the hash they all lie right: set the table property 'bucketing-version' to '2'"
+        "By version 2 of the hash all are in the right one: set the table property 'bucketing-version' to '2'"
         in told
     )
     assert "CALL system.rebucket" in told

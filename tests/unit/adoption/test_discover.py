@@ -82,8 +82,8 @@ def test_an_unpartitioned_table_is_its_location(tmp_path):
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("f", "the file 'f' lies outside"),
-        ("p=1/f", "the file 'p=1/f' lies outside"),
+        ("f", "the file 'f' is outside"),
+        ("p=1/f", "the file 'p=1/f' is outside"),
         ("q=1/s=a/f", "'q=1' where 'p=…' belongs"),
         ("plain/s=a/f", "'plain' where 'p=…' belongs"),
         ("p=abc/s=a/f", "'abc'"),

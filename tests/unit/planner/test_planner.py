@@ -126,9 +126,9 @@ def test_a_new_warehouse_beside_another_is_told(tmp_path: Path, caplog: pytest.L
     assert told("lake") == []
     (beside,) = told("lak")
     assert (
-        f"{tmp_path / 'lak'} of the catalog lake is new and empty; there is one at {tmp_path / 'lake'}:"
+        f"{tmp_path / 'lak'} of the catalog lake is new and empty. An existing one is at {tmp_path / 'lake'}:"
         in beside
     )
     assert told("lak") == []
     (within,) = told("lake", "sales")
-    assert f"there is one at {tmp_path / 'lake'}:" in within
+    assert f"An existing one is at {tmp_path / 'lake'}:" in within

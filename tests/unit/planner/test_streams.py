@@ -217,7 +217,7 @@ def test_a_checkpoint_of_something_else(lake: BridgeLake) -> None:
     """What no stream of the table has written is told, and so is a version that is not there."""
     stream = Stream(lake)
     stream.at = '{"offset": 7}'
-    assert "no place in a table of Parquetry" in stream.next()
+    assert "no position in a table of Parquetry" in stream.next()
     stream.at = json.dumps({"table": lake.table().id.hex(), "version": 9})
     assert (
         "Version 8 of table lake.default.t, which the stream is to go on from, is not there: the newest is 0"

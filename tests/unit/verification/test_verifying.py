@@ -245,7 +245,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             main(["verify", "t", "-w", str(tmp_path), *arguments])
         return int(ended.value.code or 0), capsys.readouterr().out
 
-    assert run() == (0, "All rows lie as they should.\n")
+    assert run() == (0, "All rows are where they should be.\n")
     table.put("stray", [1], None, p=1)
     assert run()[0] == 0
     table.put("wrong", keys_of(2), 1, p=2)

@@ -53,7 +53,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError:
             raise StreamError(
-                f"The checkpoint says {text!r}, which is no place in a table of Parquetry: it is of another source. Start the query "
+                f"The checkpoint says {text!r}, which is no position in a table of Parquetry: another source wrote it. Start the query "
                 "with a new checkpoint."
             ) from None
 

@@ -35,8 +35,8 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
     name, metadata = lake.full_name(snapshot), snapshot.metadata
     if not metadata.external:
         raise PropertyError(
-            f"Table {name} is managed: its files lie in {metadata.location}, which the catalog has chosen. Where they were moved, `parquetry "
-            "relocate FROM TO` has the table look for them there; a table of files elsewhere is made with CREATE TABLE … LOCATION."
+            f"Table {name} is managed: its files are in {metadata.location}, which the catalog has chosen. If you moved them, run `parquetry "
+            "relocate FROM TO`. For files elsewhere make another table with CREATE TABLE … LOCATION."
         )
     location = external_location(lake, snapshot.database, snapshot.name, text)
     if location.rstrip("/") == metadata.location.rstrip("/"):
@@ -55,7 +55,7 @@ def set_location(lake: Lake, snapshot: TableSnapshot, text: str) -> TableSnapsho
     moved = commit(transaction)
     if (lying := describe_files(location)) is not None:
         _LOG.warning(
-            "Table %s lies in %s now%s. It holds %s, which MSCK REPAIR TABLE %s takes in.",
+            "The location of table %s is %s now%s. It has %s, which MSCK REPAIR TABLE %s takes in.",
             name, location, "; partitions stay where they are" if metadata.partition_by else " and is empty as yet", lying, name,
         )  # fmt: skip
     return moved
@@ -71,7 +71,6 @@ def _require_others(name: str, snapshot: TableSnapshot, location: str) -> None:
     listed = {open_location(path)[1] for path, _ in live_files(snapshot)} if own else set()
     if strange := [path for path in own if path not in listed]:
         raise PropertyError(
-            f"Table {name} has written files that lie in {location}, and does not list them there, as {strange[0]}. Where its files "
-            f"were moved, `parquetry relocate {snapshot.metadata.location} {location}` has the table look for them there; to have an earlier "
-            "version again, CALL system.rollback."
+            f"Table {name} has written files that are in {location} and that it does not list, such as {strange[0]}. If you moved its "
+            f"files, run `parquetry relocate {snapshot.metadata.location} {location}`. For an earlier version, CALL system.rollback."
         )

@@ -120,7 +120,7 @@ def _refusal(snapshot: TableSnapshot, where: Sequence[Filter]) -> str:
 
 
 def _refused(snapshot: TableSnapshot, condition: str) -> str:
-    return f"Table {snapshot.label} is to have new rows where {condition}, and one of them is not there: "
+    return f"A row written to table {snapshot.label} does not satisfy REPLACE WHERE {condition}: "
 
 
 def _remedy(where: Sequence[Filter]) -> str:
