@@ -1,4 +1,4 @@
-"""Which tests need Spark, and which a server of HBase or PostgreSQL; and the rule that each says what it claims."""
+"""Which tests need Spark, and which a server of HBase or PostgreSQL (those of HDFS and S3: `spark/storage/conftest.py`); and the rule that each says what it claims."""
 
 from __future__ import annotations
 

@@ -7,15 +7,14 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{LocalFileSystem, Path}
+import org.apache.spark.sql.parquetry.storage.Deletions
 
 /** Deletes files that no commit will name. */
 object UncommittedFiles {
   def delete(location: Path, paths: Iterable[Path], conf: Configuration): Seq[String] = {
-    val failed = paths.flatMap { path =>
-      try {
-        path.getFileSystem(conf).delete(path, false)
-        None
-      } catch { case NonFatal(e) => Some(s"$path: $e") }
+    val failed = paths.toSeq.groupBy(path => (path.toUri.getScheme, path.toUri.getAuthority)).values.flatMap { some =>
+      try Deletions.delete(some.head.getFileSystem(conf), some, parallel = false).map { case (path, reason) => s"$path: $reason" }
+      catch { case NonFatal(e) => some.map(path => s"$path: $e") }
     }.toSeq
     paths.map(_.getParent).toSet[Path].foreach(prune(location, _, conf))
     failed

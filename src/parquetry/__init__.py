@@ -14,6 +14,7 @@ from parquetry.errors import ConfigurationError, ParquetryError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
     from parquetry.spark.report import explain, report
@@ -39,7 +40,11 @@ _ON_SPARK = {
 }
 
 
-def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Catalog:
+def open(
+    warehouse: str | os.PathLike[str] | None = None,
+    store: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Catalog:
     """Open the catalog of a warehouse, to see its tables, partitions and files. It never creates anything.
 
     Args:
@@ -47,6 +52,8 @@ def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = No
             the configuration file names; see `parquetry.warehouse`.
         store: URL of the metastore's store, such as ``sqlite:///path``. None takes the store from the place
             that names the warehouse, or else the SQLite file inside the warehouse.
+        storage_options: credentials, endpoint and region of the warehouse's object store, by the names that
+            pandas and Polars take. None takes them from the environment and its profiles.
 
     Raises:
         WarehouseError: no warehouse is named, or it has no metastore.
@@ -55,7 +62,7 @@ def open(warehouse: str | os.PathLike[str] | None = None, store: str | None = No
     """
     from parquetry.catalog import Catalog
 
-    return Catalog.open(warehouse, store)
+    return Catalog.open(warehouse, store, storage_options)
 
 
 def __getattr__(name: str) -> Any:

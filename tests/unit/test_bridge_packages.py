@@ -15,6 +15,7 @@ ROOT = "org.apache.spark.sql.parquetry"
 PACKAGES = {
     "process": "a planner in a Python process that this JVM starts",
     "protocol": "questions to the planner, its answers and errors, typed once",
+    "storage": "files that are not on a local disk, by the session's own Hadoop file systems",
     "table": "a table and its columns, as all packages know them",
     "metadata": "metadata tables, and rows that the planner gives page by page",
     "hash": "the hashes of buckets as SQL functions",

@@ -29,7 +29,12 @@ from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import ParquetryError
 from parquetry.hashing import unsettled
 from parquetry.layout import BucketSpec, Version
-from parquetry.locations import bucket_from_name, join_location
+from parquetry.locations import (
+    bucket_from_name,
+    current_file_systems,
+    join_location,
+    set_file_systems,
+)
 from parquetry.verification import BucketCheck, check_buckets
 
 MAX_ROWS_READ_WHOLE = 1 << 22
@@ -148,7 +153,11 @@ def _check_all(
         except ParquetryError as error:
             return error.message.rstrip(".")
 
-    with ThreadPoolExecutor(max_workers=min(_MAX_READER_THREADS, len(files))) as pool:
+    with ThreadPoolExecutor(
+        min(_MAX_READER_THREADS, len(files)),
+        initializer=set_file_systems,
+        initargs=(current_file_systems(),),
+    ) as pool:
         return list(pool.map(one, files))
 
 

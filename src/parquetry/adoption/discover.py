@@ -7,7 +7,9 @@ ignored.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,13 +18,21 @@ import pyarrow.fs as pafs
 
 from parquetry.adoption.cell_directories import DirectoryListing, DiscoveredFile, files_in_cells
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
-from parquetry.locations import is_hidden, join_relative, parse_partition_path, stored_value
+from parquetry.locations import (
+    RemoteFiles,
+    is_hidden,
+    join_relative,
+    parse_partition_path,
+    remote_files,
+    stored_value,
+)
 from parquetry.types import ColumnType, Value, identity
 
 __all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition", "Unfit", "discover"]
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """The reason why a directory below a partition is ignored."""
+_EMPTY = DirectoryListing([], [])
 _MAX_LISTING_THREADS = 8
 """Directories that are listed at the same time."""
 
@@ -101,9 +111,7 @@ def discover(
         WarehouseError: a directory cannot be listed.
     """
     root = location.rstrip("/") or "/"
-
-    def listing(relative: str) -> DirectoryListing:
-        return _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+    listing = _lister(filesystem, root)
 
     def list_below(partition: str, below: Iterable[str]) -> Iterator[DirectoryListing]:
         return pool.map(listing, [join_relative(partition, path) for path in below])
@@ -178,21 +186,60 @@ def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ..
         return None
 
 
+def _lister(filesystem: pafs.FileSystem, root: str) -> Callable[[str], DirectoryListing]:
+    """Return what lists a directory, given its path below a root. Elsewhere than on a local disk, all were listed at once before."""
+    if (remote := remote_files(filesystem)) is not None:
+        tree = _list_tree(remote, root)
+        return lambda relative: tree.get(relative, _EMPTY)
+    return lambda relative: _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+
+
 def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
-    try:
+    with _listing_errors(path):
         infos = filesystem.get_file_info(pafs.FileSelector(path))
+    directories, files = [], []
+    for info in infos:
+        if is_hidden(info.base_name):
+            continue
+        if info.type == pafs.FileType.Directory:
+            directories.append(info.base_name)
+        elif info.size:
+            files.append(_discovered(info))
+    return DirectoryListing(sorted(directories), sorted(files))
+
+
+def _list_tree(remote: RemoteFiles, root: str) -> dict[str, DirectoryListing]:
+    """List all directories below one at once, by their paths below it. Directories are known by the files in them, too."""
+    directories: dict[str, set[str]] = defaultdict(set)
+    files: dict[str, list[DiscoveredFile]] = defaultdict(list)
+    with _listing_errors(root):
+        for info in remote.walk(root):
+            path = info.path[len(root) :].strip("/")
+            if any(map(is_hidden, path.split("/"))):
+                continue
+            folder = path if info.type == pafs.FileType.Directory else path.rpartition("/")[0]
+            while folder and folder.rpartition("/")[2] not in directories[folder.rpartition("/")[0]]:
+                directories[folder.rpartition("/")[0]].add(folder.rpartition("/")[2])
+                folder = folder.rpartition("/")[0]
+            if info.type != pafs.FileType.Directory and info.size:
+                files[path.rpartition("/")[0]].append(_discovered(info))
+    return {
+        folder: DirectoryListing(sorted(directories.get(folder, ())), sorted(files.get(folder, ())))
+        for folder in directories.keys() | files.keys()
+    }
+
+
+def _discovered(info: pafs.FileInfo) -> DiscoveredFile:
+    modified = info.mtime_ns
+    return DiscoveredFile(info.base_name, info.size, None if modified is None else modified // 1_000_000)
+
+
+@contextlib.contextmanager
+def _listing_errors(path: str) -> Iterator[None]:
+    """Name the directory that cannot be listed."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise FileMissingError(f"There is no directory '{path}'. Check the table's location.") from error
     except OSError as error:
         raise WarehouseError(f"Cannot list the directory '{path}': {error}. Check its rights.") from error
-    directories, files = [], []
-    for info in infos:
-        name = info.base_name
-        if is_hidden(name):
-            continue
-        if info.type == pafs.FileType.Directory:
-            directories.append(name)
-        elif info.size:
-            modified = info.mtime_ns
-            files.append(DiscoveredFile(name, info.size, None if modified is None else modified // 1_000_000))
-    return DirectoryListing(sorted(directories), sorted(files))

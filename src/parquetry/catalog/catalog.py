@@ -47,7 +47,8 @@ class Catalog(CatalogReader):
 
         current = self._snapshot(name)
         target = self._metastore.table(current.database, current.name, version=version)
-        return table_view(rollback(current, target))
+        with self._file_access():
+            return table_view(rollback(current, target))
 
     def vacuum(
         self, name: str, older_than: datetime | None = None, *, dry_run: bool = False
@@ -76,7 +77,8 @@ class Catalog(CatalogReader):
                 f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
-        return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+        with self._file_access():
+            return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
 
     def relocate(
         self,
@@ -148,7 +150,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.check.fsck import fsck
 
-        return fsck(self._snapshot(name), repair=repair, footers=footers)
+        with self._file_access():
+            return fsck(self._snapshot(name), repair=repair, footers=footers)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent
@@ -170,7 +173,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.verification.verify import verify
 
-        return list(verify(self._snapshot(name), where, progress=progress))
+        with self._file_access():
+            return list(verify(self._snapshot(name), where, progress=progress))
 
     def sync(
         self,
@@ -209,12 +213,13 @@ class Catalog(CatalogReader):
         from parquetry.adoption import SyncOptions, synchronise
         from parquetry.data_files import ArrowFooters
 
-        return synchronise(
-            self._snapshot(name),
-            ArrowFooters(time_zone),
-            SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
-            progress,
-        )
+        with self._file_access():
+            return synchronise(
+                self._snapshot(name),
+                ArrowFooters(time_zone),
+                SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
+                progress,
+            )
 
     def set_skew(
         self,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from parquetry import metastore as ms
 from parquetry.catalog.listing import Listing
@@ -31,6 +32,9 @@ from parquetry.scan import ScanPlan
 from parquetry.types import ColumnType, Value
 from parquetry.warehouse import find_warehouse
 
+if TYPE_CHECKING:
+    from parquetry.locations import FileSystems
+
 
 class CatalogReader:
     """The databases and tables of a warehouse, to read. It is a context manager.
@@ -40,16 +44,35 @@ class CatalogReader:
 
     Args:
         metastore: of the warehouse.
+        storage_options: of its files; see `parquetry.open`.
     """
 
-    def __init__(self, metastore: ms.Metastore) -> None:
+    def __init__(self, metastore: ms.Metastore, storage_options: Mapping[str, Any] | None = None) -> None:
         self._metastore = metastore
+        self._storage_options = storage_options
 
     @classmethod
-    def open(cls, warehouse: str | os.PathLike[str] | None = None, store: str | None = None) -> Self:
+    def open(
+        cls,
+        warehouse: str | os.PathLike[str] | None = None,
+        store: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         found = find_warehouse(warehouse, store)
-        return cls(ms.open_metastore(found.location, found.store))
+        return cls(ms.open_metastore(found.location, found.store), storage_options)
+
+    def _file_access(self) -> AbstractContextManager[None]:
+        """Return a block within which files are opened with the catalog's options."""
+        from parquetry.locations import use_file_systems
+
+        return use_file_systems(self._file_systems)
+
+    @functools.cached_property
+    def _file_systems(self) -> FileSystems:
+        from parquetry.locations import ArrowFileSystems
+
+        return ArrowFileSystems(self._storage_options)
 
     @property
     def warehouse(self) -> str:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from parquetry.data_files.footer_statistics import Look, read_footers
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from parquetry.data_files.footer_statistics import Look, footer_errors, footer_record, read_footers
 from parquetry.data_files.records import FileRecord
-from parquetry.errors import UnsupportedError
-from parquetry.locations import open_location
+from parquetry.errors import FileCorruptError, UnsupportedError
+from parquetry.locations import FileTail, RemoteFiles, open_location, remote_files
 
 _MAX_READER_THREADS = 8
+_TAIL_BYTES = 64 * 1024
+"""How much of a file's end is read before its footer's length is known, in stores that are asked over a network.
+
+A footer is seldom longer than 64 KB. A longer one is read once more, whole."""
+_FILES_PER_BATCH = 1024
+_LENGTH_AND_MAGIC_BYTES = 8
+"""What a Parquet file ends with: the length of its footer, and `PAR1`."""
 
 
 class FooterReader(Protocol):
@@ -87,6 +98,66 @@ class ArrowFooters:
                 "can be read: run it in a session with Spark, as CALL system.sync."
             )
         filesystem, root = open_location(location)
+        if (remote := remote_files(filesystem)) is not None:
+            return _read_remote_footers(filesystem, remote, root, paths, broken, look)
         return read_footers(
             filesystem, paths, root=root, threads=_MAX_READER_THREADS, broken=broken, look=look
         )
+
+
+def _read_remote_footers(
+    filesystem: pafs.FileSystem,
+    remote: RemoteFiles,
+    root: str,
+    paths: Sequence[str],
+    broken: dict[str, str] | None = None,
+    look: Look | None = None,
+) -> list[FileRecord]:
+    """Read many Parquet footers.
+
+    Args:
+        filesystem: where the files are.
+        remote: what it offers for many files.
+        root: a directory; the recorded paths are relative to it.
+        paths: the files, below `root`.
+        broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+        look: is called with the path and the footer of each file.
+
+    Returns:
+        One record per path, in the same order, without those that are broken.
+
+    Raises:
+        FileMissingError, FileCorruptError, WarehouseError: as `read_parquet_footer`, for the first such file.
+    """
+    prefix = f"{root.rstrip('/')}/" if root else ""
+    files = []
+    for start in range(0, len(paths), _FILES_PER_BATCH):
+        batch = paths[start : start + _FILES_PER_BATCH]
+        for name, tail in zip(batch, _tails(remote, [prefix + path for path in batch]), strict=True):
+            try:
+                files.append(_record(filesystem, prefix + name, name, tail, look))
+            except FileCorruptError as error:
+                if broken is None:
+                    raise
+                broken[name] = error.message
+    return files
+
+
+def _tails(remote: RemoteFiles, paths: Sequence[str]) -> Iterator[FileTail | OSError]:
+    with footer_errors(paths[0] if paths else ""):
+        yield from remote.tails(paths, _TAIL_BYTES)
+
+
+def _record(
+    filesystem: pafs.FileSystem, path: str, name: str, tail: FileTail | OSError, look: Look | None
+) -> FileRecord:
+    with footer_errors(path):
+        if isinstance(tail, OSError):
+            raise tail
+        length = int.from_bytes(tail.tail[-_LENGTH_AND_MAGIC_BYTES:-4], "little")
+        if length + _LENGTH_AND_MAGIC_BYTES <= len(tail.tail) or len(tail.tail) == tail.size:
+            footer = pq.read_metadata(io.BytesIO(tail.tail))
+        else:
+            with filesystem.open_input_file(path) as source:
+                footer = pq.read_metadata(source)
+    return footer_record(footer, name, tail.size, tail.modified, look)

@@ -7,8 +7,9 @@ top-level column of a file is recorded. So a column without an entry is known to
 
 from __future__ import annotations
 
+import contextlib
 import errno
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -53,11 +54,24 @@ def read_parquet_footer(
     """
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.NotFound:
-        raise _missing(path)
-    try:
+        raise missing_file(path)
+    with footer_errors(path):
         footer = pq.read_metadata(path, filesystem=filesystem)
+    modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
+    return footer_record(footer, name or path, info.size, modified, look)
+
+
+@contextlib.contextmanager
+def footer_errors(path: str) -> Iterator[None]:
+    """Name the file whose footer cannot be read, and say why.
+
+    Raises:
+        FileMissingError, FileCorruptError, WarehouseError: as `read_parquet_footer`.
+    """
+    try:
+        yield
     except FileNotFoundError as error:
-        raise _missing(path) from error
+        raise missing_file(path) from error
     except (pa.ArrowException, OSError) as error:
         # Arrow raises a bare OSError for bytes it cannot decode, and one with a number for the system's own.
         if getattr(error, "errno", None) not in (None, errno.EISDIR):
@@ -65,15 +79,16 @@ def read_parquet_footer(
         raise FileCorruptError(
             f"The file '{path}' is not a whole Parquet file: {str(error).strip()} Remove or restore it."
         ) from error
+
+
+def footer_record(
+    footer: pq.FileMetaData, name: str, size: int, modified: int | None, look: Look | None = None
+) -> FileRecord:
+    """Return the record of a file, from its footer and what its file system says."""
     if look is not None:
-        look(name or path, footer)
-    return FileRecord(
-        path=name or path,
-        bytes=info.size,
-        rows=footer.num_rows,
-        modified=None if info.mtime_ns is None else info.mtime_ns // 1_000_000,
-        columns=_parquet_columns(footer),
-    )
+        look(name, footer)
+    columns = _parquet_columns(footer)
+    return FileRecord(path=name, bytes=size, rows=footer.num_rows, modified=modified, columns=columns)
 
 
 def read_footers(
@@ -150,7 +165,8 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
     )
 
 
-def _missing(path: str) -> FileMissingError:
+def missing_file(path: str) -> FileMissingError:
+    """Return the error of a file that is not there."""
     return FileMissingError(
         f"The file '{path}' is not there. Restore it, or take it out of the table (MSCK REPAIR TABLE)."
     )

@@ -6,8 +6,16 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.locations.arrow_file_systems import ArrowFileSystems
     from parquetry.locations.file_names import bucket_from_name, is_hidden, is_own, new_prefix
-    from parquetry.locations.filesystem import open_location, require_writable
+    from parquetry.locations.filesystem import (
+        FileSystems,
+        current_file_systems,
+        open_location,
+        require_writable,
+        set_file_systems,
+        use_file_systems,
+    )
     from parquetry.locations.listing import visible_files
     from parquetry.locations.partition_path import (
         DEFAULT_PARTITION,
@@ -17,6 +25,7 @@ if FOR_TYPE_CHECKERS:
         stored_value,
         unescape_path_name,
     )
+    from parquetry.locations.remote_access import FileTail, RemoteFiles, remote_files
     from parquetry.locations.uri import (
         StoragePath,
         absolute_location,
@@ -28,6 +37,7 @@ if FOR_TYPE_CHECKERS:
         parent_folder,
         path_below,
         path_within,
+        spelled_root,
         storage_path,
         take_apart,
         warehouse_location,

@@ -1,28 +1,71 @@
-"""Where a table lies: a location's text as a PyArrow file system and a path on it.
+"""A location's text as a PyArrow file system, and a path on it.
 
-How the text is read is said in `uri`; what lies there is for `adoption.discover` and `data_files.footer_statistics` to find out.
+`uri` says how the text is read. `adoption.discover` and `data_files.footer_statistics` say what is stored
+there.
+
+This module opens the local disk. It opens every other location by the file systems in use. In a Spark session
+these are Hadoop's, outside of one Arrow's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Protocol
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from parquetry.errors import WarehouseError
+from parquetry.locations.arrow_file_systems import ArrowFileSystems
 from parquetry.locations.uri import take_apart
 
-# Hadoop's names of S3's connectors; Arrow knows but one.
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+
+class FileSystems(Protocol):
+    """Opens locations that are not on a local disk."""
+
+    def open(self, location: str, /) -> tuple[pafs.FileSystem, str]:
+        """Return the file system of a location and the location's path on it.
+
+        Raises:
+            WarehouseError: the scheme is unknown, or its file system cannot be reached.
+        """
+        ...
+
+    def for_threads(self) -> FileSystems:
+        """Return the same file systems for other threads, which do not know the asking thread's session."""
+        ...
+
+
+_FILE_SYSTEMS: ContextVar[FileSystems] = ContextVar("file_systems", default=ArrowFileSystems())  # noqa: B039
+
+
+def current_file_systems() -> FileSystems:
+    """Return the file systems in use, for threads that are to use the same."""
+    return _FILE_SYSTEMS.get().for_threads()
+
+
+def set_file_systems(file_systems: FileSystems) -> None:
+    """Use file systems in this thread from now on, as the initializer of a pool's threads."""
+    _FILE_SYSTEMS.set(file_systems)
+
+
+@contextlib.contextmanager
+def use_file_systems(file_systems: FileSystems) -> Iterator[None]:
+    """Open locations by these file systems within a block."""
+    token = _FILE_SYSTEMS.set(file_systems)
+    try:
+        yield
+    finally:
+        _FILE_SYSTEMS.reset(token)
 
 
 def open_location(location: str) -> tuple[pafs.FileSystem, str]:
     """Return the file system of a location and the location's path on it.
 
     Args:
-        location: an absolute path, or a URI of a scheme that Arrow reads: `file`, `s3` (`s3a`), `hdfs`, `gs`,
-            `abfs`.
+        location: an absolute path, or a URI.
 
     Raises:
         WarehouseError: the scheme is unknown, or its file system cannot be reached.
@@ -33,17 +76,7 @@ def open_location(location: str) -> tuple[pafs.FileSystem, str]:
     parts = take_apart(location)
     if parts.is_local:
         return pafs.LocalFileSystem(), parts.path
-    scheme = parts.scheme.lower()
-    try:
-        filesystem, root = pafs.FileSystem.from_uri(
-            f"{_SCHEMES.get(scheme, scheme)}:{parts.authority or '//'}/x"
-        )
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise WarehouseError(
-            f"The location '{location}' cannot be opened: {error}. Check the scheme, the address and the "
-            f"credentials; Arrow reads file, s3, hdfs, gs and abfs."
-        ) from error
-    return filesystem, f"{root.removesuffix('x')}{parts.path.lstrip('/')}"
+    return _FILE_SYSTEMS.get().open(location)
 
 
 def require_writable(location: str, table: str) -> None:

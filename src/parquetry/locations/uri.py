@@ -27,6 +27,10 @@ from parquetry.errors import WarehouseError
 
 _URI = re.compile("([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(.*)", re.DOTALL)
 _S3 = ("s3a", "s3n")
+# What signed URLs of S3, Google's and Azure's stores have among their parameters.
+_SIGNED = re.compile(
+    r"[?&](X-Amz-Signature|X-Amz-Credential|X-Goog-Signature|AWSAccessKeyId|Signature|sig)=", re.IGNORECASE
+)
 _HDFS_PORT = ":8020"
 """The port of an HDFS namenode if a URI has none."""
 
@@ -48,6 +52,26 @@ class Parts(NamedTuple):
     def is_local(self) -> bool:
         """Return whether this is on a local disk."""
         return not self.scheme or self.scheme.lower() == "file"
+
+
+class StorageRoot(str):
+    """Scheme and authority of a file system, in one spelling, so that they can be compared.
+
+    `s3a://lake` and `s3n://lake` are the bucket `s3://lake`, and `hdfs://names:8020` is `hdfs://names`. A file
+    system is opened by what the user wrote, because Hadoop may know only one of these schemes.
+
+    Attributes:
+        spelled: scheme and authority as the user wrote them.
+    """
+
+    __slots__ = ("spelled",)
+    spelled: str
+
+    def __new__(cls, compared: str, spelled: str) -> StorageRoot:
+        """Make a root from its one spelling and from what the user wrote."""
+        root = super().__new__(cls, compared)
+        root.spelled = spelled
+        return root
 
 
 class StoragePath(NamedTuple):
@@ -155,6 +179,7 @@ def absolute_location(location: str, base: str | None = None) -> str:
         raise WarehouseError(
             f"The location {location!r} holds the character NUL, which no path can: say another LOCATION."
         )
+    refuse_credentials(location)
     parts = take_apart(location)
     scheme, authority, path = parts
     if not scheme:
@@ -187,6 +212,7 @@ def warehouse_location(warehouse: str) -> str:
     if not parts.scheme:
         return os.path.abspath(os.path.expanduser(warehouse))
     if not parts.is_local:
+        refuse_credentials(warehouse)
         return warehouse.rstrip("/")
     uri = urllib.parse.urlsplit(warehouse)
     if uri.netloc not in ("", "localhost"):
@@ -212,7 +238,44 @@ def storage_path(location: str) -> StoragePath:
     scheme, authority = parts.scheme.lower(), parts.authority
     if scheme == "hdfs":
         authority = authority.removesuffix(_HDFS_PORT)
-    return StoragePath(f"{'s3' if scheme in _S3 else scheme}:{authority}", path)
+    compared = f"{'s3' if scheme in _S3 else scheme}:{authority}"
+    return StoragePath(StorageRoot(compared, f"{parts.scheme}:{parts.authority}"), path)
+
+
+def spelled_root(entry: StoragePath) -> str:
+    """Return the scheme and authority of a file or directory as the user wrote them.
+
+    >>> spelled_root(storage_path("s3a://bucket/t"))
+    's3a://bucket'
+    """
+    return entry.root.spelled if isinstance(entry.root, StorageRoot) else entry.root
+
+
+def refuse_credentials(location: str) -> None:
+    """Make sure that a location of a file system elsewhere holds no password, key or signature.
+
+    A location is stored in the metastore and shown to everybody who reads the table's description.
+
+    Raises:
+        WarehouseError: it holds one. The message does not show it.
+
+    >>> refuse_credentials("abfss://container@account.dfs.core.windows.net/lake")
+    """
+    parts = take_apart(location)
+    if parts.is_local:
+        return
+    user, at, host = parts.authority.lstrip("/").rpartition("@")
+    if at and ":" in user:
+        raise WarehouseError(
+            f"The location {parts.scheme}://…@{host} holds a password or a secret key: leave out what is before "
+            "the @, and give credentials by spark.hadoop.fs.… settings, storage_options or the environment."
+        )
+    if signed := _SIGNED.search(parts.path):
+        raise WarehouseError(
+            f"The location below {parts.scheme}:{parts.authority} is a signed URL ({signed[1]}=…), which expires "
+            "and lets everybody in who sees it: give the plain path, and credentials by spark.hadoop.fs.… "
+            "settings, storage_options or the environment."
+        )
 
 
 def parent_folder(entry: StoragePath) -> StoragePath:

@@ -9,6 +9,7 @@ from parquetry.config import settle
 from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
+from parquetry.locations import FileSystems, current_file_systems
 from parquetry.maintenance import HiveMetastore
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
@@ -49,6 +50,11 @@ class FinishedQuery(NamedTuple):
 
 class Engine(FooterReader, Protocol):
     """The engine that runs queries: Spark, through `parquetry.spark.engine`."""
+
+    @property
+    def file_systems(self) -> FileSystems:
+        """Return what opens locations that are not on a local disk: the file systems by which the engine itself reads and writes."""
+        ...
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Return the columns of the files of a location, and the partition columns its directories name.
@@ -146,6 +152,11 @@ class Engine(FooterReader, Protocol):
 
 class NoEngine(ArrowFooters):
     """Stands in where no engine runs: for programs that use the planner directly, and for tests."""
+
+    @property
+    def file_systems(self) -> FileSystems:
+        """Return the file systems in use, which are Arrow's."""
+        return current_file_systems()
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Refuse: an engine infers columns.

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.errors import ParquetryError
+from parquetry.locations import use_file_systems
 from parquetry.planner import metadata_tables, setting_checks, statements
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
@@ -95,11 +96,12 @@ class Planner:
         question: questions.Question | None = None
         try:
             question = codec.decode(text)
-            if isinstance(question, questions.CatalogQuestion):
-                told = answer(self._lake(question), question)
-            else:
-                told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
-            return codec.encode(told)
+            with use_file_systems(self._engine.file_systems):
+                if isinstance(question, questions.CatalogQuestion):
+                    told = answer(self._lake(question), question)
+                else:
+                    told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
+                return codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
         except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details

@@ -35,6 +35,7 @@ from parquetry.progress import Progress
 from parquetry.prune.report import SETTINGS, Report
 from parquetry.spark.active import active_session
 from parquetry.spark.compaction import compact
+from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.write import counted
 
@@ -46,6 +47,9 @@ _FILES_PER_CALL = 256
 
 class SparkEngine:
     """The engine of this process's sessions. Each question comes from the active session."""
+
+    file_systems = HadoopFileSystems()
+    """Opens locations by the Hadoop file systems of the active session."""
 
     @property
     def time_zone(self) -> str:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from parquetry._version import __version__
 from parquetry.config import SESSION_PREFIX, SPARK_SETTINGS, TABLE_SETTINGS, settle
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.locations import take_apart
+from parquetry.locations import take_apart, warehouse_location
 from parquetry.spark import bridge_jar
 from parquetry.spark.connect import configure_remote, is_remote
 from parquetry.spark.serving import install
@@ -65,6 +65,7 @@ def _session_settings(
             f"{catalog!r} is a catalog of Spark's own: choose another name, such as 'lake'."
         )
     location = os.fspath(warehouse)
+    warehouse_location(location)  # which refuses a password in it, before Spark's settings show it
     prefix = f"spark.sql.catalog.{catalog}"
     here = absolute and not take_apart(location).scheme
     return {

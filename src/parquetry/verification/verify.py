@@ -18,7 +18,7 @@ from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing import unsettled
 from parquetry.layout import BucketSpec
-from parquetry.locations import join_location
+from parquetry.locations import current_file_systems, join_location, set_file_systems
 from parquetry.maintenance import Misplacement
 from parquetry.maintenance.partition_condition import partition_condition
 from parquetry.metastore.manifest import row_sum
@@ -69,7 +69,9 @@ def _misplacements(
     metadata = snapshot.metadata
     tables = metadata.arrangement.buckets
     begin = bucket_begin(metadata.properties, metadata.types_of_partitions)
-    with ThreadPoolExecutor(max_workers=_MAX_READER_THREADS) as pool:
+    with ThreadPoolExecutor(
+        max_workers=_MAX_READER_THREADS, initializer=set_file_systems, initargs=(current_file_systems(),)
+    ) as pool:
         for partition in track(progress, "Reading partitions", partitions):
             spec = partition.arrangement.buckets
             if spec is not None:

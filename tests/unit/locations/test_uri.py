@@ -16,6 +16,7 @@ from parquetry.locations.uri import (
     join_relative,
     parent_folder,
     path_below,
+    spelled_root,
     storage_path,
     take_apart,
     warehouse_location,
@@ -140,3 +141,54 @@ def test_the_root_is_above_all():
     assert not is_below(storage_path("/"), storage_path("/"))
     assert not is_below(storage_path("/a2"), storage_path("/a"))
     assert not is_below(storage_path("s3://b/a/f"), storage_path("/a"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("s3a://bucket/t", "s3://bucket/t/"),
+        ("s3n://bucket/t", "s3a://bucket//t"),
+        ("hdfs://names/t", "hdfs://names:8020/t"),
+        ("HDFS://names/t", "hdfs://names/t"),
+    ],
+)
+def test_spellings_of_one_place(one: str, other: str) -> None:
+    """Schemes of one store and a usual port make no other place; each is opened as it was written."""
+    places = storage_path(one), storage_path(other)
+    assert places[0] == places[1]
+    assert len(set(places)) == 1
+    assert is_below(storage_path(f"{one}/p=1"), places[1])
+    for location, place in zip((one, other), places, strict=True):
+        assert location.startswith(f"{spelled_root(place)}/")
+        assert spelled_root(parent_folder(place)) == spelled_root(place)
+
+
+def test_other_places() -> None:
+    """Another bucket, port or store is another place."""
+    locations = ("s3://a/t", "s3://b/t", "hdfs://a/t", "hdfs://a:9000/t", "gs://a/t", "/t")
+    assert len({storage_path(location) for location in locations}) == len(locations)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3a://AKIA:topsecret@bucket/t",
+        "hdfs://ann:topsecret@names/t",
+        "https://bucket.s3.amazonaws.com/t?X-Amz-Algorithm=a&X-Amz-Signature=topsecret",
+        "s3://bucket/t?AWSAccessKeyId=a&Signature=topsecret",
+        "wasbs://container@account.blob.core.windows.net/t?sv=1&sig=topsecret",
+    ],
+)
+def test_credentials_are_refused(location: str) -> None:
+    """A location with a password, a key or a signature is refused, and the message does not show it."""
+    for read in (absolute_location, warehouse_location):
+        with pytest.raises(WarehouseError, match=r"password|signed URL") as caught:
+            read(location)
+        assert "topsecret" not in str(caught.value)
+
+
+def test_users_and_containers_are_no_credentials() -> None:
+    """A name before an @, and a question mark in the name of a local folder, are no secrets."""
+    for location in ("abfss://container@account.dfs.core.windows.net/t", "hdfs://ann@names/t"):
+        assert absolute_location(location) == location
+    assert absolute_location("/lake/a?sig=1") == "file:/lake/a?sig=1"

@@ -15,7 +15,16 @@ from typing import NamedTuple
 import pyarrow.fs as pafs
 
 from parquetry.errors import FileMissingError, WarehouseError
-from parquetry.locations import StoragePath, base_name, file_names, open_location, parent_folder, storage_path
+from parquetry.locations import (
+    StoragePath,
+    base_name,
+    file_names,
+    open_location,
+    parent_folder,
+    remote_files,
+    spelled_root,
+    storage_path,
+)
 from parquetry.metastore.storage import batches
 
 _FILES_PER_BATCH = 1000
@@ -86,14 +95,15 @@ class FileAccess:
 
     def name(self, place: StoragePath) -> str:
         """Return a path as users write it."""
-        return f"{place.root}{place.path}"
+        return f"{spelled_root(place)}{place.path}"
 
-    def _system(self, root: str) -> pafs.FileSystem:
-        """Return the file system of a root.
+    def _system(self, place: StoragePath) -> pafs.FileSystem:
+        """Return the file system of a path.
 
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
+        root = spelled_root(place)
         if root not in self._systems:
             self._systems[root], path = open_location(f"{root}/x")
             self._prefixes[root] = path.removesuffix("x")
@@ -101,7 +111,13 @@ class FileAccess:
 
     def _path(self, place: StoragePath) -> str:
         """Return a path on its file system, which must have been opened."""
-        return f"{self._prefixes[place.root]}{place.path.lstrip('/')}" if place.root else place.path
+        return f"{self._prefixes[spelled_root(place)]}{place.path.lstrip('/')}" if place.root else place.path
+
+    def _storage_path(self, folder: StoragePath, path: str) -> StoragePath:
+        """Return the `StoragePath` of a path on the file system of a folder."""
+        return StoragePath(
+            folder.root, f"/{path.removeprefix(self._prefixes[spelled_root(folder)]).lstrip('/')}"
+        )
 
     def opened(self, place: StoragePath) -> tuple[pafs.FileSystem, str]:
         """Return the file system of a path, and the path there.
@@ -109,7 +125,7 @@ class FileAccess:
         Raises:
             WarehouseError: it is unknown, or cannot be reached.
         """
-        return self._system(place.root), self._path(place)
+        return self._system(place), self._path(place)
 
     def infos(self, places: Iterable[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
         """Yield each path with its file's size and time of change, or with None if it has no file.
@@ -120,10 +136,10 @@ class FileAccess:
         for batch in batches(places, _FILES_PER_BATCH):
             by_root: dict[str, list[StoragePath]] = {}
             for place in batch:
-                by_root.setdefault(place.root, []).append(place)
-            for root, some in by_root.items():
+                by_root.setdefault(spelled_root(place), []).append(place)
+            for some in by_root.values():
                 try:
-                    found = self._system(root).get_file_info([self._path(place) for place in some])
+                    found = self._system(some[0]).get_file_info([self._path(place) for place in some])
                 except OSError as error:
                     raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}.") from None
                 yield from (
@@ -163,12 +179,18 @@ class FileAccess:
                         )
 
     def _remote_below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
-        system = self._system(folder.root)
-        selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
-        for info in system.get_file_info(selector):
+        for info in self._entries(folder):
             if info.is_file:
-                path = info.path.removeprefix(self._prefixes[folder.root]).lstrip("/")
-                yield StoragePath(folder.root, f"/{path}"), _info(info)
+                yield self._storage_path(folder, info.path), _info(info)
+
+    def _entries(self, folder: StoragePath) -> Iterator[pafs.FileInfo]:
+        """Yield all entries below a directory of another file system, which need not exist."""
+        system, path = self.opened(folder)
+        if (remote := remote_files(system)) is None:
+            yield from system.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+            return
+        with contextlib.suppress(FileNotFoundError):
+            yield from remote.walk(path)
 
     def delete(self, place: StoragePath) -> None:
         """Delete a file, if it exists.
@@ -177,17 +199,50 @@ class FileAccess:
             WarehouseError: it cannot be deleted.
         """
         try:
-            self._system(place.root).delete_file(self._path(place))
+            self._system(place).delete_file(self._path(place))
         except FileNotFoundError:
             return
         except OSError as error:
-            raise WarehouseError(
-                f"{self.name(place)} cannot be deleted: {error}; give this user the right to, run it again."
-            ) from None
+            raise WarehouseError(self._failure(place, error)) from None
+
+    def delete_all(self, places: Iterable[StoragePath]) -> list[str]:
+        """Delete the files that exist, and return a message for each failure."""
+        failures: list[str] = []
+        for batch in batches(places, _FILES_PER_BATCH):
+            by_root: dict[str, list[StoragePath]] = {}
+            for place in batch:
+                by_root.setdefault(spelled_root(place), []).append(place)
+            for some in by_root.values():
+                failures += self._delete_in_one_system(some)
+        return failures
+
+    def _delete_in_one_system(self, places: list[StoragePath]) -> Iterator[str]:
+        """Delete files of one file system, and yield a message for each failure."""
+        remote = remote_files(self._system(places[0]))
+        if remote is None:
+            for place in places:
+                try:
+                    self.delete(place)
+                except WarehouseError as error:
+                    yield error.message
+            return
+        by_path = {self._path(place): place for place in places}
+        try:
+            failed = remote.delete_files(list(by_path))
+        except OSError as error:
+            failed = dict.fromkeys(by_path, str(error))
+        yield from (self._failure(by_path[path], reason) for path, reason in failed.items())
+
+    def _failure(self, place: StoragePath, reason: object) -> str:
+        return f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
 
     def delete_if_empty(self, folder: StoragePath) -> bool:
-        """Delete an empty directory of a local disk; on other systems a writer could use it meanwhile."""
+        """Delete an empty directory, where the file system refuses to delete one that another writer has just used."""
         if folder.root:
+            system, path = self.opened(folder)
+            remote = remote_files(system)
+            with contextlib.suppress(OSError):
+                return remote is not None and remote.delete_empty_directory(path)
             return False
         with contextlib.suppress(OSError):
             os.rmdir(folder.path)  # refuses links, too
@@ -207,18 +262,19 @@ class FileAccess:
                     if not kept(StoragePath("", path)):
                         self.delete_if_empty(StoragePath("", path))
             return
-        system = self._system(folder.root)
+        system, root = self.opened(folder)
+        remote = remote_files(system)
+        if remote is not None and not remote.has_directories:
+            return
         with contextlib.suppress(OSError):
-            selector = pafs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
-            found = system.get_file_info(selector)
+            found = list(self._entries(folder))
             used = {parent for info in found if info.is_file for parent in _parents(info.path)}
             paths = [info.path for info in found if not info.is_file]
-            for path in [*sorted(paths, reverse=True), self._path(folder)]:
-                place = StoragePath(
-                    folder.root, f"/{path.removeprefix(self._prefixes[folder.root]).lstrip('/')}"
-                )
-                if path not in used and kept(place):
+            for path in [*sorted(paths, reverse=True), root]:
+                if path not in used and kept(self._storage_path(folder, path)):
                     used.update(_parents(path))
+                elif path not in used and remote is not None:
+                    remote.delete_empty_directory(path)
                 elif path not in used:
                     system.delete_dir(path)
 

@@ -70,7 +70,7 @@ def _remove_files(store: Store, files: FileAccess, orphan: Orphan, dry_run: bool
     found.update(own.own_elsewhere())
     doomed = own.deletable(found)
     if not dry_run:
-        for place in doomed:
-            files.delete(place)
+        for failure in files.delete_all(doomed):
+            raise WarehouseError(failure)
         own.delete_empty()
     return [(files.name(place), info.bytes) for place, info in found.items() if place in doomed]

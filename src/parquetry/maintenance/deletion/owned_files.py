@@ -200,14 +200,18 @@ class OwnedFiles:
         """
         failures = []
         folders = set()
+        remote = []
         for place in places:
-            try:
-                if not place.root:  # the checksum first: without its file, its owner would not be known
-                    self._files.delete(checksum_file(place))
+            folders.add(self.real.folder(parent_folder(place)))
+            if place.root:
+                remote.append(place)
+                continue
+            try:  # the checksum first: without its file, its owner would not be known
+                self._files.delete(checksum_file(place))
                 self._files.delete(place)
             except WarehouseError as error:
                 failures.append(error.message)
-            folders.add(self.real.folder(parent_folder(place)))
+        failures += self._files.delete_all(remote)
         self.prune(folders)
         return failures
 

@@ -19,11 +19,12 @@ be the file that the table listed: the same size and time of change.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from parquetry.data_files import FileRecord
-from parquetry.errors import MetastoreDamagedError, TableNotFoundError
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, is_below, join_location, parent_folder
 from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
@@ -345,17 +346,24 @@ class _Vacuum:
         return load(self._store, self._id, head)
 
     def _delete_files(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> None:
-        for place, candidate in unneeded.items():
-            if candidate.own:  # only a rollback could list these names again, and it now fails
-                self._delete(place, candidate)
+        # only a rollback could list these names again, and it now fails
+        self._delete({place: candidate for place, candidate in unneeded.items() if candidate.own})
         if any(not candidate.own for candidate in unneeded.values()):
             head = self._delete_adopted(head, unneeded)
         self._delete_folders(head, unneeded)
 
-    def _delete(self, place: StoragePath, candidate: _DeletionCandidate) -> None:
-        if candidate.checksum is not None:  # first: without its file, its owner would not be known
-            self._files.delete(checksum_file(place))
-        self._files.delete(place)
+    def _delete(self, files: Mapping[StoragePath, _DeletionCandidate]) -> None:
+        """Delete files and their checksums. A checksum goes first: without its file, its owner would not be known.
+
+        Raises:
+            WarehouseError: one cannot be deleted.
+        """
+        checksums = (
+            checksum_file(place) for place, candidate in files.items() if candidate.checksum is not None
+        )
+        for places in (checksums, files):
+            for failure in self._files.delete_all(places):
+                raise WarehouseError(failure)
 
     def _delete_adopted(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> Head:
         """Delete other writers' files, some at a time, while no commit can take them in again."""
@@ -364,8 +372,10 @@ class _Vacuum:
             while adopted:
                 now = one.claim(PATIENCE_S)
                 if now.commit.version == head.commit.version:
-                    for place in list(adopted)[:_FILES_PER_CLAIM]:
-                        self._delete(place, adopted.pop(place))
+                    some = {place: adopted[place] for place in islice(adopted, _FILES_PER_CLAIM)}
+                    self._delete(some)
+                    for place in some:
+                        del adopted[place]
                     continue
                 before, head = set(adopted), now
                 self._keep_needed(head, adopted)

@@ -189,8 +189,8 @@ def staged_deletion(staged: StagedTable) -> Callable[[], None]:
 def delete_replacement(replacement: Replacement) -> None:
     """Delete the files that were written for a replacement that will not be published."""
     files = FileAccess()
-    for location in replacement.files:
-        files.delete(files.storage_path(location))
+    for failure in files.delete_all(map(files.storage_path, replacement.files)):
+        raise WarehouseError(failure)
 
 
 class Dropping:

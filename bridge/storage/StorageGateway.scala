@@ -1,0 +1,75 @@
+package org.apache.spark.sql.parquetry.storage
+
+import java.io.FileNotFoundException
+
+import scala.jdk.CollectionConverters._
+
+import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+/** Answers the planner's requests for files that are not on a local disk. All locations of a call are of one file system. */
+object StorageGateway {
+  /** Whether a location is in an object store, which has no directories. */
+  def isObjectStore(location: String): Boolean = HadoopFiles.isObjectStore(new Path(location))
+
+  /** Fails if Hadoop has no file system for a location. This reads no file. */
+  def check(session: SparkSession, location: String): Unit = HadoopFiles.of(session, new Path(location))
+
+  /** Returns JSON for each location: `[whether it is a directory, bytes, time]`, null, or `[kind, message]` of an error. */
+  def statuses(session: SparkSession, locations: java.util.List[String]): String = {
+    val paths = locations.asScala.map(new Path(_)).toSeq
+    val files = HadoopFiles.of(session, paths.head)
+    compact(JArray(HadoopFiles.parallel(paths)(Statuses.read(files, _)).toList))
+  }
+
+  /** Returns the entries below a directory, at any depth if `recursive`; fails with FileNotFoundException if it is missing. */
+  def list(session: SparkSession, folder: String, recursive: Boolean): Listing = {
+    val path = new Path(folder)
+    new Listing(HadoopFiles.of(session, path), path, recursive)
+  }
+
+  /** Makes a directory and those above it; an object store needs none. */
+  def makeDirectory(session: SparkSession, folder: String): Unit = {
+    val path = new Path(folder)
+    if (!HadoopFiles.isObjectStore(path)) HadoopFiles.of(session, path).mkdirs(path)
+  }
+
+  /** Deletes files, and returns the failures as JSON, each `[location, reason]`. */
+  def delete(session: SparkSession, locations: java.util.List[String]): String = {
+    val named = locations.asScala.map(location => new Path(location) -> location).toMap
+    val failed =
+      if (named.isEmpty) Nil
+      else Deletions.delete(HadoopFiles.of(session, named.head._1), named.keys.toSeq, parallel = true)
+    compact(JArray(failed.map { case (path, reason) =>
+      JArray(List(JString(named.getOrElse(path, path.toString)), JString(reason)))
+    }.toList))
+  }
+
+  /** Deletes a directory if it is empty, and returns whether it is deleted. An object store has no directories. */
+  def deleteEmptyDirectory(session: SparkSession, folder: String): Boolean = {
+    val path = new Path(folder)
+    !HadoopFiles.isObjectStore(path) && {
+      val files = HadoopFiles.of(session, path)
+      try files.delete(path, false) catch {
+        case _: FileNotFoundException => true
+        case _: java.io.IOException if files.listStatusIterator(path).hasNext => false
+      }
+    }
+  }
+
+  /** Opens a file, to be read by ranges. */
+  def open(session: SparkSession, location: String): OpenFile = {
+    val path = new Path(location)
+    val files = HadoopFiles.of(session, path)
+    new OpenFile(files, files.getFileStatus(path))
+  }
+
+  /** Reads the last bytes of files. */
+  def tails(session: SparkSession, locations: java.util.List[String], bytes: Int): FileTails = {
+    val paths = locations.asScala.map(new Path(_)).toSeq
+    new FileTails(HadoopFiles.of(session, paths.head), paths, bytes)
+  }
+}

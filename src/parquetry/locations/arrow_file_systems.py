@@ -1,0 +1,154 @@
+"""File systems outside of an engine: Arrow's, or fsspec's, with the options that pandas and Polars take.
+
+Credentials and endpoints come from `storage_options`. Without these, Arrow reads the environment and its
+profiles.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from parquetry.errors import ConfigurationError, WarehouseError
+from parquetry.locations.uri import take_apart
+
+# Hadoop's names of S3's connectors; Arrow knows but one.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+
+_S3_OPTIONS = {
+    "key": "access_key",
+    "aws_access_key_id": "access_key",
+    "access_key_id": "access_key",
+    "secret": "secret_key",
+    "aws_secret_access_key": "secret_key",
+    "secret_access_key": "secret_key",
+    "token": "session_token",
+    "aws_session_token": "session_token",
+    "session_token": "session_token",
+    "region": "region",
+    "aws_region": "region",
+    "region_name": "region",
+    "aws_default_region": "region",
+    "endpoint": "endpoint",
+    "endpoint_url": "endpoint",
+    "aws_endpoint": "endpoint",
+    "aws_endpoint_url": "endpoint",
+    "anon": "anonymous",
+    "aws_skip_signature": "anonymous",
+    "skip_signature": "anonymous",
+    "aws_allow_http": "allow_http",
+    "allow_http": "allow_http",
+}
+"""The names of S3's options in fsspec (pandas) and object_store (Polars), each with its meaning here."""
+
+_TRUE = ("true", "1", "yes")
+
+
+class ArrowFileSystems:
+    """Opens locations by Arrow, and what Arrow does not know by fsspec.
+
+    Args:
+        storage_options: as pandas and Polars take them; None: what the environment says.
+    """
+
+    def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:
+        self._options = dict(storage_options or {})
+        self._opened: dict[tuple[str, str], pafs.FileSystem] = {}
+
+    def open(self, location: str, /) -> tuple[pafs.FileSystem, str]:
+        """Return the file system of a location and the location's path on it; see `FileSystems.open`.
+
+        Raises:
+            WarehouseError: the scheme is unknown, or its file system cannot be reached.
+            ConfigurationError: an option is unknown.
+        """
+        parts = take_apart(location)
+        scheme = parts.scheme.lower()
+        if self._options and _SCHEMES.get(scheme, scheme) == "s3":
+            return self._s3(parts.authority), f"{parts.authority.lstrip('/')}/{parts.path.lstrip('/')}"
+        if self._options or _is_native_hdfs(scheme):
+            return self._fsspec(location, scheme, parts.authority), parts.path
+        try:
+            filesystem, root = pafs.FileSystem.from_uri(
+                f"{_SCHEMES.get(scheme, scheme)}:{parts.authority or '//'}/x"
+            )
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise WarehouseError(
+                f"The location '{location}' cannot be opened: {_reason(scheme, error)}"
+            ) from error
+        return filesystem, f"{root.removesuffix('x')}{parts.path.lstrip('/')}"
+
+    def for_threads(self) -> ArrowFileSystems:
+        """Return these file systems: any thread may use them."""
+        return self
+
+    def _s3(self, authority: str) -> pafs.FileSystem:
+        if ("s3", authority) not in self._opened:
+            self._opened["s3", authority] = pafs.S3FileSystem(**s3_arguments(self._options))
+        return self._opened["s3", authority]
+
+    def _fsspec(self, location: str, scheme: str, authority: str) -> pafs.FileSystem:
+        if (scheme, authority) not in self._opened:
+            try:
+                import fsspec
+            except ModuleNotFoundError:
+                raise WarehouseError(
+                    f"The location '{location}' cannot be opened with storage_options: install fsspec and its "
+                    f"file system for {scheme}."
+                ) from None
+            try:
+                found, _ = fsspec.core.url_to_fs(f"{scheme}:{authority or '//'}/", **self._options)
+            except (ImportError, OSError, TypeError, ValueError) as error:
+                raise WarehouseError(
+                    f"The location '{location}' cannot be opened by fsspec: {error}."
+                ) from error
+            self._opened[scheme, authority] = pafs.PyFileSystem(pafs.FSSpecHandler(found))
+        return self._opened[scheme, authority]
+
+
+def s3_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of S3 as the arguments of Arrow's S3FileSystem.
+
+    Raises:
+        ConfigurationError: an option is unknown. Its value is not shown.
+
+    >>> s3_arguments({"key": "k", "secret": "s", "client_kwargs": {"endpoint_url": "http://localhost:9000"}})
+    {'access_key': 'k', 'secret_key': 's', 'scheme': 'http', 'endpoint_override': 'localhost:9000'}
+    """
+    found: dict[str, Any] = {}
+    nested = options.get("client_kwargs") or {}
+    for name, value in [*((n, v) for n, v in options.items() if n != "client_kwargs"), *nested.items()]:
+        if name.lower() not in _S3_OPTIONS:
+            raise ConfigurationError(
+                f"The storage option {name!r} is unknown for S3; known are {', '.join(sorted(_S3_OPTIONS))} and client_kwargs."
+            )
+        found[_S3_OPTIONS[name.lower()]] = value
+    found.pop("allow_http", None)  # the endpoint's scheme says it
+    if "anonymous" in found:
+        found["anonymous"] = str(found["anonymous"]).lower() in _TRUE
+    if endpoint := found.pop("endpoint", None):
+        scheme, separator, host = str(endpoint).rpartition("://")
+        found["scheme"] = scheme if separator else "https"
+        found["endpoint_override"] = host.rstrip("/")
+    return found
+
+
+def _is_native_hdfs(scheme: str) -> bool:
+    """Return whether HDFS can be reached without Hadoop's libraries, by the package hdfs-native."""
+    return scheme in ("hdfs", "viewfs") and all(map(importlib.util.find_spec, ("hdfs_native", "fsspec")))
+
+
+def _reason(scheme: str, error: Exception) -> str:
+    if scheme in ("hdfs", "viewfs"):
+        return (
+            "outside of Spark, HDFS needs the package hdfs-native (pip install hdfs-native fsspec), or libhdfs "
+            "with ARROW_LIBHDFS_DIR and CLASSPATH. In a Spark session, Hadoop's own client reaches it."
+        )
+    return (
+        f"{error}. Check the scheme, the address and the credentials; outside of Spark, Arrow reads file, s3, gs "
+        "and abfs, and parquetry.open takes storage_options. In a Spark session, Hadoop's file systems reach it."
+    )

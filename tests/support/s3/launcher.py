@@ -1,0 +1,111 @@
+"""A real S3 server for tests, S3Proxy, with its objects in memory; and the jars by which Hadoop reaches S3."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shutil
+import tempfile
+from pathlib import Path
+
+import pyarrow.fs as pafs
+
+from tests.support.hbase.launcher import free_ports
+from tests.support.jars import fetched
+from tests.support.jvm.server import JavaServer
+from tests.support.s3.proxy import S3TestProxy
+
+_HERE = Path(__file__).parent
+ACCESS_KEY, SECRET_KEY, REGION = "lakekey", "lakesecret", "us-east-1"
+_LOGBACK = """<configuration>
+<appender name="LOG" class="ch.qos.logback.core.ConsoleAppender"><target>System.err</target>
+<encoder><pattern>%d %p %c: %m%n</pattern></encoder></appender>
+<root level="warn"><appender-ref ref="LOG"/></root></configuration>
+"""
+
+
+def s3a_jars() -> list[Path]:
+    """Return the jars of `s3a:` that PySpark does not bring, fetched if need be: hadoop-aws, and of Amazon's SDK what it needs."""
+    return sorted(fetched(_HERE / "s3a.xml", "S3A", "16 MB").glob("*.jar"))
+
+
+class S3Server:
+    """An S3 server, and a proxy before it that counts requests and can disturb them.
+
+    Attributes:
+        proxy: what clients should ask.
+        endpoint: of the proxy, as a URL.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self._folder = folder
+        (port,) = free_ports(1)
+        properties = folder / "s3proxy.properties"
+        properties.write_text(_properties(port))
+        (folder / "logback.xml").write_text(_LOGBACK)
+        libraries = fetched(_HERE / "server.xml", "S3Proxy", "49 MB")
+        class_path = [str(folder), f"{libraries}/*"]
+        self._server = JavaServer(
+            _HERE / "S3Main.java", class_path, folder, "384m", [str(properties), str(port)]
+        )
+        self.proxy = S3TestProxy(port)
+        self.endpoint = f"http://127.0.0.1:{self.proxy.port}"
+
+    def client(self) -> pafs.S3FileSystem:
+        """Return Arrow's client of this server, which may make buckets."""
+        return pafs.S3FileSystem(
+            access_key=ACCESS_KEY,
+            secret_key=SECRET_KEY,
+            region=REGION,
+            scheme="http",
+            endpoint_override=f"127.0.0.1:{self.proxy.port}",
+            allow_bucket_creation=True,
+        )
+
+    def make_bucket(self, name: str) -> None:
+        """Make a bucket."""
+        self.client().create_dir(name)
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings of a Spark session by which it reaches this server, and nothing else does."""
+        options = {
+            "endpoint": self.endpoint,
+            "endpoint.region": REGION,
+            "access.key": ACCESS_KEY,
+            "secret.key": SECRET_KEY,
+            "path.style.access": "true",
+            "connection.ssl.enabled": "false",
+            # the default reads ahead in threads of its own, so that a file may have one request or two
+            "input.stream.type": "classic",
+        }
+        return {f"spark.hadoop.fs.s3a.{name}": value for name, value in options.items()}
+
+    def stop(self) -> None:
+        """End it; its objects are gone."""
+        self.proxy.close()
+        self._server.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@functools.cache
+def shared_server() -> S3Server:
+    """Return a server for the time of this process."""
+    folder = Path(tempfile.mkdtemp(prefix="parquetry-s3-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = S3Server(folder / "server")
+    atexit.register(server.stop)
+    return server
+
+
+def _properties(port: int) -> str:
+    # `transient` lists objects as S3 does; `transient-nio2` would list directories among them
+    return f"""s3proxy.endpoint=http://127.0.0.1:{port}
+s3proxy.authorization=aws-v2-or-v4
+s3proxy.identity={ACCESS_KEY}
+s3proxy.credential={SECRET_KEY}
+s3proxy.ignore-unknown-headers=true
+jclouds.provider=transient
+jclouds.identity=any
+jclouds.credential=any
+"""

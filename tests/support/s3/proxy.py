@@ -1,0 +1,192 @@
+"""A proxy before an S3 server that counts requests, and throttles, cuts or delays them, as a network and a busy store would."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import socketserver
+import threading
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Literal, NamedTuple
+
+Fate = Literal["delivered", "throttled", "request lost", "reply lost"]
+_SLOW_DOWN = (
+    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+)
+_THROTTLED = (
+    b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nConnection: close\r\n"
+    b"Content-Length: %d\r\n\r\n%s" % (len(_SLOW_DOWN), _SLOW_DOWN)
+)
+
+
+class S3Request(NamedTuple):
+    """A request as the proxy sees it.
+
+    Attributes:
+        kind: the method, with what S3 means by it where that differs: ``LIST``, ``BULK DELETE``, ``UPLOAD``.
+        target: path and query.
+    """
+
+    kind: str
+    target: str
+
+
+class S3TestProxy:
+    """Forwards to a port of 127.0.0.1, and decides request by request what becomes of it.
+
+    Attributes:
+        port: to connect to.
+        fate: is asked what becomes of a request.
+        seconds: is asked how long a request waits.
+        requests: those that have arrived so far.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.fate: Callable[[S3Request], Fate] = lambda _: "delivered"
+        self.seconds: Callable[[S3Request], float] = lambda _: 0.0
+        self.requests: list[S3Request] = []
+        self._upstream = port
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.proxy = self
+        self.port: int = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def upstream(self) -> socket.socket:
+        """Return a connection to the server."""
+        return socket.create_connection(("127.0.0.1", self._upstream), 60)
+
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[Counter[str]]:
+        """Count the requests of a block, by kind."""
+        start, counts = len(self.requests), Counter[str]()
+        yield counts
+        counts.update(request.kind for request in self.requests[start:])
+
+    def undisturbed(self) -> None:
+        """Deliver everything at once from now on."""
+        self.fate, self.seconds = (lambda _: "delivered"), (lambda _: 0.0)
+
+    def close(self) -> None:
+        """Stop to listen."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    proxy: S3TestProxy
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Let a broken connection be one."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        """Forward the requests of one connection, each with its reply."""
+        proxy = self.server.proxy
+        upstream = proxy.upstream()
+        with upstream, upstream.makefile("rb") as replies, upstream.makefile("wb") as requests:
+            while head := _head(self.rfile):
+                request = _request(head)
+                proxy.requests.append(request)
+                time.sleep(proxy.seconds(request))
+                fate = proxy.fate(request)
+                if fate == "request lost":
+                    return
+                if _header(head, b"expect"):
+                    self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    self.wfile.flush()
+                body = _Body(head)
+                if fate == "throttled":
+                    body.copy(self.rfile, None)
+                    self.wfile.write(_THROTTLED)
+                    return
+                requests.write(b"".join(line for line in head if not line.lower().startswith(b"expect:")))
+                body.copy(self.rfile, requests)
+                requests.flush()
+                reply = _head(replies)
+                if not reply or fate == "reply lost":
+                    return
+                self.wfile.write(b"".join(reply))
+                if not request.kind.startswith("HEAD"):
+                    _Body(reply, reply=True).copy(replies, self.wfile)
+                self.wfile.flush()
+                if _header(reply, b"connection").lower() == b"close":
+                    return
+
+
+class _Body:
+    """The body behind a head: of a length, in chunks, or none."""
+
+    def __init__(self, head: list[bytes], *, reply: bool = False) -> None:
+        self._chunked = b"chunked" in _header(head, b"transfer-encoding").lower()
+        length = _header(head, b"content-length")
+        empty = reply and head[0].split()[1] in (b"204", b"304")
+        self._length = 0 if empty or not length else int(length)
+
+    def copy(self, source: BinaryIO, target: BinaryIO | None) -> None:
+        """Read the body, and write it on if there is a target."""
+        if not self._chunked:
+            _copy(source, target, self._length)
+            return
+        size = -1
+        while size:
+            line = source.readline()
+            _write(target, line)
+            size = int(line.split(b";")[0], 16)
+            if size:
+                _copy(source, target, size + 2)
+        while (line := source.readline()) not in (b"\r\n", b""):
+            _write(target, line)
+        _write(target, line)
+
+
+def _copy(source: BinaryIO, target: BinaryIO | None, length: int) -> None:
+    while length:
+        some = source.read(min(length, 1 << 16))
+        if not some:
+            raise ConnectionError("a body was cut off")
+        _write(target, some)
+        length -= len(some)
+
+
+def _write(target: BinaryIO | None, data: bytes) -> None:
+    if target is not None:
+        target.write(data)
+
+
+def _head(source: BinaryIO) -> list[bytes]:
+    """Return the lines of a head, the empty one included; none if the connection has ended."""
+    lines: list[bytes] = []
+    while line := source.readline():
+        lines.append(line)
+        if line == b"\r\n":
+            return lines
+    return []
+
+
+def _header(head: list[bytes], name: bytes) -> bytes:
+    for line in head[1:]:
+        key, _, value = line.partition(b":")
+        if key.strip().lower() == name:
+            return value.strip()
+    return b""
+
+
+def _request(head: list[bytes]) -> S3Request:
+    method, target = head[0].decode("latin-1").split()[:2]
+    query = urllib.parse.parse_qs(urllib.parse.urlsplit(target).query, keep_blank_values=True)
+    kind = method
+    if method == "GET" and ("list-type" in query or "prefix" in query or "delimiter" in query):
+        kind = "LIST"
+    elif method == "POST" and "delete" in query:
+        kind = "BULK DELETE"
+    elif "uploadId" in query or "uploads" in query:
+        kind = f"{method} UPLOAD"
+    return S3Request(kind, target)
