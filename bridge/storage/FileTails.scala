@@ -13,7 +13,10 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 class FileTails private[storage] (files: FileSystem, paths: Seq[Path], bytes: Int) {
   private val read: Seq[Either[Throwable, (List[JValue], Array[Byte])]] = HadoopFiles.parallel(paths)(readOne)
 
-  /** JSON for each file: `[whether it is a directory, bytes, time, bytes of its tail]`, or `[kind, message]` of an error. */
+  /**
+   * JSON for each file: `[whether it is a directory, bytes, time, bytes of its tail]`, or `[kind, message]`
+   * of an error.
+   */
   def facts: String = compact(JArray(read.map {
     case Right((facts, tail)) => JArray(facts :+ JInt(tail.length))
     case Left(error) => Statuses.failure(error)

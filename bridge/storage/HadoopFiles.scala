@@ -13,7 +13,9 @@ private[storage] object HadoopFiles {
   /** Requests that are made at a time. */
   private val Threads = 16
 
-  /** The schemes of object stores: a directory there is no more than the beginning of the names of objects. */
+  /**
+   * The schemes of object stores: a directory there is no more than the beginning of the names of objects.
+   */
   private val ObjectStores = Set("s3a", "s3", "s3n", "gs", "oss", "cosn", "obs", "ks3", "tos", "swift")
 
   def of(session: SparkSession, path: Path): FileSystem = path.getFileSystem(session.sessionState.newHadoopConf())

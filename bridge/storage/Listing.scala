@@ -12,15 +12,19 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path, RemoteIterator}
 /**
  * The entries below a directory, handed out page by page, so that a million of them are never one text.
  *
- * An object store lists all objects below a directory with few requests, each for a thousand objects. It lists no directories.
- * Other file systems list each directory by itself. A directory comes before its entries.
+ * An object store lists all objects below a directory with few requests, each for a thousand objects. It
+ * lists no directories. Other file systems list each directory by itself. A directory comes before its
+ * entries.
  */
 class Listing private[storage] (files: FileSystem, folder: Path, recursive: Boolean) {
   private val root = files.makeQualified(folder).toUri.getPath.stripSuffix("/")
   private val entries: Iterator[FileStatus] =
     if (recursive && HadoopFiles.isObjectStore(folder)) Listing.iterator(files.listFiles(folder, true)) else walk()
 
-  /** Return the next entries as JSON, each `[path below the directory, whether it is one, bytes, time]`; none at the end. */
+  /**
+   * Return the next entries as JSON, each `[path below the directory, whether it is one, bytes, time]`; none
+   * at the end.
+   */
   def page(size: Int): String = {
     val taken = mutable.ListBuffer.empty[JValue]
     while (taken.size < size && entries.hasNext) {

@@ -10,7 +10,10 @@ import org.json4s.jackson.JsonMethods.compact
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-/** Answers the planner's requests for files that are not on a local disk. All locations of a call are of one file system. */
+/**
+ * Answers the planner's requests for files that are not on a local disk. All locations of a call are of one
+ * file system.
+ */
 object StorageGateway {
   /** Whether a location is in an object store, which has no directories. */
   def isObjectStore(location: String): Boolean = HadoopFiles.isObjectStore(new Path(location))
@@ -18,14 +21,20 @@ object StorageGateway {
   /** Fails if Hadoop has no file system for a location. This reads no file. */
   def check(session: SparkSession, location: String): Unit = HadoopFiles.of(session, new Path(location))
 
-  /** Returns JSON for each location: `[whether it is a directory, bytes, time]`, null, or `[kind, message]` of an error. */
+  /**
+   * Returns JSON for each location: `[whether it is a directory, bytes, time]`, null, or `[kind, message]` of
+   * an error.
+   */
   def statuses(session: SparkSession, locations: java.util.List[String]): String = {
     val paths = locations.asScala.map(new Path(_)).toSeq
     val files = HadoopFiles.of(session, paths.head)
     compact(JArray(HadoopFiles.parallel(paths)(Statuses.read(files, _)).toList))
   }
 
-  /** Returns the entries below a directory, at any depth if `recursive`; fails with FileNotFoundException if it is missing. */
+  /**
+   * Returns the entries below a directory, at any depth if `recursive`; fails with FileNotFoundException if
+   * it is missing.
+   */
   def list(session: SparkSession, folder: String, recursive: Boolean): Listing = {
     val path = new Path(folder)
     new Listing(HadoopFiles.of(session, path), path, recursive)
@@ -48,7 +57,10 @@ object StorageGateway {
     }.toList))
   }
 
-  /** Deletes a directory if it is empty, and returns whether it is deleted. An object store has no directories. */
+  /**
+   * Deletes a directory if it is empty, and returns whether it is deleted. An object store has no
+   * directories.
+   */
   def deleteEmptyDirectory(session: SparkSession, folder: String): Boolean = {
     val path = new Path(folder)
     !HadoopFiles.isObjectStore(path) && {

@@ -187,7 +187,9 @@ def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ..
 
 
 def _lister(filesystem: pafs.FileSystem, root: str) -> Callable[[str], DirectoryListing]:
-    """Return what lists a directory, given its path below a root. Elsewhere than on a local disk, all were listed at once before."""
+    """Return what lists a directory, given its path below a root. Elsewhere than on a local disk, all were
+    listed at once before.
+    """
     if (remote := remote_files(filesystem)) is not None:
         tree = _list_tree(remote, root)
         return lambda relative: tree.get(relative, _EMPTY)
@@ -209,7 +211,9 @@ def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
 
 
 def _list_tree(remote: RemoteFiles, root: str) -> dict[str, DirectoryListing]:
-    """List all directories below one at once, by their paths below it. Directories are known by the files in them, too."""
+    """List all directories below one at once, by their paths below it. Directories are known by the files in
+    them, too.
+    """
     directories: dict[str, set[str]] = defaultdict(set)
     files: dict[str, list[DiscoveredFile]] = defaultdict(list)
     with _listing_errors(root):

@@ -16,12 +16,13 @@ from parquetry.locations import FileTail, RemoteFiles, open_location, remote_fil
 
 _MAX_READER_THREADS = 8
 _TAIL_BYTES = 64 * 1024
-"""How much of a file's end is read before its footer's length is known, in stores that are asked over a network.
+"""How much of a file's end is read before its footer's length is known, in stores that are asked over a
+network.
 
 A footer is seldom longer than 64 KB. A longer one is read once more, whole."""
 _FILES_PER_BATCH = 1024
 _LENGTH_AND_MAGIC_BYTES = 8
-"""What a Parquet file ends with: the length of its footer, and `PAR1`."""
+"""The end of a Parquet file: the length of its footer, and `PAR1`."""
 
 
 class FooterReader(Protocol):
@@ -120,11 +121,12 @@ def _read_remote_footers(
         remote: what it offers for many files.
         root: a directory; the recorded paths are relative to it.
         paths: the files, below `root`.
-        broken: takes the paths of files that are not whole, and why, instead of an error for the first of them.
+        broken: takes the paths of files that are not whole, and why, instead of an error for the first of
+            them.
         look: is called with the path and the footer of each file.
 
     Returns:
-        One record per path, in the same order, without those that are broken.
+        One record per path, in the same order, without the broken files.
 
     Raises:
         FileMissingError, FileCorruptError, WarehouseError: as `read_parquet_footer`, for the first such file.

@@ -52,7 +52,7 @@ class ArrowFileSystems:
     """Opens locations by Arrow, and what Arrow does not know by fsspec.
 
     Args:
-        storage_options: as pandas and Polars take them; None: what the environment says.
+        storage_options: as pandas and Polars take them, or None for what the environment says.
     """
 
     def __init__(self, storage_options: Mapping[str, Any] | None = None) -> None:

@@ -1,8 +1,8 @@
 """File systems of an engine that handle many files with one call.
 
 Arrow's interface deletes one file, and reads one footer. A store behind a network wants fewer and larger
-requests. A caller of `open_location` asks `remote_files` whether its file system takes these, and goes file by
-file if it does not.
+requests. A caller of `open_location` asks `remote_files` whether its file system takes these, and goes file
+by file if it does not.
 """
 
 from __future__ import annotations

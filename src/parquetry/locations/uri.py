@@ -57,8 +57,8 @@ class Parts(NamedTuple):
 class StorageRoot(str):
     """Scheme and authority of a file system, in one spelling, so that they can be compared.
 
-    `s3a://lake` and `s3n://lake` are the bucket `s3://lake`, and `hdfs://names:8020` is `hdfs://names`. A file
-    system is opened by what the user wrote, because Hadoop may know only one of these schemes.
+    `s3a://lake` and `s3n://lake` are the bucket `s3://lake`, and `hdfs://names:8020` is `hdfs://names`. A
+    file system is opened by what the user wrote, because Hadoop may know only one of these schemes.
 
     Attributes:
         spelled: scheme and authority as the user wrote them.

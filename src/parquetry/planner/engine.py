@@ -53,7 +53,9 @@ class Engine(FooterReader, Protocol):
 
     @property
     def file_systems(self) -> FileSystems:
-        """Return what opens locations that are not on a local disk: the file systems by which the engine itself reads and writes."""
+        """Return what opens locations that are not on a local disk: the file systems that the engine itself
+        uses.
+        """
         ...
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:

@@ -105,7 +105,7 @@ class HadoopFiles(RemoteFiles):
         return dict(json.loads(self._ask("delete", list(paths))))
 
     def delete_empty_directory(self, path: str) -> bool:
-        """Delete a directory if nothing is in it; see `RemoteFiles.delete_empty_directory`."""
+        """Delete a directory if it is empty; see `RemoteFiles.delete_empty_directory`."""
         return bool(self._ask("deleteEmptyDirectory", path))
 
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:

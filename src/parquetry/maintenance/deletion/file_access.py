@@ -237,7 +237,9 @@ class FileAccess:
         return f"{self.name(place)} cannot be deleted: {reason}; give this user the right to, run it again."
 
     def delete_if_empty(self, folder: StoragePath) -> bool:
-        """Delete an empty directory, where the file system refuses to delete one that another writer has just used."""
+        """Delete an empty directory, where the file system refuses to delete one that another writer has just
+        used.
+        """
         if folder.root:
             system, path = self.opened(folder)
             remote = remote_files(system)

@@ -353,7 +353,8 @@ class _Vacuum:
         self._delete_folders(head, unneeded)
 
     def _delete(self, files: Mapping[StoragePath, _DeletionCandidate]) -> None:
-        """Delete files and their checksums. A checksum goes first: without its file, its owner would not be known.
+        """Delete files and their checksums. A checksum goes first: without its file, its owner would not be
+        known.
 
         Raises:
             WarehouseError: one cannot be deleted.
