@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.effort import STEP
 from tests.support.jars import java
 from tests.support.spark import doors
 
@@ -104,7 +105,7 @@ def compiled(folder: Path) -> Path:
     return packed
 
 
-@pytest.mark.parametrize("mode", ["client", "cluster"])
+@pytest.mark.parametrize("mode", ["client", "cluster"] if STEP == 1 else ["cluster"])
 def test_an_application_on_a_cluster(mode: str, tmp_path: Path) -> None:
     """Written in Scala, it runs on two workers whose executors have neither Python nor a file of the driver's, in both modes."""
     answer = tmp_path / "answer"

@@ -1,4 +1,7 @@
-"""Spark's own suites of catalogs, tables and commands, on tables of ours; `suites.txt` names the tests that do not pass, and why."""
+"""Spark's own suites of catalogs, tables and commands, on tables of ours: all of them, or a sample.
+
+`suites.txt` names the tests that do not pass, and why.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.effort import sampled
 from tests.support.goldens import UPDATE
 from tests.support.suites import listed
 from tests.support.suites.tally import PROPERTY, tally
 
 _ROOT = Path(__file__).resolve().parents[3]
 _LISTED = listed.read(listed.LIST.read_text())
+_RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED))
 
 Test = dict[str, Any]
 """One of Spark's: `test`, its name; `outcome`; `message`, of one that failed."""
@@ -46,7 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], li
         running.wait(60)
 
 
-@pytest.mark.parametrize("suite", _LISTED)
+@pytest.mark.parametrize("suite", _RUN)
 def test_suite(
     run: Callable[[str], list[Test]], record_property: Callable[[str, object], None], suite: str
 ) -> None:
