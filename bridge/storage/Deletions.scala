@@ -11,8 +11,7 @@ private[parquetry] object Deletions {
    * Deletes files of one file system, and returns the failures with their reasons. A missing file counts as
    * deleted.
    *
-   * @param parallel whether other threads may help. The thread of a killed task is interrupted, and cannot wait
-   *   for them.
+   * @param parallel whether other threads may help. The thread of a killed task cannot wait for them.
    */
   def delete(files: FileSystem, paths: Seq[Path], parallel: Boolean): Seq[(Path, String)] =
     if (paths.isEmpty) Nil
