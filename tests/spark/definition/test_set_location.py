@@ -90,7 +90,7 @@ def test_a_table_without_partitions_shows_what_lies_there(
         if schema == db:
             assert rows(f"SELECT * FROM {table}") == []
             assert f"which MSCK REPAIR TABLE {db}.t takes in" in caplog.text
-            assert "is empty as yet. It holds a file" in caplog.text
+            assert "is empty as yet. It has a file" in caplog.text
             spark.sql(f"MSCK REPAIR TABLE {table}")
         assert sorted(row[0] for row in rows(f"SELECT id FROM {table}")) == [10, 11, 12]
         spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ 20L, 0L")
@@ -135,7 +135,7 @@ def test_what_cannot_be(spark: SparkSession, db: str, tmp_path: Path, warehouse:
     shutil.copytree(tmp_path / "old", tmp_path / "moved")
     with pytest.raises(
         Exception,
-        match=rf"has written files that lie in .*moved.*relocate file:{tmp_path}/old file:{tmp_path}/moved",
+        match=rf"has written files that are in .*moved.*relocate file:{tmp_path}/old file:{tmp_path}/moved",
     ):
         spark.sql(f"ALTER TABLE {table} SET LOCATION '{tmp_path}/moved'")
     assert spark.table(table).count() == 4
