@@ -32,7 +32,7 @@ def test_statements(tmp_path: Path) -> None:
     assert ["SUM", "6", "c"] in lines
     assert ["0", "lake.default.t", "directories", "1", "2", "x = 2"] in lines
     reported = {(line[3].split()[1], *line[5:9]) for line in lines if len(line) == 10}
-    assert ("'SUM',", "lake.default.t", "partitions", "3", "3") in reported
+    assert ("'SUM',", "lake.default.t", "partitions", "2", "2") in reported
     assert [line for line in lines if line[0].startswith("d=")] == [["d=a"], ["d=c"]]
     started = [line for line in done.stderr.splitlines() if "which was started for this application" in line]
     assert len(started) == 1

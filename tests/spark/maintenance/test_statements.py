@@ -51,7 +51,7 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
         ("OPTIMIZE {} ZORDER BY (id)", "CLUSTER BY .*CALL lake.system.compact.*Leave ZORDER BY out"),
         ("OPTIMIZE {} WHERE p = 1 ZORDER BY (id)", "CLUSTER BY"),
         ("RESTORE {} TO TIMESTAMP AS OF '2026-01-01'", "CALL lake.system.history.*CALL lake.system.rollback"),
-        ("SELECT * FROM {}.snapshots", r"t\.snapshots is no table here: lake\..*t\.history tells"),
+        ("SELECT * FROM {}.snapshots", r"t\.snapshots does not exist here: read lake\..*t\.history"),
     ],
 )
 def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str, says: str) -> None:
