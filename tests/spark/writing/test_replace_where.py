@@ -64,7 +64,9 @@ def test_a_row_outside_of_the_condition(spark: SparkSession, db: str, warehouse:
     name = table(spark, db, fmt)
     before = state(spark, name, warehouse)
     for condition, query, says in OUTSIDE if fmt == "parquet" else OUTSIDE[::4]:
-        with pytest.raises(AnalysisException, match=f"does not satisfy REPLACE WHERE .*: .*{says}.*WHERE") as caught:
+        with pytest.raises(
+            AnalysisException, match=f"does not satisfy REPLACE WHERE .*: .*{says}.*WHERE"
+        ) as caught:
             spark.sql(f"INSERT INTO {name} REPLACE WHERE {condition} {query}")
         assert caught.value.getCondition() == "PARQUETRY_OUTSIDE_CONDITION"
         assert state(spark, name, warehouse) == before, condition
