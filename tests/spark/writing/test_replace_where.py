@@ -102,7 +102,7 @@ def test_renamed_columns(spark: SparkSession, db: str, rows: Rows) -> None:
     for old, new in (("a", "tmp"), ("s", "a"), ("tmp", "s"), ("p", "q")):
         spark.sql(f"ALTER TABLE {name} RENAME COLUMN {old} TO {new}")
     spark.sql(f"INSERT INTO {name} REPLACE WHERE q = 1 AND s < 3 SELECT 2, 'new', 1, 'B'")
-    with pytest.raises(AnalysisException, match="does not satisfy REPLACE WHERE .*: s = 5, q = 1"):
+    with pytest.raises(AnalysisException, match=r"does not satisfy REPLACE WHERE .*: s = 5, q = 1"):
         spark.sql(f"INSERT INTO {name} REPLACE WHERE q = 1 AND s < 3 SELECT 5, 'new', 1, 'B'")
     assert rows(f"SELECT * FROM {name} ORDER BY s") == [
         (2, "new", 1, "B"),
