@@ -56,7 +56,7 @@ class PlainSpark:
             key = OWN_LAYOUTS[table]
             tasks = max(1, round(files / rows.select(key).distinct().count()))
             rows.repartition(tasks).write.mode("overwrite").partitionBy(key).parquet(str(folder))
-        return str(folder)
+        return str(folder.absolute())  # as the scan names it
 
     def read_of(self, frame: DataFrame, tables: frozenset[str]) -> Read:
         """Return what Spark opened of some tables, as the metrics of its scans say.
