@@ -107,10 +107,10 @@ object Bridge {
     "There is no Spark session that a planner could be started for: make one with SparkSession.builder.")
 
   /**
-   * Asks a question, and once more where the planner's process ended meanwhile and the question changes
-   * nothing.
+   * Asks a question. If the planner's process ends meanwhile, a question that changes nothing is asked again.
    *
-   * @param changes whether the question may have changed something before the process ended
+   * @param op  the question's name
+   * @param ask puts it to a planner
    */
   private def answered(op: String, ask: Planner => String): JValue = {
     val planner = asked

@@ -61,7 +61,7 @@ object FinishedQueries {
    * Queries of all sessions of an application: each keeps its plans, with the files of their scans, and its
    * session.
    */
-  private val kept = 100
+  private val kept = 20
   /** Spark reports a query to its listeners some milliseconds after it returned the rows. */
   private val busMilliseconds = 5000L
 

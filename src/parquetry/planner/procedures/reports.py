@@ -39,7 +39,7 @@ class LastReports(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of `last_reports`."""
 
     count: Annotated[
-        int, "How many of the session's last queries to report, the newest first. An application keeps 100."
+        int, "How many of the session's last queries to report, the newest first. An application keeps 20."
     ] = 1
 
 
