@@ -107,10 +107,10 @@ object Bridge {
     "There is no Spark session that a planner could be started for: make one with SparkSession.builder.")
 
   /**
-   * Asks a question. If the planner's process ends meanwhile, a question that changes nothing is asked again.
+   * Asks a question. If the planner's process ends meanwhile, it repeats a question that changes nothing.
    *
    * @param op  the question's name
-   * @param ask puts it to a planner
+   * @param ask asks it of a planner
    */
   private def answered(op: String, ask: Planner => String): JValue = {
     val planner = asked

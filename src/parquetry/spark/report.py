@@ -40,7 +40,7 @@ def report(frame: DataFrame) -> Report:
     does, is a run of that DataFrame.
 
     With Spark Connect, the report is of the newest run of a query with the same rows, among the application's
-    last 100 queries.
+    last 20 queries.
 
     Args:
         frame: with scans of Parquetry's tables. Other scans are ignored.
