@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Has the scans on both sides of a join report the same number of buckets to Spark, in two cases that Spark
@@ -106,7 +107,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
    * buckets.
    */
   private def rebucketed(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
-    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
+    case relation @ ScanRelation(_, scan: ParquetryScan, _, Some(functions), _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
           b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
       scan.withBucketCount(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {

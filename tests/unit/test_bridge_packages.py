@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from parquetry.config import SPARK_SERIES
+
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 ROOT = "org.apache.spark.sql.parquetry"
 
 PACKAGES = {
+    "versions": "what differs between the versions of Spark: a folder for each, with the same names",
     "protocol": "questions to the planner, its answers and errors, typed once",
     "table": "a table and its columns, as all packages know them",
     "metadata": "metadata tables, and rows that the planner gives page by page",
@@ -42,8 +45,12 @@ MOST_FILES = 12
 
 def _sources() -> Iterator[tuple[str, Path, str]]:
     for path in sorted(BRIDGE.rglob("*.scala")):
-        folder = path.relative_to(BRIDGE).parent.as_posix()
-        yield ("" if folder == "." else folder), path, path.read_text()
+        yield _folder(path).split("/")[0], path, path.read_text()
+
+
+def _folder(path: Path) -> str:
+    folder = path.relative_to(BRIDGE).parent.as_posix()
+    return "" if folder == "." else folder
 
 
 def test_folders_are_packages() -> None:
@@ -75,11 +82,29 @@ def test_packages_import_downwards() -> None:
 def test_no_folder_is_crowded() -> None:
     """A folder has three files at least, and twelve at most."""
     sizes: dict[str, int] = {}
-    for folder, _, _ in _sources():
+    for _, path, _ in _sources():
+        folder = _folder(path)
         sizes[folder] = sizes.get(folder, 0) + 1
     assert {
         folder: n for folder, n in sizes.items() if folder not in ELSEWHERE and not 3 <= n <= MOST_FILES
     } == {}
+
+
+def test_every_version_has_the_same_names() -> None:
+    """Each series of Spark has a folder, and each folder the same files, with the same classes in them."""
+    folders = {path.name: path for path in (BRIDGE / "versions").iterdir()}
+    assert set(folders) == set(SPARK_SERIES)
+    names = {
+        series: {
+            (path.name, name)
+            for path in folder.glob("*.scala")
+            for name in re.findall(r"^(?:class|object|trait) \w+", path.read_text(), re.M)
+        }
+        for series, folder in folders.items()
+    }
+    newest = next(iter(SPARK_SERIES))
+    for series, found in names.items():
+        assert found == names[newest], series
 
 
 def test_every_rule_is_in_the_table() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,14 @@ from pathlib import Path
 import pyspark
 
 from parquetry._version import __version__
-from parquetry.config import SPARK_SERIES
+from parquetry.config import listed_series, series_of
 from parquetry.errors import BridgeError
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs once and ends: without the JVM's own optimizing compiler it takes half of the processor's time.
 _SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_VERSIONS = "versions/"
+"""The folder of the bridge with a folder for each series of Spark."""
 
 
 def jar() -> Path:
@@ -32,9 +35,9 @@ def jar() -> Path:
     Raises:
         BridgeError: PySpark is of another series, there is no Java, or the compiler failed.
     """
-    if not pyspark.__version__.startswith(SPARK_SERIES + "."):
+    if series_of(pyspark.__version__) is None:
         raise BridgeError(
-            f"Parquetry {__version__} works with PySpark {SPARK_SERIES}, and {pyspark.__version__} is installed: "
+            f"Parquetry {__version__} works with PySpark {listed_series()}, and {pyspark.__version__} is installed: "
             f"pip install 'parquetry[spark]'"
         )
     carried = _HERE / "jars" / jar_name()
@@ -51,9 +54,9 @@ def jar() -> Path:
     return cached
 
 
-def jar_name() -> str:
-    """Return the name of the jar a wheel carries."""
-    return f"parquetry-bridge-{__version__}-spark-{pyspark.__version__}.jar"
+def jar_name(spark: str = pyspark.__version__) -> str:
+    """Return the name of the jar that a wheel carries for a version of Spark."""
+    return f"parquetry-bridge-{__version__}-spark-{spark}.jar"
 
 
 def cache_dir() -> Path:
@@ -62,8 +65,10 @@ def cache_dir() -> Path:
     return Path(base) / "parquetry" / "bridge"
 
 
-def sources() -> dict[str, Path]:
-    """Return the bridge's Scala sources by their paths below its folder.
+def sources(spark: str = pyspark.__version__) -> dict[str, Path]:
+    """Return the bridge's Scala sources for a version of Spark, by their paths below the bridge's folder.
+
+    Of `versions`, these are the sources of one series.
 
     Raises:
         BridgeError: the install carries none, or is a zip.
@@ -71,7 +76,12 @@ def sources() -> dict[str, Path]:
     for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
         found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
         if found:
-            return found
+            ours = f"{_VERSIONS}{series_of(spark)}/"
+            return {
+                name: path
+                for name, path in found.items()
+                if not name.startswith(_VERSIONS) or name.startswith(ours)
+            }
     if not _HERE.is_dir():  # within a zip
         raise BridgeError(
             f"Parquetry was imported from within {_archive()}, where Spark cannot read the bridge's jar: install it where the driver runs "
@@ -88,13 +98,18 @@ def _archive() -> Path:
     return next(parent for parent in _HERE.parents if parent.is_file())
 
 
-def compile_to(target: Path) -> None:
+def compile_to(target: Path, package: Path | None = None, spark: str = pyspark.__version__) -> None:
     """Compile the bridge into a jar, which appears whole or not at all.
+
+    Args:
+        target: the jar.
+        package: folder of the PySpark whose compiler and jars are used, or None for the installed one.
+        spark: its version.
 
     Raises:
         BridgeError: there is no Java, or the compiler failed; the message carries its output.
     """
-    jars = Path(pyspark.__path__[0]) / "jars"
+    jars = (package or Path(pyspark.__path__[0])) / "jars"
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
@@ -106,7 +121,14 @@ def compile_to(target: Path) -> None:
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
-        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources().values(), info])]
+        given = [
+            "-nowarn",
+            "-encoding",
+            "UTF-8",
+            "-d",
+            str(classes),
+            *map(str, [*sources(spark).values(), info]),
+        ]
         command = [java(), *_SHORT_LIVED_JVM, "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
@@ -151,4 +173,8 @@ def _sources_hash() -> str:
 
 
 if __name__ == "__main__":  # `make wheel`
-    compile_to(_HERE / "jars" / jar_name())
+    for given in sys.argv[1:] or pyspark.__path__:  # folders of PySpark
+        found = Path(given)
+        version = runpy.run_path(str(found / "version.py"))["__version__"]
+        print(f"compiling the bridge for Spark {version}")
+        compile_to(_HERE / "jars" / jar_name(version), found, version)
