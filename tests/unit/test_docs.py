@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parquetry.config import SPARK_SERIES
 from parquetry.config.reference import reference
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
@@ -39,6 +40,7 @@ def test_configuration_reference_is_current() -> None:
         "docs/coming-from.md",
         "docs/operating.md",
         "docs/sql-clients.md",
+        "docs/versions.md",
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:
@@ -46,6 +48,15 @@ def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_versions_and_what_they_lack_are_listed() -> None:
+    """docs/versions.md has a column for each series of Spark, and says what each lacks and why."""
+    page = (ROOT / "docs" / "versions.md").read_text()
+    assert f"| feature | {' | '.join(SPARK_SERIES)} |" in page
+    for missing in SPARK_SERIES.values():
+        for each in missing:
+            assert f"no: {each.reason}" in page
 
 
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:
