@@ -15,6 +15,7 @@ import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException}
 import org.apache.spark.sql.parquetry.table.{Changes, Constraints, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
 import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 

@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Predicate => Bound}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
-import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
 import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json, ValueRows}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.types.CharType
 
 /**
@@ -88,8 +88,7 @@ object EvaluatedDirectoryPredicates {
       "columns" -> Json.strings(names(condition)), "tree" -> of, "fails" -> JArray(fails.toList))
     pushed.indexWhere(p => offered.contains(p.tree)) match {
       case -1 =>
-        val fields = condition.references.toSeq.map { case a: AttributeReference => PartitionPredicateField(Seq(a.name), a) }
-        pushed ++ PartitionPredicateImpl(condition, fields, false).map(PushedPredicate(_, tree(JNull), exact = false))
+        pushed ++ Pushdown.onPartitions(condition).map(PushedPredicate(_, tree(JNull), exact = false))
       case place => pushed.updated(place, pushed(place).copy(tree = tree(pushed(place).tree)))
     }
   }

@@ -17,7 +17,8 @@ import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException, Settings, TableAnswer}
-import org.apache.spark.sql.parquetry.versions.Capabilities
+import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns}
+import org.apache.spark.sql.parquetry.versions.Evolution.SupportsSchemaEvolution
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -99,8 +100,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def version(): String = answer.version.toString
   override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] =
-    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.added(logical, physical), true)
-    else CatalogV2Util.structTypeToV2Columns(logical, false)
+    if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)
+    else Columns.of(logical, withIds = false)
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */

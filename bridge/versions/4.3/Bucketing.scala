@@ -1,6 +1,11 @@
 package org.apache.spark.sql.parquetry.versions
 
+import org.apache.spark.sql.catalyst.expressions.{Expression, TransformExpression}
 import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, Partitioning, PartitioningCollection}
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
 import org.apache.spark.sql.internal.SQLConf
 
 /** What Spark knows of rows in buckets. */
@@ -11,4 +16,19 @@ object Bucketing {
 
   /** Whether Spark may join by some of the keys of a partitioning. */
   def usesKeySubsets(conf: SQLConf): Boolean = conf.v2BucketingAllowKeysSubsetOfPartitionKeys
+
+  /** Whether Spark reads several sorted files of a bucket as one. */
+  def mergesSortedFiles(conf: SQLConf): Boolean = conf.v2BucketingPreserveOrderingOnCoalesceEnabled
+
+  /** A node that reads another scan, without buckets. */
+  def without(node: BatchScanExec, scan: Scan): BatchScanExec =
+    node.copy(scan = scan, ordering = None, keyGroupedPartitioning = None)
+
+  /** Whether a node brings the tasks of buckets together. */
+  def groups(node: SparkPlan): Boolean = node.isInstanceOf[GroupPartitionsExec]
+}
+
+/** A function of columns in a partitioning, such as that of buckets. */
+object BucketTransform {
+  def unapply(found: TransformExpression): Some[(BoundFunction, Seq[Expression])] = Some((found.function, found.children))
 }
