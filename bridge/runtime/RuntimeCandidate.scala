@@ -51,7 +51,7 @@ case class RuntimeCandidate(
    * @param alone whether `build` runs only for its values, although there is a broadcast of it
    */
   def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
-    case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
+    case _ if keys.isEmpty => PruningSubquery.between(JoinRanges.filter(source.key, build))
     case Some((column, back)) =>
       // a value that the column's type does not have becomes NULL, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
@@ -71,7 +71,7 @@ case class RuntimeCandidate(
 
   /** The filter by the minimum and maximum of the values in file statistics. */
   def betweenEnds(build: LogicalPlan): Expression =
-    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprIds))
+    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(ends => PruningSubquery.between(ends.filter(source.key, exprIds)))
 
   private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
     Repartition(1, shuffle = false, PruneBuildColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))

@@ -29,6 +29,9 @@ object MergeSchemaOption {
       analyzed: LogicalPlan => LogicalPlan): LogicalPlan = found(write.table, tableOf) match {
     case None => write
     case Some(table) if Evolution.isIn(write) || asked(write) =>
+      if (!Evolution.inWrites) throw new ParquetryException("UNSUPPORTED",
+        s"Option $option of a write into ${table.name()}: this version of Spark gives tables new columns in MERGE WITH SCHEMA EVOLUTION alone. " +
+          s"ALTER TABLE ${table.name()} ADD COLUMNS before the write.")
       if (!write.isByName) byPosition(table, Nil, analyzed(write.query))
       Evolution.in(write)
     case Some(table) => refuse(write.isByName, table, analyzed(write.query)); write
@@ -80,6 +83,10 @@ object MergeSchemaOption {
           "df.write.saveAsTable, df.writeTo(…).append() or INSERT … BY NAME.")
   }
 
+  private val remedy =
+    if (Evolution.inWrites) s"To have the table get new columns, write with option(\"$option\", \"true\")."
+    else "To have the table get new columns, ALTER TABLE … ADD COLUMNS before."
+
   private def refuse(byName: Boolean, table: ParquetryTable, query: LogicalPlan): Unit = {
     val columns = table.logical.fieldNames
     val names = query.output.map(_.name)
@@ -90,7 +97,7 @@ object MergeSchemaOption {
         else QueryCompilationErrors.cannotWriteTooManyColumnsToTableError(table.name(), columns.toSeq, query.output)
       throw (refused match {
         case e: AnalysisException =>
-          e.copy(message = s"${e.message} To have the table get new columns, write with option(\"$option\", \"true\").")
+          e.copy(message = s"${e.message} $remedy")
         case other => other
       })
     }

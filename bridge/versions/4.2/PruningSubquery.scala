@@ -12,4 +12,7 @@ object PruningSubquery {
   /** The same filter by the values of several keys. */
   def withPlaces(found: DynamicPruningSubquery, places: Seq[Int]): DynamicPruningSubquery =
     found.copy(broadcastKeyIndices = places)
+
+  /** A filter by scalar subqueries. */
+  def between(condition: Expression): Expression = condition
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.versions
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, TransformExpression}
 import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, Partitioning, PartitioningCollection}
-import org.apache.spark.sql.connector.catalog.functions.BoundFunction
+import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, Reducer}
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
@@ -32,3 +32,6 @@ object Bucketing {
 object BucketTransform {
   def unapply(found: TransformExpression): Some[(BoundFunction, Seq[Expression])] = Some((found.function, found.children))
 }
+
+/** A reducer that says the type of its results, and its name. */
+trait TypedReducer[I, O] extends Reducer[I, O]
