@@ -28,7 +28,7 @@ object EvaluatedDirectoryPredicates {
    * evaluation itself fails, the directory is kept, and Spark tests its rows.
    */
   def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
-    val conditions = table.onDirectories
+    val conditions = table.onDirectories.filterNot(PartitionPredicates.decides(table, _))
     if (conditions.isEmpty) pushed
     else {
       val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
@@ -47,6 +47,7 @@ object EvaluatedDirectoryPredicates {
   /** The text in a report of an evaluated condition that has no form for sources, else None. */
   def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {
     case (JString("DIRECTORY_PREDICATE"), JNull, JString(sql)) => Some(sql)
+    case (JString("PARTITION_PREDICATE"), _, JString(sql)) if !Pushdown.givesOnPartitions => Some(sql)
     case _ => None
   }
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predic
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.parquetry.versions.Pushdown.OnPartitions
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -29,6 +30,16 @@ object EvaluatedPartitionPredicates {
     conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
       PushedPredicate(condition, v.encoded, v.exact || v.condition.getTagValue(follows).isDefined)
     }
+
+  /** The same for conditions that `OfferDirectoryPredicates` has given the table, in place of Spark. */
+  def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
+    val conditions = table.onDirectories.filter(PartitionPredicates.decides(table, _))
+    if (conditions.isEmpty) pushed
+    else {
+      val known = pushed.filterNot(_.again)
+      known ++ evaluate(table, known.map(_.tree), conditions.flatMap(Pushdown.onPartitions))
+    }
+  }
 
   /**
    * The partition values that satisfy a condition.

@@ -84,6 +84,8 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
-    case None => new ParquetryScan(table, EvaluatedDirectoryPredicates.evaluate(table, pushed), required, options)
+    case None =>
+      new ParquetryScan(
+        table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options)
   }
 }

@@ -13,6 +13,9 @@ object Pushdown {
   class OnPartitions(val expression: Expression)
     extends Predicate("PARTITION_PREDICATE", expression.references.toArray.map(a => FieldReference.column(a.name)))
 
+  /** Whether Spark itself gives a scan such conditions. */
+  val givesOnPartitions: Boolean = false
+
   /** The predicate of a condition, or None if Spark makes none. */
   def onPartitions(condition: Expression): Option[OnPartitions] = Some(new OnPartitions(condition))
 

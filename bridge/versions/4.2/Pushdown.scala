@@ -8,6 +8,9 @@ import org.apache.spark.sql.internal.connector.{PartitionPredicateField, Partiti
 object Pushdown {
   type OnPartitions = PartitionPredicateImpl
 
+  /** Whether Spark itself gives a scan such conditions. */
+  val givesOnPartitions: Boolean = true
+
   /** The predicate of a condition, or None if Spark makes none. */
   def onPartitions(condition: Expression): Option[OnPartitions] =
     PartitionPredicateImpl(
