@@ -31,6 +31,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         missing = lacking.get(marker.args[0])
         if missing is not None:
             pytest.skip(f"Spark {pyspark.__version__}: {missing.text}: {missing.reason}")
+    for marker in item.iter_markers("newest"):
+        if series_of(pyspark.__version__) != next(iter(SPARK_SERIES)):
+            pytest.skip(f"Spark {pyspark.__version__}: {marker.args[0]}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,8 +15,10 @@ object Relations {
 
   trait RelationCatalog extends TableCatalog {
     def loadRelation(ident: Identifier): Relation
+    /** A table with its columns as Spark's rule expects them that has evolved it (`EvolvedColumns`). */
+    protected def placed(table: Table): Table
     override def loadTable(ident: Identifier): Table = loadRelation(ident) match {
-      case table: Table => table
+      case table: Table => placed(table)
       case _ => throw new NoSuchTableException(ident)
     }
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering
 import org.apache.spark.sql.execution.{
-  BaseSubqueryExec, InSubqueryExec, LocalTableScanExec, ScalarSubquery, SparkPlan, SQLExecution, UnaryExecNode, UnavailableValues}
+  BaseSubqueryExec, InSubqueryExec, LocalTableScanExec, ReusedSubqueryExec, ScalarSubquery, SparkPlan, SQLExecution, UnaryExecNode, UnavailableValues}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /**
@@ -63,7 +63,10 @@ object RuntimeFilteredScan {
   }
 
   private def signals(filter: Expression): Boolean = filter match {
-    case DynamicPruningExpression(in: InSubqueryExec) => in.plan.isInstanceOf[NoValues]
+    case DynamicPruningExpression(in: InSubqueryExec) => in.plan match {
+      case ReusedSubqueryExec(_: NoValues) | _: NoValues => true
+      case _ => false
+    }
     case _ => false
   }
 

@@ -5,7 +5,10 @@ import org.apache.spark.sql.connector.catalog
 /** What a catalog holds. Not every version of Spark has views of catalogs. */
 object Relations {
   type Relation = catalog.Relation
-  type RelationCatalog = catalog.RelationCatalog
+  trait RelationCatalog extends catalog.RelationCatalog {
+    /** A table with its columns as Spark's rule expects them that has evolved it (`EvolvedColumns`). */
+    protected def placed(table: catalog.Table): catalog.Table
+  }
   type View = catalog.View
   def newView(): catalog.View.Builder = new catalog.View.Builder()
 }
