@@ -44,7 +44,7 @@ _EVOLVING_WRITES = Missing(
 )
 _PARTITION_FUNCTIONS = Missing(
     "functions of partitions",
-    "a condition with functions of partition columns, such as upper(p) = 'A', prunes no partitions",
+    "in UPDATE and MERGE, a condition such as upper(p) = 'A' prunes no partitions",
     "Spark hands such conditions to no table",
 )
 _MERGING_SORTED_FILES = Missing(
