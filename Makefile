@@ -4,7 +4,10 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-VENV ?= .venv
+# SPARK=4.2 names a series of Spark (a folder of bridge/versions) other than the newest, in an environment of its own.
+SPARK :=
+SERIES := $(notdir $(wildcard bridge/versions/*))
+VENV ?= .venv$(if $(SPARK),-spark-$(SPARK))
 FAST ?= .venv-fast
 SITE ?= .venv-site
 SF ?= 0.1
@@ -29,8 +32,8 @@ help: ## show this list
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
-test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them)
-	@$(RUN) -m pytest $(PYTEST_ARGS)
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them; SPARK=4.2 for the core of them on Spark 4.2)
+	@$(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(grep -v '^#' tests/spark/core.txt))
 
 test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
 	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS)
@@ -56,9 +59,12 @@ hbase: java $(READY) ## start a real HBase to try things on, until Enter is pres
 	@PYTHONPATH=src $(RUN) -m tests.support.hbase
 
 # The jar must not stay: in a source tree it would be taken before the sources, however they have changed since.
-wheel: java $(READY) ## build dist/*.whl, which carries the compiled bridge, and dist/*.tar.gz
-	@trap 'rm -rf src/parquetry/spark/jars' EXIT; rm -rf dist src/parquetry/spark/jars; \
-	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge_jar; \
+wheel: java $(READY) ## build dist/*.whl, which carries the bridge compiled for each series of Spark, and dist/*.tar.gz
+	@trap 'rm -rf src/parquetry/spark/jars build/pyspark' EXIT; rm -rf dist src/parquetry/spark/jars build/pyspark; \
+	for series in $(SERIES); do \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --target build/pyspark/$$series "pyspark==$$series.*"; \
+	done; \
+	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge_jar build/pyspark/*/pyspark; \
 	$(RUN) -m hatchling build
 
 docs: $(READY) ## write the generated pages of docs/ again
@@ -73,14 +79,14 @@ golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/p
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
-	rm -rf .venv .venv-fast .venv-site demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-fast .venv-site .venv-spark-* demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
 	@scripts/setup "$(VENV)" java
 
 $(READY): pyproject.toml scripts/setup
-	@scripts/setup "$(VENV)"
+	@scripts/setup "$(VENV)" $(SPARK)
 
 $(FAST)/.parquetry: pyproject.toml scripts/setup
 	@scripts/setup "$(FAST)" fast

@@ -3,8 +3,11 @@
 import os
 import shutil
 import time
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 # Doctests of modules that import pyspark are left out where it is not installed, as for `make test-fast`.
 collect_ignore = [] if find_spec("pyspark") else ["src/parquetry/spark", "demo"]
@@ -47,10 +50,17 @@ def pytest_report_header() -> str:
     return f"{why}cases of exhaustive tests: 1 in {sample} (all of them: PARQUETRY_TEST_SAMPLE=1)"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Have temporary folders lie in memory where there is some: a commit waits until SQLite's file is on the disk.
 
     The tests kill processes, not machines, so what they show is the same. All tests together write about 100 MB.
     """
     if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+    if find_spec("pyspark") and version("pyspark").startswith(
+        "4.1."
+    ):  # it leaves the sockets of `collect` to Python
+        config.addinivalue_line(
+            "filterwarnings", "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+        )
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")

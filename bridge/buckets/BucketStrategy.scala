@@ -2,8 +2,8 @@ package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer, Sort}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Changes a whole plan before Spark plans its parts. An extension's optimizer rules run too early for this:
@@ -23,7 +23,7 @@ object BucketStrategy extends SparkStrategy {
    */
   private def sorted(plan: LogicalPlan): LogicalPlan = plan.transform {
     case sort: Sort if !sort.global => sort.withNewChildren(Seq(sort.child.transform {
-      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _)
+      case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _)
           if !scan.readsWholeFiles && scan.buckets.exists(_.order.nonEmpty) =>
         relation.copy(scan = scan.withWholeFiles)
     }))

@@ -3,9 +3,10 @@ package org.apache.spark.sql.parquetry.buckets
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
  * Reads a scan without its buckets if no join, aggregate or window uses them. A bucketed scan reads each
@@ -24,13 +25,13 @@ object DisableUnusedBucketing extends Rule[SparkPlan] {
   private def visit(plan: SparkPlan, used: Boolean): SparkPlan = plan match {
     case node: BatchScanExec => node.scan match {
       case scan: ParquetryScan if !used && scan.buckets.isDefined && !scan.readsWholeFiles =>
-        val unbucketed = node.copy(scan = scan.withoutBuckets, ordering = None, keyGroupedPartitioning = None)
+        val unbucketed = Bucketing.without(node, scan.withoutBuckets)
         unbucketed.copyTagsFrom(node)
         unbucketed
       case _ => node
     }
     case other =>
-      val passed = other.isInstanceOf[GroupPartitionsExec] || (used && !other.isInstanceOf[Exchange])
+      val passed = Bucketing.groups(other) || (used && !other.isInstanceOf[Exchange])
       val needs = other.requiredChildDistribution.zip(other.requiredChildOrdering)
       val children = other.children.zip(needs).map { case (child, (distribution, ordering)) =>
         visit(child, passed || distribution != UnspecifiedDistribution || ordering.nonEmpty)

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.{BucketTransform, ScanRelation}
 
 /**
  * Has the scans on both sides of a join report the same number of buckets to Spark, in two cases that Spark
@@ -78,7 +79,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
 
   private def functions(relation: DataSourceV2ScanRelation): Option[Seq[(BucketFunction, Attribute)]] =
     relation.keyGroupedPartitioning.map(_.collect {
-      case TransformExpression(f: BucketFunction, Seq(a: Attribute), _, _) => f -> a
+      case BucketTransform(f: BucketFunction, Seq(a: Attribute)) => f -> a
     }).filter(found => found.nonEmpty && buckets(relation).exists(_.columns.length == found.length))
 
   /** The scans of a plan that are below nodes which move no row to another partition. */
@@ -106,11 +107,11 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
    * buckets.
    */
   private def rebucketed(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
-    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, Some(functions), _, _, _)
+    case relation @ ScanRelation(_, scan: ParquetryScan, _, Some(functions), _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
           b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
       scan.withBucketCount(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
-        case t @ TransformExpression(f: BucketFunction, _, _, _) => t.copy(function = f.copy(count = count))
+        case t @ BucketTransform(f: BucketFunction, _) => t.copy(function = f.copy(count = count))
         case other => other
       })))
     case _: Project | _: Filter | _: Join => plan.withNewChildren(plan.children.map(rebucketed(count, _, side)))

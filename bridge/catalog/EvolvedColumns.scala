@@ -1,8 +1,8 @@
 package org.apache.spark.sql.parquetry.catalog
 
-import org.apache.spark.sql.catalyst.analysis.ResolveSchemaEvolution
 import org.apache.spark.sql.connector.catalog.TableChange
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Evolution
 
 /**
  * Gives `WITH SCHEMA EVOLUTION` a table's columns in the order that it expects after it has changed them.
@@ -13,7 +13,6 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
  * last. Later loads have them where they are.
  */
 object EvolvedColumns {
-  private val rule = ResolveSchemaEvolution.getClass.getName
   /**
    * The table that the rule has altered on this thread and not loaded yet: its id, and its old columns in
    * order.
@@ -36,5 +35,5 @@ object EvolvedColumns {
     found.collect { case (id, before) if id == table.id() && isUnderWay => table.beginningWith(before) }.getOrElse(table)
   }
 
-  private def isUnderWay: Boolean = StackWalker.getInstance().walk(_.anyMatch(_.getClassName == rule))
+  private def isUnderWay: Boolean = StackWalker.getInstance().walk(_.anyMatch(_.getClassName == Evolution.rule))
 }

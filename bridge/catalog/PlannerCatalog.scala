@@ -15,6 +15,7 @@ import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException}
 import org.apache.spark.sql.parquetry.table.{Changes, Constraints, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
 import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -55,6 +56,10 @@ abstract class PlannerCatalog
       case Left(table) => new LoadedTable(ref, table)
       case Right(view) => Views.fromAnswer(view)
     }
+  override protected def placed(table: Table): Table = table match {
+    case ours: ParquetryTable => EvolvedColumns.placed(ours)
+    case other => other
+  }
   // Spark refuses an append with `partitionBy` that does not name the whole partitioning, so buckets are left
   // out
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = loadTable(ident) match {

@@ -4,8 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
-import org.apache.spark.sql.connector.catalog.View
 import org.apache.spark.sql.parquetry.protocol.{Json, ViewAnswer}
+import org.apache.spark.sql.parquetry.versions.Relations.{newView, View}
 import org.apache.spark.sql.types.StructType
 
 /** Encodes views for the planner, and decodes the planner's. */
@@ -21,7 +21,7 @@ object Views {
     "properties" -> Json.strings(view.properties().asScala.toMap))
 
   def fromAnswer(answer: ViewAnswer): View = {
-    val builder = new View.Builder()
+    val builder = newView()
       .withQueryText(answer.text)
       .withCurrentCatalog(answer.catalog)
       .withCurrentNamespace(answer.namespace.toArray)
@@ -38,7 +38,7 @@ object Views {
    * change.
    */
   def evolved(view: View, schema: StructType): View = {
-    val builder = new View.Builder()
+    val builder = newView()
       .withQueryText(view.queryText())
       .withCurrentCatalog(view.currentCatalog())
       .withCurrentNamespace(view.currentNamespace())

@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.catalog.functions._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ParquetryException}
 import org.apache.spark.sql.parquetry.table.Schemas
+import org.apache.spark.sql.parquetry.versions.TypedReducer
 import org.apache.spark.sql.types._
 
 /**
@@ -53,7 +54,7 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
 }
 
 /** Folds buckets to a smaller number. */
-case class FoldedBuckets(count: Int, column: Int, columns: Int) extends Reducer[Integer, Integer] {
+case class FoldedBuckets(count: Int, column: Int, columns: Int) extends TypedReducer[Integer, Integer] {
   override def reduce(value: Integer): Integer = BucketKeys.folded(value, count, column, columns)
   override def resultType(): DataType = IntegerType
   override def displayName(): String = s"bucket % $count"

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
 
 /**
@@ -46,7 +47,7 @@ object KeyRangeFromFiles extends PredicateHelper {
   }
 
   private def ends(key: Attribute, plan: LogicalPlan): Option[KeyRangeFromFiles] = plan match {
-    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, output, _, _, _, _) if plan.outputSet.contains(key) =>
+    case relation @ ScanRelation(_, scan: ParquetryScan, output, _, _) if plan.outputSet.contains(key) =>
       val (names, column) = (scan.partitionSchema.fieldNames.toSet, output.find(_.exprId == key.exprId).get)
       val partitions = output.filter(a => names(a.name))
       val told = new KeyRangeScan(scan, DataTypeUtils.fromAttributes(partitions), column.name, column.dataType)

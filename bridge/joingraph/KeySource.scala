@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.protocol.StepFacts
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
 
 /**
@@ -62,7 +63,7 @@ object KeySource extends PredicateHelper {
   def of(key: Expression, plan: LogicalPlan, steps: Seq[StepFacts] = Nil): Seq[KeySource] =
     if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
     else plan match {
-      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
+      case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
         Seq(KeySource(relation, scan, bare(key), steps))
       case project: Project => of(replaceAlias(key, getAliasMap(project)), project.child, steps :+ step(project))
       case aggregate: Aggregate =>

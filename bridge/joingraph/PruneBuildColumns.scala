@@ -3,8 +3,8 @@ package org.apache.spark.sql.parquetry.joingraph
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Prunes the columns of a plan that runs only for the values of some columns, since Spark does not optimize
@@ -22,7 +22,7 @@ object PruneBuildColumns {
       join.copy(
         left = if (broadcast.contains(BuildLeft)) join.left else of(join.left, wanted),
         right = if (broadcast.contains(BuildRight)) join.right else of(join.right, wanted))
-    case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, output, buckets, order, _, _) =>
+    case relation @ ScanRelation(_, scan: ParquetryScan, output, buckets, order) =>
       val told = AttributeSet.fromAttributeSets((buckets.toSeq.flatten ++ order.toSeq.flatten).map(_.references))
       val fewer = scan.withColumns(output.filter((needed ++ told).contains).map(_.name).toSet)
       val read = fewer.readSchema().fieldNames.toSet

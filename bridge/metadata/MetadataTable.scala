@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownLimit, SupportsPushDownV2Filters}
 import org.apache.spark.sql.parquetry.protocol.{CatalogRef, Json, MetadataTableAnswer}
+import org.apache.spark.sql.parquetry.versions.Columns
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The planner's metadata of a table, as a table to read: `catalog.db.t.history` and the like. */
@@ -19,7 +20,7 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table 
   override def name(): String = answer.name
   /** Names the version of the table that it describes. */
   def identity: JValue = answer.identity
-  override def columns(): Array[Column] = CatalogV2Util.structTypeToV2Columns(answer.schema, false)
+  override def columns(): Array[Column] = Columns.of(answer.schema, withIds = false)
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =

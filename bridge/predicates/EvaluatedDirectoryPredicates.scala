@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Predicate => Bound}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
-import org.apache.spark.sql.internal.connector.{PartitionPredicateField, PartitionPredicateImpl}
 import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json, ValueRows}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.types.CharType
 
 /**
@@ -28,7 +28,7 @@ object EvaluatedDirectoryPredicates {
    * evaluation itself fails, the directory is kept, and Spark tests its rows.
    */
   def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
-    val conditions = table.onDirectories
+    val conditions = table.onDirectories.filterNot(PartitionPredicates.decides(table, _))
     if (conditions.isEmpty) pushed
     else {
       val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
@@ -47,6 +47,7 @@ object EvaluatedDirectoryPredicates {
   /** The text in a report of an evaluated condition that has no form for sources, else None. */
   def untranslated(tree: JValue): Option[String] = (tree \ "fn", tree \ "tree", tree \ "sql") match {
     case (JString("DIRECTORY_PREDICATE"), JNull, JString(sql)) => Some(sql)
+    case (JString("PARTITION_PREDICATE"), _, JString(sql)) if !Pushdown.givesOnPartitions => Some(sql)
     case _ => None
   }
 
@@ -88,8 +89,7 @@ object EvaluatedDirectoryPredicates {
       "columns" -> Json.strings(names(condition)), "tree" -> of, "fails" -> JArray(fails.toList))
     pushed.indexWhere(p => offered.contains(p.tree)) match {
       case -1 =>
-        val fields = condition.references.toSeq.map { case a: AttributeReference => PartitionPredicateField(Seq(a.name), a) }
-        pushed ++ PartitionPredicateImpl(condition, fields, false).map(PushedPredicate(_, tree(JNull), exact = false))
+        pushed ++ Pushdown.onPartitions(condition).map(PushedPredicate(_, tree(JNull), exact = false))
       case place => pushed.updated(place, pushed(place).copy(tree = tree(pushed(place).tree)))
     }
   }

@@ -8,9 +8,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predicate => CatalystPredicate}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.versions.Pushdown
+import org.apache.spark.sql.parquetry.versions.Pushdown.OnPartitions
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -25,10 +26,20 @@ object EvaluatedPartitionPredicates {
    * Evaluates conditions over the partitions that the `known` conditions keep. If an evaluation fails for a
    * partition, say in a cast of its value, the partition is kept, and Spark tests its rows.
    */
-  def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[PartitionPredicateImpl]): Seq[PushedPredicate] =
+  def evaluate(table: ParquetryTable, known: Seq[JValue], conditions: Seq[OnPartitions]): Seq[PushedPredicate] =
     conditions.zip(values(table, known, conditions.map(_.expression))).map { case (condition, v) =>
       PushedPredicate(condition, v.encoded, v.exact || v.condition.getTagValue(follows).isDefined)
     }
+
+  /** The same for conditions that `OfferDirectoryPredicates` has given the table, in place of Spark. */
+  def evaluate(table: ParquetryTable, pushed: Seq[PushedPredicate]): Seq[PushedPredicate] = {
+    val conditions = table.onDirectories.filter(PartitionPredicates.decides(table, _))
+    if (conditions.isEmpty) pushed
+    else {
+      val known = pushed.filterNot(_.again)
+      known ++ evaluate(table, known.map(_.tree), conditions.flatMap(Pushdown.onPartitions))
+    }
+  }
 
   /**
    * The partition values that satisfy a condition.

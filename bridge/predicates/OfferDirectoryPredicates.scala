@@ -7,21 +7,26 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Pushdown
 
 /**
  * Gives a table conditions on data columns that have no form for sources, or that the planner does not
  * understand. Spark offers a source no condition without such a form, but the condition may still prune
  * directories for heavy values. `EvaluatedDirectoryPredicates` evaluates these conditions when the scan is
  * built. The filter itself stays.
+ *
+ * Some versions of Spark do not give a scan conditions on partition columns to evaluate over the values of
+ * partitions (`Pushdown.givesOnPartitions`). There the table gets these conditions here, too.
  */
 object OfferDirectoryPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case f @ Filter(condition, relation @ DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _))
-        if table.hasDirectories && !table.isStreamed && table.onDirectories.isEmpty =>
+        if (table.hasDirectories || !Pushdown.givesOnPartitions) && !table.isStreamed && table.onDirectories.isEmpty =>
       val columns = relation.output.filter(a => table.logical.fieldNames.contains(a.name))
       val ofFiles = AttributeSet(columns.filterNot(a => table.partitionColumns.contains(a.name)))
-      val found = PartitionPredicates.conjuncts(condition).filter(c =>
-        c.references.exists(ofFiles.contains) && !PartitionPredicates.plain(c) && !GuardUntranslatablePredicates.isDeep(c))
+      val found = PartitionPredicates.conjuncts(condition).filter(c => !PartitionPredicates.plain(c) && !GuardUntranslatablePredicates.isDeep(c) &&
+        (if (c.references.exists(ofFiles.contains)) table.hasDirectories
+        else !Pushdown.givesOnPartitions && PartitionPredicates.decides(table, c)))
       if (found.isEmpty) f
       else {
         val asked = relation.copy(table = table.withConditions(found.map(named(_, columns))))

@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionRe
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, Schemas}
+import org.apache.spark.sql.parquetry.versions.Bucketing
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
@@ -111,7 +112,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups
         (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
-    val each = if (conf.v2BucketingPreserveOrderingOnCoalesceEnabled) new SeparateReaderFactory(files) else files
+    val each = if (Bucketing.mergesSortedFiles(conf)) new SeparateReaderFactory(files) else files
     val prepared = new PreparedReaderFactory(each, steps)
     val filled = if (defaults.isEmpty) prepared else new FilledDefaultsFactory(prepared, table.format == "orc", columns, defaults)
     hidden.joined(filled, dataSchema, partitionSchema)

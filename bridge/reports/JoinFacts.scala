@@ -10,7 +10,6 @@ import org.json4s._
 import org.apache.spark.sql.catalyst.expressions.{
   Alias, Attribute, AttributeReference, Cast, DynamicPruningExpression, ExprId, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
-import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, PartitioningCollection}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -20,6 +19,7 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExcha
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
+import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
  * Facts about the joins of a physical plan as it was before it ran. They say how a join's keys are computed,
@@ -131,7 +131,7 @@ object JoinFacts {
    * and may fail if they have changed since.
    */
   private def inBuckets(plan: SparkPlan): Boolean =
-    Try(PartitioningCollection.flatten(plan.outputPartitioning).exists(_.isInstanceOf[KeyedPartitioning])).getOrElse(false)
+    Try(Bucketing.isKeyed(plan.outputPartitioning)).getOrElse(false)
 
   /**
    * The nodes between a join and its scans, down to the next joins. Nodes below those do not belong to this

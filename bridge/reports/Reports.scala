@@ -14,11 +14,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, Filt
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.rows.{RewriteRowsExec, RewrittenScan}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Reads reports off a query's plans: what its scans pruned, and facts about its joins and their runtime
@@ -67,7 +68,7 @@ object Reports extends PredicateHelper {
 
     def visit(plan: LogicalPlan, above: Seq[Expression]): Unit = {
       plan match {
-        case DataSourceV2ScanRelation(_, scan: Reported, _, _, _, _, _) =>
+        case ScanRelation(_, scan: Reported, _, _, _) =>
           // a scan of rows to be rewritten is planned by the statement's condition, not by filters above it
           val conditions = if (scan.isInstanceOf[RewrittenScan]) Nil else above
           if (seen.add(scan)) scans += JObject("report" -> scan.report, "untranslated" -> untranslated(conditions, scan))

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 import org.apache.spark.sql.parquetry.predicates.{BalancedChains, EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.Json
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Overwrite
 
 /**
  * Makes conditions of DELETE and REPLACE WHERE translatable, since a source takes them whole or not at all. A
@@ -22,7 +23,7 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
         if GuardRowConditions.isOurs(rows) && rows.operation.command == RowLevelOperation.Command.DELETE =>
       val found = settled(r, condition)
       if (found fastEquals condition) rows else whole(r, found).getOrElse(rows.copy(condition = found))
-    case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, _, _, _, _, _, _) =>
+    case o @ Overwrite(r: DataSourceV2Relation, condition, _, _, _) =>
       o.copy(deleteExpr = settled(r, condition))
   }
 

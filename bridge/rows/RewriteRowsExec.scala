@@ -7,9 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, In, IsNull, Literal
 import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, Filter, LogicalPlan, Project, ReplaceData}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.v2.{SupportsCustomDriverMetrics, V2CommandExec}
+import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.parquetry.table.Cached
+import org.apache.spark.sql.parquetry.versions.WriteNodes.SupportsCustomDriverMetrics
 import org.apache.spark.sql.parquetry.write.StatementReads
 
 /**

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{InnerJoins, SharedScans}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * Keeps shared what a query and its scalar subquery read alike, the subquery without a condition:
@@ -47,7 +48,7 @@ object KeepSharedSubqueryScans extends PredicateHelper {
   private def removed(
       plan: LogicalPlan, which: DataSourceV2ScanRelation => Boolean, also: (DynamicPruningSubquery, ParquetryScan) => Boolean): LogicalPlan =
     plan.transform {
-      case filter @ Filter(condition, relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _)) if which(relation) =>
+      case filter @ Filter(condition, relation @ ScanRelation(_, scan: ParquetryScan, _, _, _)) if which(relation) =>
         val (found, others) = splitConjunctivePredicates(condition).partition {
           case found: DynamicPruningSubquery => !InnerJoins.selective(found.buildQuery) || also(found, scan)
           case _ => false

@@ -16,6 +16,7 @@ import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{Bridge, KnownFacts, StepFacts}
 import org.apache.spark.sql.parquetry.scan.RuntimeValues
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 import org.apache.spark.sql.types._
 
 /**
@@ -48,7 +49,7 @@ object PlanTimeValues extends PredicateHelper {
   private def values(key: Expression, plan: LogicalPlan): Option[Set[Any]] = plan match {
     case project: Project if project.child.isInstanceOf[DataSourceV2ScanRelation] =>
       values(replaceAlias(key, getAliasMap(project)), project.child)
-    case relation @ DataSourceV2ScanRelation(_, answered: RowsScan, _, _, _, _, _) if key.deterministic =>
+    case relation @ ScanRelation(_, answered: RowsScan, _, _, _) if key.deterministic =>
       evaluated(BindReferences.bindReference(key, relation.output), answered.rows)
     case _ => KeySource.of(key, plan) match {
       case Seq(from) if from.steps.forall(keeps) => held(from)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.parquetry.joingraph.{
   JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, PruneBuildColumns}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, CandidateFacts, PartFacts}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
 
 /**
  * A candidate for a runtime filter: a scan of ours, the probe side, and a join's build side, whose values
@@ -50,7 +51,7 @@ case class RuntimeCandidate(
    * @param alone whether `build` runs only for its values, although there is a broadcast of it
    */
   def filter(build: LogicalPlan, onlyShared: Boolean, alone: Boolean): Expression = source.widened match {
-    case _ if keys.isEmpty => JoinRanges.filter(source.key, build)
+    case _ if keys.isEmpty => PruningSubquery.between(JoinRanges.filter(source.key, build))
     case Some((column, back)) =>
       // a value that the column's type does not have becomes NULL, which Spark leaves out
       val value = Alias(back(keys(place)), "value")()
@@ -70,13 +71,13 @@ case class RuntimeCandidate(
 
   /** The filter by the minimum and maximum of the values in file statistics. */
   def betweenEnds(build: LogicalPlan): Expression =
-    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(_.filter(source.key, exprIds))
+    KeyRangeFromFiles.of(keys(place), build).fold[Expression](Literal.TrueLiteral)(ends => PruningSubquery.between(ends.filter(source.key, exprIds)))
 
   private def forValues(build: LogicalPlan, keys: Expression*): LogicalPlan =
     Repartition(1, shuffle = false, PruneBuildColumns.of(build, AttributeSet.fromAttributeSets(keys.map(_.references))))
 
   private def of(key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean) =
-    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprIds.head)(None)
+    PruningSubquery(key, plan, keys, place, onlyShared, exprIds.head)
 }
 
 object RuntimeCandidate extends PredicateHelper {
@@ -102,7 +103,7 @@ object RuntimeCandidate extends PredicateHelper {
     python = keys.exists(python(_, build)),
     unrepeatable = unrepeatable(build),
     parts = build.collectLeaves().collect {
-      case relation @ DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) =>
+      case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
         PartFacts(number(relation), relation.stats.sizeInBytes * runs, scan.files * runs)
     })
 
@@ -114,14 +115,14 @@ object RuntimeCandidate extends PredicateHelper {
     case Filter(condition, _) => splitConjunctivePredicates(condition).collect {
       case e if !e.isInstanceOf[IsNotNull] && !e.exists(_.isInstanceOf[DynamicPruning]) => LogicalNames.of(e)
     }
-    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.decided
+    case ScanRelation(_, scan: ParquetryScan, _, _, _) => scan.decided
   }.flatten.distinct
 
   /** Whether a plan gives all rows of one scan of ours, except rows with NULL. */
   private def whole(plan: LogicalPlan): Boolean = plan match {
     case project: Project => whole(project.child)
     case Filter(condition, child) => splitConjunctivePredicates(condition).forall(_.isInstanceOf[IsNotNull]) && whole(child)
-    case DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _) => true
+    case ScanRelation(_, _: ParquetryScan, _, _, _) => true
     case _ => false
   }
 
@@ -137,7 +138,7 @@ object RuntimeCandidate extends PredicateHelper {
 
   /** The number of files that reading a leaf opens; 1 if it is not known. */
   private def files(leaf: LogicalPlan): Int = leaf match {
-    case DataSourceV2ScanRelation(_, scan: ParquetryScan, _, _, _, _, _) => scan.files
+    case ScanRelation(_, scan: ParquetryScan, _, _, _) => scan.files
     case _: LocalRelation | _: OneRowRelation | _: InMemoryRelation => 0
     case _ => 1
   }

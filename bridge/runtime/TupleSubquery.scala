@@ -9,9 +9,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, DataSourceV2Strategy}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Strategy}
 import org.apache.spark.sql.parquetry.joingraph.{KeyTuple, TupleColumn}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
+import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
 
 /**
  * Has Spark take the values of all keys of a `KeyTuple`. The other keys are added only now, while Spark plans
@@ -19,12 +20,14 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
  */
 case class TupleStrategy(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case PhysicalOperation(_, filters, DataSourceV2ScanRelation(_, _: ParquetryScan, _, _, _, _, _))
+    case PhysicalOperation(_, filters, ScanRelation(_, _: ParquetryScan, _, _, _))
         if filters.exists(_.exists(_.isInstanceOf[KeyTuple])) =>
       new DataSourceV2Strategy(session.asInstanceOf[ClassicSession])(plan).map(_.transform {
         case scan: BatchScanExec => scan.copy(runtimeFilters = scan.runtimeFilters.map(_.transform {
-          case found @ DynamicPruningSubquery(tuple: KeyTuple, _, _, _, _, _, _) =>
-            found.copy(broadcastKeyIndices = tuple.places)(found.broadcastValueProjection)
+          case found: DynamicPruningSubquery => found.pruningKey match {
+            case tuple: KeyTuple => PruningSubquery.withPlaces(found, tuple.places)
+            case _ => found
+          }
         }))
       })
     case _ => Nil

@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionRead
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.protocol.ScanAnswer
+import org.apache.spark.sql.parquetry.versions.RuntimeFilteredScan
 
 /**
  * The scan of one node of a physical plan. Several nodes may have one scan, each with runtime filters of its
@@ -37,7 +38,7 @@ object SeparateScans extends Rule[SparkPlan] {
     case node: BatchScanExec if node.runtimeFilters.nonEmpty => node.scan match {
       case _: NodeScan => node
       case shared: ParquetryScan =>
-        val separate = node.copy(scan = new NodeScan(shared))
+        val separate = RuntimeFilteredScan.separate(node, new NodeScan(shared))
         separate.copyTagsFrom(node)
         separate
       case _ => node

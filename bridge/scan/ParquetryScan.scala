@@ -17,7 +17,6 @@ import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning,
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.ExplainCommand
 import org.apache.spark.sql.execution.datasources._
-import org.apache.spark.sql.internal.connector.SupportsRuntimeCatalystFiltering
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
@@ -26,6 +25,7 @@ import org.apache.spark.sql.parquetry.readers.{
   BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, RuntimeFilterPartition,
   RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
+import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -46,7 +46,7 @@ case class ReadMode(bucketed: Boolean = true, wholeFiles: Boolean = false, colum
  */
 class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[scan] val mode: ReadMode)
   extends Scan with SupportsReportStatistics with SupportsReportPartitioning with SupportsReportOrdering
-  with SupportsRuntimeCatalystFiltering with Reported with Asked {
+  with RuntimeFilteredScan with ListsFiles with Reported with Asked {
   import plans.request.{hidden, options, pushed}
 
   def this(table: ParquetryTable, pushed: Seq[PushedPredicate], required: StructType, options: CaseInsensitiveStringMap) =

@@ -6,10 +6,10 @@ import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedRef
 import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.internal.connector.PartitionPredicateImpl
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Answers, Json}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
+import org.apache.spark.sql.parquetry.versions.Pushdown.{OnPartitions, Repeated}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -18,7 +18,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * use.
  */
 class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveStringMap)
-  extends ScanBuilder with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns
+  extends ScanBuilder with Repeated with SupportsPushDownRequiredColumns
   with SupportsPushDownAggregates {
 
   protected var pushed = Seq.empty[PushedPredicate]
@@ -35,7 +35,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
    */
   override def supportsIterativePushdown(): Boolean = true
   override def pushPredicates(offered: Array[Predicate]): Array[Predicate] = {
-    val again = offered.collect { case p: PartitionPredicateImpl => p }
+    val again = offered.collect { case p: OnPartitions => p }
     val (ofHidden, ofRows) = offered.toSeq.partition(_.references().exists(table.isHidden(_)))
     val judged =
       if (again.isEmpty) table.judge(ofRows, options)
@@ -84,6 +84,8 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
-    case None => new ParquetryScan(table, EvaluatedDirectoryPredicates.evaluate(table, pushed), required, options)
+    case None =>
+      new ParquetryScan(
+        table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options)
   }
 }

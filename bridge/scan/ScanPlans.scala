@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
  * A state of a scan's answer: how much the planner has said of the scan's files so far.
@@ -217,7 +218,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     def whole(column: String) =
       CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
     found.columns.forall { case (column, _) => whole(column) } &&
-      (found.columns.length == 1 || !(conf.v2BucketingAllowKeysSubsetOfPartitionKeys || conf.v2BucketingShuffleEnabled))
+      (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
   }
 
   // The report

@@ -8,9 +8,10 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.execution.datasources.v2.{DescribeColumnExec, DescribeTableExec}
+import org.apache.spark.sql.execution.datasources.v2.DescribeColumnExec
 import org.apache.spark.sql.parquetry.scan.KnownColumn
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Description
 
 /**
  * `DESCRIBE` shows partition columns as such, for tables with buckets, too. `DESCRIBE EXTENDED` adds the
@@ -19,7 +20,7 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
  */
 object DescribeStatement extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case DescribeRelation(r @ ResolvedTable(_, _, t: ParquetryTable, _), extended, output)
+    case Description(r @ ResolvedTable(_, _, t: ParquetryTable, _), extended, output)
         if t.isArranged && t.partitionColumns.nonEmpty || extended && t.details.nonEmpty =>
       val shown = if (t.partitionColumns.isEmpty) r else r.copy(table = t.byColumns)
       DescribeCommand(shown, if (extended) t.details else Nil, extended, output)
@@ -51,7 +52,7 @@ case class DescribeCommand(
     found: ResolvedTable, details: Seq[(String, String)], extended: Boolean, override val output: Seq[Attribute])
   extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
-    val plan = DescribeTableExec(output, found.catalog.name(), found.identifier, found.table, extended)
+    val plan = Description.of(output, found.catalog.name(), found.identifier, found.table, extended)
     val toRow = CatalystTypeConverters.createToScalaConverter(DataTypeUtils.fromAttributes(output))
     plan.executeCollect().toSeq.map(toRow(_).asInstanceOf[Row]) ++
       (if (details.isEmpty) Nil else ("", "") +: ("# Storage Information", "") +: details).map { case (name, text) => Row(name, text, "") }

@@ -3,10 +3,11 @@ package org.apache.spark.sql.parquetry.statements
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface, SqlStatementSplitResult, TemporalIdentifier}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.parquetry.catalog.Catalogs
 import org.apache.spark.sql.parquetry.protocol.{Bridge, Parameters}
+import org.apache.spark.sql.parquetry.versions.DelegatingParser
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -14,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * occurs in a statement, the planner sees it first, and may return another text, with parameters filled in.
  * Then that text is parsed. Errors show it, too, since their positions are positions in it.
  */
-class Parser(session: SparkSession, inner: ParserInterface) extends ParserInterface {
+class Parser(session: SparkSession, protected val inner: ParserInterface) extends DelegatingParser {
   override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(text, Catalogs.fields(session)).getOrElse(text))
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
     Bridge.rewritten(text, Parameters.fields(parameters) ++ Catalogs.fields(session)).map(inner.parsePlan)
@@ -25,9 +26,7 @@ class Parser(session: SparkSession, inner: ParserInterface) extends ParserInterf
   override def parseTableIdentifier(text: String): TableIdentifier = inner.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = inner.parseFunctionIdentifier(text)
   override def parseMultipartIdentifier(text: String): Seq[String] = inner.parseMultipartIdentifier(text)
-  override def parseTemporalTableIdentifier(text: String): TemporalIdentifier = inner.parseTemporalTableIdentifier(text)
   override def parseRoutineParam(text: String): StructType = inner.parseRoutineParam(text)
   override def parseTableSchema(text: String): StructType = inner.parseTableSchema(text)
   override def parseDataType(text: String): DataType = inner.parseDataType(text)
-  override def splitStatements(text: String): SqlStatementSplitResult = inner.splitStatements(text)
 }

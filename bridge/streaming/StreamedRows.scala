@@ -4,21 +4,19 @@ import scala.jdk.CollectionConverters._
 
 import org.json4s._
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog}
-import org.apache.spark.sql.connector.catalog.transactions.Transaction
-import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
-import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2._
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, ParquetryException, Settings}
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.{Append, StreamedRowsExec, TakesRows}
 import org.apache.spark.sql.streaming.OutputMode
 
 /**
@@ -27,12 +25,12 @@ import org.apache.spark.sql.streaming.OutputMode
  *
  * @param table the table when the query began
  */
-class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteInfo) extends StreamingWrite {
+class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteInfo) extends StreamingWrite with TakesRows {
   private var rows: Option[(SparkSession, LogicalPlan)] = None
   private var count = Option.empty[Long]
 
-  def take(session: SparkSession, plan: LogicalPlan): Unit = rows = Some((session, plan))
-  def written: Option[Long] = count
+  override def take(session: SparkSession, plan: LogicalPlan): Unit = rows = Some((session, plan))
+  override def written: Option[Long] = count
 
   override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = {
     val (session, plan) = rows.get
@@ -40,7 +38,7 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
     // columns go by name, with the casts of an INSERT; if the options say so, it adds new columns to the
     // table
     val (now, resolved) = session.sessionState.executePlan(AppendData.byName(current(session), plan, options)).analyzed match {
-      case AppendData(r: DataSourceV2Relation, query, _, _, _, _, _) => (r.table.asInstanceOf[ParquetryTable], query)
+      case Append(r: DataSourceV2Relation, query, _, _) => (r.table.asInstanceOf[ParquetryTable], query)
       case other => throw new IllegalStateException(s"not an insert: $other")
     }
     val answer = Bridge.write(now.ref, now.inPlace(Dataset.ofRows(session, resolved)), "write", now.identity ++ Seq[JField](
@@ -66,29 +64,10 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
   override def toString: String = s"rows into ${table.name()}"
 }
 
-/** Writes the rows of a batch. Spark asks a node of its base class how many rows a batch wrote. */
-class StreamedRowsExec(batchWrite: BatchWrite, refreshCache: () => Unit, query: SparkPlan, writeMetrics: Seq[CustomMetric],
-    transaction: Option[Transaction], write: StreamedRows)
-  extends WriteToDataSourceV2Exec(batchWrite, refreshCache, query, writeMetrics, transaction) {
-
-  override def nodeName: String = "WriteStreamedRows"
-  override protected def otherCopyArgs: Seq[AnyRef] = write :: Nil
-  override protected def withNewChildInternal(newChild: SparkPlan): WriteToDataSourceV2Exec =
-    new StreamedRowsExec(batchWrite, refreshCache, newChild, writeMetrics, transaction, write)
-
-  override def run(): Seq[InternalRow] = {
-    write.take(session, LogicalRDD(query.output, query.execute())(session))
-    batchWrite.commit(Array.empty[WriterCommitMessage]) // passes the batch's number to the write
-    refreshCache()
-    commitProgress = write.written.map(StreamWriterCommitProgress(_))
-    Nil
-  }
-}
-
 object StreamedRowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics) => batch.writeSupport match {
-      case write: StreamedRows => new StreamedRowsExec(batch, () => (), planLater(query), metrics, None, write) :: Nil
+      case write: StreamedRows => StreamedRowsExec(batch, planLater(query), metrics, write) :: Nil
       case _ => Nil
     }
     case _ => Nil

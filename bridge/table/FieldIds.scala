@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
 import org.apache.spark.sql.connector.catalog.V2TableUtil
+import org.apache.spark.sql.parquetry.versions.Columns
 import org.apache.spark.sql.types._
 
 /**
@@ -23,7 +24,7 @@ object FieldIds {
   def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(_.getClassName == comparison))
 
   def added(logical: StructType, physical: StructType): StructType =
-    StructType(logical.fields.zip(physical.fields).map { case (l, p) => l.copy(dataType = within(l.dataType, p.dataType)).withId(id(p.name)) })
+    StructType(logical.fields.zip(physical.fields).map { case (l, p) => Columns.withId(l.copy(dataType = within(l.dataType, p.dataType)), id(p.name)) })
 
   private def within(logical: DataType, physical: DataType): DataType = (logical, physical) match {
     case (l: StructType, p: StructType) => added(l, p)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.table
 import org.apache.spark.sql.connector.catalog.MetadataColumn
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.parquetry.versions.Columns
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /**
@@ -32,5 +33,5 @@ object MetadataStruct {
 
   /** The value of a field of the struct for a piece of a file. */
   def value(field: StructField, file: PartitionedFile): Any =
-    FileFormat.getFileConstantMetadataColumnValue(field.name, file, FileFormat.BASE_METADATA_EXTRACTORS, field.dataType).value
+    Columns.ofFile(field, file)
 }

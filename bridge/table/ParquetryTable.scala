@@ -17,6 +17,8 @@ import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException, Settings, TableAnswer}
+import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns}
+import org.apache.spark.sql.parquetry.versions.Evolution.SupportsSchemaEvolution
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -98,8 +100,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def version(): String = answer.version.toString
   override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] =
-    if (FieldIds.areCompared) CatalogV2Util.structTypeToV2Columns(FieldIds.added(logical, physical), true)
-    else CatalogV2Util.structTypeToV2Columns(logical, false)
+    if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)
+    else Columns.of(logical, withIds = false)
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */
@@ -116,9 +118,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   /** The partition columns with some names, in the order of the names. */
   def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
 
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(
+  override def capabilities(): util.Set[TableCapability] = Capabilities.added(util.EnumSet.of(
     TableCapability.BATCH_READ,
-    TableCapability.SCAN_MERGING, // one scan reads for all subqueries that differ only in their columns
     TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
     TableCapability.V1_BATCH_WRITE,
     TableCapability.MICRO_BATCH_READ,
@@ -126,7 +127,7 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
     TableCapability.TRUNCATE,
     TableCapability.OVERWRITE_BY_FILTER,
     TableCapability.OVERWRITE_DYNAMIC,
-    TableCapability.AUTOMATIC_SCHEMA_EVOLUTION)
+    TableCapability.AUTOMATIC_SCHEMA_EVOLUTION))
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
     Answers.held(ask("can_alter", "change" -> Changes.described(change)))
 

@@ -3,11 +3,12 @@ package org.apache.spark.sql.parquetry.write
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OverwriteByExpression, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Overwrite
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -22,7 +23,7 @@ object CheckReplaceWhereRows extends Rule[LogicalPlan] {
   private val longestValue = 100
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case o @ OverwriteByExpression(r: DataSourceV2Relation, condition, query, options, _, _, _, _)
+    case o @ Overwrite(r: DataSourceV2Relation, condition, query, options, _)
         if o.resolved && !options.contains(checked) && r.table.isInstanceOf[ParquetryTable] &&
           !PartitionPredicates.plain(condition) && PartitionPredicates.evaluable(condition) =>
       val marked = options ++ r.options.asCaseSensitiveMap().asScala + (checked -> "true")

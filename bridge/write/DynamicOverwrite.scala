@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.SQLConf.PartitionOverwriteMode
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.{Append, Overwrite, OverwritePartitions}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -39,7 +40,7 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
   }
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case o @ OverwritePartitionsDynamic(r: DataSourceV2Relation, query, options, byName, evolves, None)
+    case o @ OverwritePartitions(r: DataSourceV2Relation, query, options, byName, evolves, None)
         if o.resolved && r.table.isInstanceOf[ParquetryTable] =>
       val table = r.table.asInstanceOf[ParquetryTable]
       val said = r.options.asCaseSensitiveMap().asScala.toMap
@@ -47,12 +48,12 @@ object DynamicOverwrite extends Rule[LogicalPlan] {
       conditions(r).filter(_.length == table.partitionColumns.length) match {
         case Some(these) =>
           val relation = r.copy(options = new CaseInsensitiveStringMap(others.asJava))
-          OverwriteByExpression(relation, these.reduceLeft(And(_, _)), query, options, byName, evolves, None, None)
+          Overwrite(relation, these.reduceLeft(And(_, _)), query, options, byName, evolves)
         case None =>
           val marked = options ++ others + (option -> "true")
           // statement and relation each carry options or none; Spark refuses two that differ
           val relation = if (r.options.isEmpty) r else r.copy(options = new CaseInsensitiveStringMap(marked.asJava))
-          AppendData(relation, query, marked, byName, evolves, None, None)
+          Append(relation, query, marked, byName, evolves)
       }
   }
 

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.errors.QueryCompilationErrors
 import org.apache.spark.sql.parquetry.protocol.ParquetryException
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.{Append, Evolution, Overwrite, OverwritePartitions}
 
 /**
  * The option `mergeSchema` of a DataFrame's write: it does what `WITH SCHEMA EVOLUTION` does for a statement.
@@ -27,9 +28,12 @@ object MergeSchemaOption {
       tableOf: LogicalPlan => Option[ParquetryTable],
       analyzed: LogicalPlan => LogicalPlan): LogicalPlan = found(write.table, tableOf) match {
     case None => write
-    case Some(table) if write.withSchemaEvolution || asked(write) =>
+    case Some(table) if Evolution.isIn(write) || asked(write) =>
+      if (!Evolution.inWrites) throw new ParquetryException("UNSUPPORTED",
+        s"Option $option of a write into ${table.name()}: this version of Spark gives tables new columns in MERGE WITH SCHEMA EVOLUTION alone. " +
+          s"ALTER TABLE ${table.name()} ADD COLUMNS before the write.")
       if (!write.isByName) byPosition(table, Nil, analyzed(write.query))
-      withEvolution(write)
+      Evolution.in(write)
     case Some(table) => refuse(write.isByName, table, analyzed(write.query)); write
   }
 
@@ -37,7 +41,7 @@ object MergeSchemaOption {
   def checked(
       plan: LogicalPlan, tableOf: LogicalPlan => Option[ParquetryTable], analyzed: LogicalPlan => LogicalPlan): Unit =
     plan.collect { case i: InsertIntoStatement => i } match {
-      case Seq(i) if i.withSchemaEvolution && !i.byName && i.userSpecifiedCols.isEmpty =>
+      case Seq(i) if Evolution.isIn(i) && !i.byName && i.userSpecifiedCols.isEmpty =>
         found(i.table, tableOf).filter(_.partitionColumns.nonEmpty).foreach { table =>
           val query = AnalysisHelper.allowInvokingTransformsInAnalyzer { // with what WITH names
             plan.transformDown { case same: InsertIntoStatement if same eq i => i.query }
@@ -52,9 +56,9 @@ object MergeSchemaOption {
 
   private def asked(write: V2WriteCommand): Boolean = {
     val options = write match {
-      case AppendData(_, _, options, _, _, _, _) => options
-      case OverwriteByExpression(_, _, _, options, _, _, _, _) => options
-      case OverwritePartitionsDynamic(_, _, options, _, _, _) => options
+      case Append(_, _, options, _) => options
+      case Overwrite(_, _, _, options, _) => options
+      case OverwritePartitions(_, _, options, _, _, _) => options
       case _ => Map.empty[String, String]
     }
     options.exists { case (name, value) =>
@@ -64,13 +68,6 @@ object MergeSchemaOption {
         case _ => throw new ParquetryException("PROPERTY", s"Option $option is '$value': give true or false.")
       })
     }
-  }
-
-  private def withEvolution(write: V2WriteCommand): LogicalPlan = write match {
-    case a: AppendData => a.copy(withSchemaEvolution = true)
-    case o: OverwriteByExpression => o.copy(withSchemaEvolution = true)
-    case o: OverwritePartitionsDynamic => o.copy(withSchemaEvolution = true)
-    case other => other
   }
 
   /**
@@ -86,6 +83,10 @@ object MergeSchemaOption {
           "df.write.saveAsTable, df.writeTo(…).append() or INSERT … BY NAME.")
   }
 
+  private val remedy =
+    if (Evolution.inWrites) s"To have the table get new columns, write with option(\"$option\", \"true\")."
+    else "To have the table get new columns, ALTER TABLE … ADD COLUMNS before."
+
   private def refuse(byName: Boolean, table: ParquetryTable, query: LogicalPlan): Unit = {
     val columns = table.logical.fieldNames
     val names = query.output.map(_.name)
@@ -96,7 +97,7 @@ object MergeSchemaOption {
         else QueryCompilationErrors.cannotWriteTooManyColumnsToTableError(table.name(), columns.toSeq, query.output)
       throw (refused match {
         case e: AnalysisException =>
-          e.copy(message = s"${e.message} To have the table get new columns, write with option(\"$option\", \"true\").")
+          e.copy(message = s"${e.message} $remedy")
         case other => other
       })
     }

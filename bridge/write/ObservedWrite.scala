@@ -6,9 +6,11 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.connector.write.V1Write
 import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan, SparkStrategy, UnaryExecNode}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, SupportsCustomDriverMetrics, V2CommandExec}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2CommandExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.{Append, Overwrite}
+import org.apache.spark.sql.parquetry.versions.WriteNodes.SupportsCustomDriverMetrics
 
 /**
  * Writes the rows of a query with `observe` in it. Spark's own node for V1 writes plans the query once more,
@@ -34,8 +36,8 @@ case class ObservedWriteExec(child: SparkPlan, table: ParquetryTable, write: V1W
 
 object ObservedWriteStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case AppendData(r: DataSourceV2Relation, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)
-    case OverwriteByExpression(r: DataSourceV2Relation, _, query, _, _, _, Some(write: ParquetryWrite), _) => written(r, query, write)
+    case Append(r: DataSourceV2Relation, query, _, Some(write: ParquetryWrite)) => written(r, query, write)
+    case Overwrite(r: DataSourceV2Relation, _, query, _, Some(write: ParquetryWrite)) => written(r, query, write)
     case _ => Nil
   }
 

@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.protocol.{Json, ParquetryException}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.{Overwrite, OverwritePartitions}
 import org.apache.spark.sql.util.{CaseInsensitiveStringMap, PartitioningUtils}
 
 /**
@@ -36,10 +37,10 @@ class OverwriteOptions(tableOf: UnresolvedRelation => Option[ParquetryTable], pa
   private val ifNotExists = "parquetry.if-not-exists"
 
   def applied(plan: LogicalPlan, isOurs: Seq[String] => Boolean): LogicalPlan = plan match {
-    case o @ OverwriteByExpression(table, Literal.TrueLiteral, _, options, _, _, _, _) if has(options, where) =>
+    case o @ Overwrite(table, Literal.TrueLiteral, _, options, _) if has(options, where) =>
       o.copy(table = marked(table), deleteExpr = condition(options), writeOptions = marked(options))
-    case OverwritePartitionsDynamic(table, query, options, false, evolves, _) if has(options, where) => // of the session's mode
-      OverwriteByExpression.byPosition(marked(table), query, condition(options), marked(options), evolves)
+    case OverwritePartitions(table, query, options, false, evolves, _) if has(options, where) => // of the session's mode
+      Overwrite(marked(table), condition(options), query, marked(options), byName = false, evolves)
     case r @ ReplaceTableAsSelect(UnresolvedIdentifier(name, _), by, query, _, options, _, _)
         if isOurs(name) && (has(options, where) || isDynamic(options)) =>
       val relation = UnresolvedRelation(name)
@@ -55,9 +56,11 @@ class OverwriteOptions(tableOf: UnresolvedRelation => Option[ParquetryTable], pa
         case _ => r
       }
     case other => other.resolveOperatorsDown {
-      case i @ InsertIntoStatement(r: UnresolvedRelation, spec, _, _, true, true, _, _, _) =>
-        tableOf(r).fold(i)(table => i.copy(ifPartitionNotExists = false, table = r.copy(options =
-          new CaseInsensitiveStringMap((r.options.asCaseSensitiveMap().asScala + (ifNotExists -> given(table, spec))).asJava))))
+      case i: InsertIntoStatement if i.overwrite && i.ifPartitionNotExists => i.table match {
+        case r: UnresolvedRelation => tableOf(r).fold(i)(table => i.copy(ifPartitionNotExists = false, table = r.copy(options =
+          new CaseInsensitiveStringMap((r.options.asCaseSensitiveMap().asScala + (ifNotExists -> given(table, i.partitionSpec))).asJava))))
+        case _ => i
+      }
     }
   }
 

@@ -10,10 +10,11 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.scan.Asked
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * The tables of ours that a plan reads, each at its version and with the query's conditions on it. Runtime
@@ -21,7 +22,7 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
  */
 object StatementReads {
   def of(plan: LogicalPlan): JArray = JArray(plan.collectWithSubqueries {
-    case DataSourceV2ScanRelation(relation, scan, _, _, _, _, _) => read(relation, conditions(scan)).toList
+    case ScanRelation(relation, scan, _, _, _) => read(relation, conditions(scan)).toList
     case cached: InMemoryRelation => cached.cacheBuilder.logicalPlan.collectWithSubqueries {
       case relation: DataSourceV2Relation => read(relation, Nil).toList
     }.flatten

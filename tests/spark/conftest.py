@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
+from parquetry.config import SPARK_SERIES, series_of
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.s3.launcher import s3a_jars
@@ -21,6 +23,18 @@ from tests.support.s3.launcher import s3a_jars
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
 """What the session was started with."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs what the installed series of Spark lacks."""
+    lacking = {missing.feature: missing for missing in SPARK_SERIES[series_of(pyspark.__version__) or ""]}
+    for marker in item.iter_markers("needs"):
+        missing = lacking.get(marker.args[0])
+        if missing is not None:
+            pytest.skip(f"Spark {pyspark.__version__}: {missing.text}: {missing.reason}")
+    for marker in item.iter_markers("newest"):
+        if series_of(pyspark.__version__) != next(iter(SPARK_SERIES)):
+            pytest.skip(f"Spark {pyspark.__version__}: {marker.args[0]}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from parquetry.config import SPARK_SERIES
+
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 ROOT = "org.apache.spark.sql.parquetry"
 
 PACKAGES = {
     "process": "a planner in a Python process that this JVM starts",
+    "versions": "what differs between the versions of Spark: a folder for each, with the same names",
     "protocol": "questions to the planner, its answers and errors, typed once",
     "storage": "files that are not on a local disk, by the session's own Hadoop file systems",
     "table": "a table and its columns, as all packages know them",
@@ -44,8 +47,12 @@ MOST_FILES = 12
 
 def _sources() -> Iterator[tuple[str, Path, str]]:
     for path in sorted(BRIDGE.rglob("*.scala")):
-        folder = path.relative_to(BRIDGE).parent.as_posix()
-        yield ("" if folder == "." else folder), path, path.read_text()
+        yield _folder(path).split("/")[0], path, path.read_text()
+
+
+def _folder(path: Path) -> str:
+    folder = path.relative_to(BRIDGE).parent.as_posix()
+    return "" if folder == "." else folder
 
 
 def test_folders_are_packages() -> None:
@@ -77,11 +84,39 @@ def test_packages_import_downwards() -> None:
 def test_no_folder_is_crowded() -> None:
     """A folder has three files at least, and twelve at most."""
     sizes: dict[str, int] = {}
-    for folder, _, _ in _sources():
+    for _, path, _ in _sources():
+        folder = _folder(path)
         sizes[folder] = sizes.get(folder, 0) + 1
     assert {
         folder: n for folder, n in sizes.items() if folder not in ELSEWHERE and not 3 <= n <= MOST_FILES
     } == {}
+
+
+def test_every_version_has_the_same_names() -> None:
+    """Each series of Spark has a folder. Its files have the classes of the newest series' files, and none is a
+    copy of the next newer series' file.
+    """
+    folders = {path.name: path for path in (BRIDGE / "versions").iterdir()}
+    assert set(folders) == set(SPARK_SERIES)
+    names = {
+        series: {
+            (path.name, name)
+            for path in folder.glob("*.scala")
+            for name in re.findall(r"^(?:class|object|trait) \w+", path.read_text(), re.M)
+        }
+        for series, folder in folders.items()
+    }
+    newest, *others = SPARK_SERIES
+    files = {file for file, _ in names[newest]}
+    for series in others:
+        own = {file for file, _ in names[series]}
+        assert own <= files, series
+        assert names[series] == {each for each in names[newest] if each[0] in own}, series
+    texts = {name: [] for name in files}
+    for series in SPARK_SERIES:
+        for path in sorted(folders[series].glob("*.scala")):
+            assert path.read_text() not in texts[path.name], path
+            texts[path.name].append(path.read_text())
 
 
 def test_every_rule_is_in_the_table() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parquetry.config import SPARK_SERIES
 from parquetry.config.reference import reference
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
@@ -57,6 +58,15 @@ def test_files_that_the_architecture_names_exist() -> None:
     steps = re.findall(r"^\d+\. (.*(?:\n   .*)*)", walks, re.MULTILINE)
     assert len(steps) > 50
     assert [step for step in steps if len(re.findall(r"`[\w./]+\.(?:py|scala)`", step)) != 1] == []
+
+
+def test_versions_and_what_they_lack_are_listed() -> None:
+    """docs/versions.md has a column for each series of Spark, and says what each lacks and why."""
+    page = (ROOT / "docs" / "versions.md").read_text()
+    assert f"| feature | {' | '.join(SPARK_SERIES)} |" in page
+    for missing in SPARK_SERIES.values():
+        for each in missing:
+            assert f"no: {each.reason}" in page
 
 
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from parquetry._version import __version__
+from parquetry.config import SPARK_SERIES, series_of
+from parquetry.spark import bridge_jar
 
 pytestmark = pytest.mark.spark
 
@@ -132,9 +135,23 @@ def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_pat
     assert not list(site.rglob("*.jar"))
     found = json.loads(said(site, WHERE_ARE_THE_SOURCES, tmp_path))
     assert any("/" in name for name in SCALA)  # or sources in sub-folders would not be tested
-    assert found == {name: str(site / "parquetry" / "spark" / "scala" / name) for name in SCALA}
+    other = {f"versions/{series}/" for series in SPARK_SERIES if series != series_of(pyspark.__version__)}
+    used = [name for name in SCALA if not name.startswith(tuple(other))]
+    assert found == {name: str(site / "parquetry" / "spark" / "scala" / name) for name in used}
 
 
 def test_make_wheel_leaves_no_jar_in_the_tree(clone: Path):
     """A jar left in the source tree would be used in place of sources that have changed since."""
     assert not list((clone / "src").rglob("*.jar"))
+
+
+def test_a_series_takes_what_does_not_differ_from_newer_ones() -> None:
+    """Each series is compiled with one file of each name, its own if it has one."""
+    folders = PROJECT / "bridge" / "versions"
+    names = {path.name for path in (folders / next(iter(SPARK_SERIES))).iterdir()}
+    for series in SPARK_SERIES:
+        found = [path for name, path in bridge_jar.sources(f"{series}.0").items() if "versions/" in name]
+        assert {path.name for path in found} == names
+        assert len(found) == len(names)
+        for path in (folders / series).iterdir():
+            assert path in found

@@ -17,7 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parquetry._version import __version__
-from parquetry.config import CATALOG_OPTIONS, SESSION_PREFIX, SPARK_SERIES, TABLE_SETTINGS
+from parquetry.config import (
+    CATALOG_OPTIONS,
+    SESSION_PREFIX,
+    SPARK_SERIES,
+    TABLE_SETTINGS,
+    listed_series,
+    series_of,
+)
 from parquetry.errors import ParquetryError
 from parquetry.store import without_password
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
@@ -78,6 +85,8 @@ def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[
         yield _library(name)
     spark = _pyspark()
     yield spark
+    if spark.ok:
+        yield from _left_out(spark.found)
     if home := os.environ.get("SPARK_HOME"):
         yield _spark_home(home)
     yield _java()
@@ -147,8 +156,15 @@ def _pyspark() -> Check:
             "not installed (looking into a warehouse works without it)" if missing else f"broken: {error}",
             _INSTALL_SPARK,
         )
-    fits = version.startswith(f"{SPARK_SERIES}.")
-    return Check("pyspark", fits, version, None if fits else f"needs {SPARK_SERIES}: {_INSTALL_SPARK}")
+    fits = series_of(version) is not None
+    return Check("pyspark", fits, version, None if fits else f"needs {listed_series()}: {_INSTALL_SPARK}")
+
+
+def _left_out(version: str) -> Iterator[Check]:
+    """Return what Parquetry leaves out on a version of Spark, as notes."""
+    series = series_of(version)
+    for missing in SPARK_SERIES[series] if series else ():
+        yield Check(f"left out on Spark {series}", None, f"{missing.text}: {missing.reason}")
 
 
 def _spark_home(home: str) -> Check:
@@ -158,13 +174,13 @@ def _spark_home(home: str) -> Check:
     )
     if found is None:
         return Check("SPARK_HOME", False, f"{home}, which holds no Spark", "unset SPARK_HOME, or correct it")
-    if found[1].startswith(f"{SPARK_SERIES}."):
+    if series_of(found[1]):
         return Check("SPARK_HOME", True, f"{home}, Spark {found[1]}")
     return Check(
         "SPARK_HOME",
         False,
         f"{home}, Spark {found[1]}",
-        f"unset SPARK_HOME, or let it name a Spark {SPARK_SERIES}",
+        f"unset SPARK_HOME, or let it name a Spark {listed_series()}",
     )
 
 

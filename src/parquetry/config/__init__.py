@@ -4,6 +4,7 @@
 - `precedence` decides between the levels: option of the read or write, session, table, catalog.
 - `reference` writes `docs/configuration.md`.
 - `spark` names Spark's own settings that matter.
+- `spark_versions` lists the series of Spark, and what each of them lacks.
 - `foreign_options` refuses options of other table formats.
 """
 
@@ -42,6 +43,7 @@ if FOR_TYPE_CHECKERS:
         rename_column,
     )
     from parquetry.config.setting import SESSION_PREFIX
-    from parquetry.config.spark import SPARK_SERIES, SPARK_SETTINGS
+    from parquetry.config.spark import SPARK_SETTINGS
+    from parquetry.config.spark_versions import SPARK_SERIES, listed_series, series_of
 
 lazy_exports(__name__)

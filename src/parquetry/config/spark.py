@@ -1,4 +1,4 @@
-"""The supported Spark version, and Spark's settings that decide whether joins of bucketed tables shuffle.
+"""Spark's settings that decide whether joins of bucketed tables shuffle.
 
 `configure` sets these, and `doctor` shows them.
 """
@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-SPARK_SERIES = "4.3"
-"""The Spark releases that have the interfaces of the bridge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,15 @@ from pathlib import Path
 import pyspark
 
 from parquetry._version import __version__
-from parquetry.config import SPARK_SERIES
+from parquetry.config import SPARK_SERIES, listed_series, series_of
 from parquetry.errors import BridgeError
 from parquetry.planner import STATEMENT_WORDS
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs only once. Without the JVM's optimizing compiler it needs half of the processor time.
 _SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_VERSIONS = "versions/"
+"""The folder of the bridge with a folder for each series of Spark."""
 
 
 def jar() -> Path:
@@ -33,9 +36,9 @@ def jar() -> Path:
     Raises:
         BridgeError: PySpark is of another series, there is no Java, or the compiler failed.
     """
-    if not pyspark.__version__.startswith(SPARK_SERIES + "."):
+    if series_of(pyspark.__version__) is None:
         raise BridgeError(
-            f"Parquetry {__version__} works with PySpark {SPARK_SERIES}, and {pyspark.__version__} is installed: "
+            f"Parquetry {__version__} works with PySpark {listed_series()}, and {pyspark.__version__} is installed: "
             f"pip install 'parquetry[spark]'"
         )
     carried = _HERE / "jars" / jar_name()
@@ -52,9 +55,9 @@ def jar() -> Path:
     return cached
 
 
-def jar_name() -> str:
-    """Return the name of the jar a wheel carries."""
-    return f"parquetry-bridge-{__version__}-spark-{pyspark.__version__}.jar"
+def jar_name(spark: str = pyspark.__version__) -> str:
+    """Return the name of the jar that a wheel carries for a version of Spark."""
+    return f"parquetry-bridge-{__version__}-spark-{spark}.jar"
 
 
 def cache_dir() -> Path:
@@ -63,8 +66,11 @@ def cache_dir() -> Path:
     return Path(base) / "parquetry" / "bridge"
 
 
-def sources() -> dict[str, Path]:
-    """Return the bridge's Scala sources by their paths below its folder.
+def sources(spark: str = pyspark.__version__) -> dict[str, Path]:
+    """Return the bridge's Scala sources for a version of Spark, by their paths below the bridge's folder.
+
+    What differs between series is in `versions/<series>/`. A series without a file there has the file of
+    the next newer series.
 
     Raises:
         BridgeError: the install carries none, or is a zip.
@@ -72,7 +78,7 @@ def sources() -> dict[str, Path]:
     for folder in (_HERE / "scala", *(parent / "bridge" for parent in _HERE.parents[2:3])):
         found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.scala"))}
         if found:
-            return found
+            return _of_series(found, series_of(spark))
     if not _HERE.is_dir():  # within a zip
         raise BridgeError(
             f"Parquetry was imported from within {_archive()}, where Spark cannot read the bridge's jar: install it where the driver runs "
@@ -84,18 +90,35 @@ def sources() -> dict[str, Path]:
     )
 
 
+def _of_series(found: dict[str, Path], series: str | None) -> dict[str, Path]:
+    """Leave out the files of `versions` that a series has otherwise, or that are of older series."""
+    sources = {name: path for name, path in found.items() if not name.startswith(_VERSIONS)}
+    by_name: dict[str, str] = {}
+    for each in SPARK_SERIES:  # the newest first
+        folder = f"{_VERSIONS}{each}/"
+        by_name.update({name.removeprefix(folder): name for name in found if name.startswith(folder)})
+        if each == series:
+            break
+    return sources | {name: found[name] for name in by_name.values()}
+
+
 def _archive() -> Path:
     """Return the file that this module is within."""
     return next(parent for parent in _HERE.parents if parent.is_file())
 
 
-def compile_to(target: Path) -> None:
+def compile_to(target: Path, package: Path | None = None, spark: str = pyspark.__version__) -> None:
     """Compile the bridge into a jar, which appears whole or not at all.
+
+    Args:
+        target: the jar.
+        package: folder of the PySpark whose compiler and jars are used, or None for the installed one.
+        spark: its version.
 
     Raises:
         BridgeError: there is no Java, or the compiler failed; the message carries its output.
     """
-    jars = Path(pyspark.__path__[0]) / "jars"
+    jars = (package or Path(pyspark.__path__[0])) / "jars"
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
@@ -104,7 +127,14 @@ def compile_to(target: Path) -> None:
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
-        given = ["-nowarn", "-encoding", "UTF-8", "-d", str(classes), *map(str, [*sources().values(), info])]
+        given = [
+            "-nowarn",
+            "-encoding",
+            "UTF-8",
+            "-d",
+            str(classes),
+            *map(str, [*sources(spark).values(), info]),
+        ]
         command = [java(), *_SHORT_LIVED_JVM, "-cp", str(jars / "*"), "scala.tools.nsc.Main", *given]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CLASSPATH": class_path}
@@ -159,4 +189,8 @@ def _sources_hash() -> str:
 
 
 if __name__ == "__main__":  # `make wheel`
-    compile_to(_HERE / "jars" / jar_name())
+    for given in sys.argv[1:] or pyspark.__path__:  # folders of PySpark
+        found = Path(given)
+        version = runpy.run_path(str(found / "version.py"))["__version__"]
+        print(f"compiling the bridge for Spark {version}")
+        compile_to(_HERE / "jars" / jar_name(version), found, version)

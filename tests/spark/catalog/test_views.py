@@ -17,6 +17,8 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.store import MemoryStore
 
+pytestmark = pytest.mark.needs("views")
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
 

@@ -133,9 +133,10 @@ def test_partitions_with_matches_alone_are_read(
         ("UPDATE {f} SET v = v WHERE x + dayofmonth(day) = 4", "4 of 60 ((x + dayofmonth(day)) = 4)"),
         ("UPDATE {f} SET v = v WHERE x + 1 IN (SELECT n FROM {d})", "36 of 60 (run-time values (x + 1) IN ("),
         ("DELETE FROM {f} WHERE x + 1 IN (SELECT n + 99 FROM {d})", "0 of 60 (run-time values (x + 1) IN ("),
-        (
+        pytest.param(
             "MERGE INTO {f} f USING {d} d ON f.x + 1 = d.n WHEN MATCHED AND d.n = 3 THEN UPDATE SET v = f.v",
             "12 of 60 ((x + 1) = 3)",
+            marks=pytest.mark.newest("Spark 4.2 and earlier do not infer x + 1 = 3, and find 3 at run time"),
         ),
     ],
 )

@@ -53,6 +53,7 @@ WRITES: dict[str, tuple[Callable[[DataFrame, str], object], list[tuple[Any, ...]
 }
 
 
+@pytest.mark.needs("evolving writes")
 @pytest.mark.parametrize("how", WRITES)
 def test_the_table_gets_the_columns_of_the_rows(
     spark: SparkSession, rows: Rows, table: str, wider: DataFrame, how: str
@@ -70,6 +71,7 @@ def test_the_table_gets_the_columns_of_the_rows(
     assert rows(f"SELECT id FROM {table} WHERE more = 'new'") == [(3_000_000_000,)]
 
 
+@pytest.mark.needs("evolving writes")
 @pytest.mark.parametrize("option", [None, "false"])
 @pytest.mark.parametrize("how", ["saveAsTable", "append", "overwritePartitions"])
 def test_without_the_option_the_error_names_it(
@@ -86,6 +88,7 @@ def test_without_the_option_the_error_names_it(
     assert spark.table(table).schema == before
 
 
+@pytest.mark.needs("evolving writes")
 def test_by_position(spark: SparkSession, rows: Rows, db: str) -> None:
     """insertInto adds what comes behind the table's columns, by the names that the rows have."""
     spark.sql(f"CREATE TABLE {db}.u (id INT, n INT) USING parquet")
@@ -100,6 +103,7 @@ def test_by_position(spark: SparkSession, rows: Rows, db: str) -> None:
     assert rows(f"SELECT * FROM {db}.u ORDER BY id") == [(2, 2, "two")]
 
 
+@pytest.mark.needs("evolving writes")
 def test_by_position_beside_partition_columns(spark: SparkSession, rows: Rows, table: str) -> None:
     """No position is a new column's, as partition columns stay the last: that is refused, and values go into no other column."""
     data = spark.sql("SELECT 2 AS id, 2 AS n, named_struct('a', 2) AS s, 'x' AS p, 'two' AS more")
@@ -129,6 +133,7 @@ def test_a_value_that_is_none(table: str, wider: DataFrame) -> None:
         wider.writeTo(table).option("mergeSchema", "yes").append()
 
 
+@pytest.mark.needs("evolving writes")
 def test_rows_that_fail_later(spark: SparkSession, rows: Rows, table: str) -> None:
     """The table keeps new columns if the rows then fail to be written, and its rows are as they were."""
     with pytest.raises(SparkRuntimeException):
@@ -182,6 +187,7 @@ def test_merge_that_names_partition_columns(
     assert rows(f"SELECT id, n, more, p FROM {db}.t WHERE p = 'x' AND id = 4") == [(4, 4, "m", "x")]
 
 
+@pytest.mark.needs("evolving writes")
 def test_replace_where_names_a_partition_column(spark: SparkSession, rows: Rows, db: str) -> None:
     """The condition of REPLACE WHERE stays one on the partition column, when the rows bring a column before it."""
     spark.sql(f"CREATE TABLE {db}.t (id INT, p STRING) PARTITIONED BY (p)")

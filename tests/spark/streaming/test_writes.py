@@ -226,6 +226,7 @@ def test_cached_rows_of_the_table(
     spark.catalog.clearCache()
 
 
+@pytest.mark.needs("evolving writes")
 @pytest.mark.parametrize("option", ["mergeSchema", "MERGESCHEMA"])
 def test_merge_schema(spark: SparkSession, source: str, rows: Sql, tmp_path: Path, option: str) -> None:
     """The option gives the table new columns, before its partition columns, and wider types; without it the remedy is told."""

@@ -84,6 +84,7 @@ def test_replace_where_that_does_not_fit(
     assert sorted(rows(f"SELECT * FROM {table}")) == before
 
 
+@pytest.mark.newest("Spark 4.1 tells options in lower case")
 def test_replace_where_that_would_be_ignored(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
     """It is refused by name: of an append, beside another condition or mode, in SQL, of other partition columns, of no table."""
     new = spark.sql("SELECT 9 AS id, 1 AS p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +66,8 @@ def make(
 def local_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
     """Return a frame of rows that the plan itself holds; of a list Spark makes one that asks a Python process for them."""
     schema = StructType.fromDDL(columns)
-    fields = to_arrow_schema(schema, timezone="UTC")
+    takes_zone = "timezone" in inspect.signature(to_arrow_schema).parameters  # Spark 4.2 does
+    fields = to_arrow_schema(schema, **({"timezone": "UTC"} if takes_zone else {}))
     arrays = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(fields)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), schema)
 

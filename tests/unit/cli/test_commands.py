@@ -15,7 +15,7 @@ import parquetry
 from parquetry.cli import doctor
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
-from parquetry.config import spark
+from parquetry.config import SPARK_SERIES, spark
 from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
 from parquetry.metastore import (
     ColumnStatistics,
@@ -516,13 +516,29 @@ def test_doctor_misses_pyspark(monkeypatch):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("version", "fits"), [("4.3.1", True), ("4.30.0", False), ("3.5.1", False)])
+@pytest.mark.parametrize(
+    ("version", "fits"), [("4.3.1", True), ("4.2.0", True), ("4.30.0", False), ("3.5.1", False)]
+)
 def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
-    """Any 4.3 fits, and 4.30 is not 4.3."""
+    """Any version of a supported series fits, and 4.30 is not 4.3."""
     import pyspark
 
     monkeypatch.setattr(pyspark, "__version__", version)
     assert _check("pyspark").ok is fits
+
+
+@pytest.mark.spark
+def test_doctor_says_what_a_version_lacks(monkeypatch):
+    """What is left out is a note with its reason; the newest series lacks nothing."""
+    import pyspark
+
+    for series, lacking in SPARK_SERIES.items():
+        monkeypatch.setattr(pyspark, "__version__", f"{series}.0")
+        notes = [check for check in doctor.examine() if check.name == f"left out on Spark {series}"]
+        assert [(note.ok, note.found) for note in notes] == [
+            (None, f"{each.text}: {each.reason}") for each in lacking
+        ]
+    assert next(iter(SPARK_SERIES.values())) == ()
 
 
 @pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])

@@ -1,0 +1,37 @@
+package org.apache.spark.sql.parquetry.versions
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, TransformExpression}
+import org.apache.spark.sql.catalyst.plans.physical.{KeyedPartitioning, Partitioning, PartitioningCollection}
+import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, Reducer}
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, GroupPartitionsExec}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Rows in buckets, as Spark knows them. */
+object Bucketing {
+  /** Whether a partitioning is by keys, such as buckets. */
+  def isKeyed(partitioning: Partitioning): Boolean =
+    PartitioningCollection.flatten(partitioning).exists(_.isInstanceOf[KeyedPartitioning])
+
+  /** Whether Spark may join by some of the keys of a partitioning. */
+  def usesKeySubsets(conf: SQLConf): Boolean = conf.v2BucketingAllowKeysSubsetOfPartitionKeys
+
+  /** Whether Spark reads several sorted files of a bucket as one. */
+  def mergesSortedFiles(conf: SQLConf): Boolean = conf.v2BucketingPreserveOrderingOnCoalesceEnabled
+
+  /** A node that reads another scan, without buckets. */
+  def without(node: BatchScanExec, scan: Scan): BatchScanExec =
+    node.copy(scan = scan, ordering = None, keyGroupedPartitioning = None)
+
+  /** Whether a node brings the tasks of buckets together. */
+  def groups(node: SparkPlan): Boolean = node.isInstanceOf[GroupPartitionsExec]
+}
+
+/** A function of columns in a partitioning, such as the hash function of buckets. */
+object BucketTransform {
+  def unapply(found: TransformExpression): Some[(BoundFunction, Seq[Expression])] = Some((found.function, found.children))
+}
+
+/** A reducer that says the type of its results, and its name. */
+trait TypedReducer[I, O] extends Reducer[I, O]

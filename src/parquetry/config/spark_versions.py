@@ -1,0 +1,84 @@
+"""The series of Spark that the bridge is compiled for, and the features that each of them lacks.
+
+`bridge/versions` has a folder for each series, with what differs in Spark's interfaces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A feature that Parquetry leaves out on a series of Spark.
+
+    Attributes:
+        feature: its key, which tests name that need it.
+        text: the effect for users.
+        reason: what Spark lacks.
+    """
+
+    feature: str
+    text: str
+    reason: str
+
+
+_SCAN_MERGING = Missing(
+    "scan merging",
+    "subqueries that differ only in their columns read the table once each",
+    "Spark asks no table whether it can merge such scans",
+)
+
+_VIEWS = Missing(
+    "views", "a catalog of Parquetry has no views", "Spark keeps views in its session catalog alone"
+)
+_CREATE_LIKE = Missing(
+    "create table like",
+    "CREATE TABLE LIKE makes no table of Parquetry",
+    "Spark makes such tables in its session catalog alone",
+)
+_EVOLVING_WRITES = Missing(
+    "evolving writes",
+    "WITH SCHEMA EVOLUTION is for MERGE alone, and there is no option mergeSchema",
+    "Spark adds columns in a MERGE alone",
+)
+_PARTITION_FUNCTIONS = Missing(
+    "functions of partitions",
+    "in UPDATE and MERGE, a condition such as upper(p) = 'A' prunes no partitions",
+    "Spark hands such conditions to no table",
+)
+_MERGING_SORTED_FILES = Missing(
+    "merging sorted files",
+    "sorted files of a bucket are sorted anew",
+    "Spark does not merge them",
+)
+_COLUMN_IDS = Missing(
+    "column ids",
+    "a DataFrame that was made before a column was dropped and added again reads the new column",
+    "Spark compares columns by name alone",
+)
+
+SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
+    "4.3": (),
+    "4.2": (_SCAN_MERGING,),
+    "4.1": (
+        _VIEWS,
+        _EVOLVING_WRITES,
+        _CREATE_LIKE,
+        _PARTITION_FUNCTIONS,
+        _MERGING_SORTED_FILES,
+        _COLUMN_IDS,
+        _SCAN_MERGING,
+    ),
+}
+"""The series that the bridge is compiled for, the newest first, each with what it lacks."""
+
+
+def series_of(version: str) -> str | None:
+    """Return the supported series that a version of Spark is of, or None if it is of no such series."""
+    return next((series for series in SPARK_SERIES if version.startswith(f"{series}.")), None)
+
+
+def listed_series() -> str:
+    """Return the supported series in words, such as ``4.3 or 4.2``."""
+    return " or ".join(SPARK_SERIES)
