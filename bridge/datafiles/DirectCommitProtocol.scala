@@ -13,8 +13,12 @@ import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 
 /**
  * A file, the directory of its partition below the table, and the number of the slot that its rows belong to.
+ *
+ * @param modified when it was changed, in milliseconds
+ * @param footer what `WrittenFooters` has of it, or None if it has to be read
  */
-case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long, modified: Long)
+case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long, modified: Long,
+    footer: Option[Array[Byte]] = None)
 
 /**
  * Writes files where they will stay, under names never used before. No reader sees a file before the
@@ -27,9 +31,12 @@ case class WrittenFile(directory: String, slot: Long, path: String, bytes: Long,
 class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotDirectory])
   extends FileCommitProtocol with Serializable {
   private case class Begun(directory: String, slot: Long, suffix: String, name: String, path: Path)
+  private case class Closed(bytes: Long, footer: Option[Array[Byte]])
 
   @transient private var files = Seq.empty[WrittenFile]
   @transient private var begun = ArrayBuffer.empty[Begun]
+  @transient private var closed = Map.empty[Path, Closed]
+  @transient private var allowance = 0L
 
   def committed: Seq[WrittenFile] = files
 
@@ -44,7 +51,11 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   override def abortJob(job: JobContext): Unit =
     UncommittedFiles.delete(folders.root, ended.asScala.map(f => new Path(f.path)), job.getConfiguration)
 
-  override def setupTask(task: TaskAttemptContext): Unit = begun = ArrayBuffer.empty
+  override def setupTask(task: TaskAttemptContext): Unit = {
+    begun = ArrayBuffer.empty
+    closed = Map.empty
+    allowance = WrittenFooters.allowance()
+  }
 
   override def newTaskTempFile(task: TaskAttemptContext, dir: Option[String], spec: FileNameSpec): String = {
     val id = task.getTaskAttemptID
@@ -60,6 +71,13 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
   def another(path: String): String = {
     val first = begun.reverseIterator.find(_.path.toString == path).get
     begin(first.directory, first.slot, first.name, first.suffix)
+  }
+
+  /** Keeps what the task knows of a file that it has closed. */
+  def close(path: Path, bytes: Long, footer: Option[Array[Byte]]): Unit = {
+    val sent = footer.filter(_.length <= allowance)
+    allowance -= sent.fold(0)(_.length)
+    closed += path -> Closed(bytes, sent)
   }
 
   /**
@@ -84,7 +102,8 @@ class DirectCommitProtocol(folders: Folders, prefix: String, places: Array[SlotD
     Option(TaskContext.get()).foreach(_.killTaskIfInterrupted())
     new TaskCommitMessage(begun.toSeq.map { file =>
       val status: FileStatus = file.path.getFileSystem(task.getConfiguration).getFileStatus(file.path)
-      WrittenFile(file.directory, file.slot, file.path.toString, status.getLen, status.getModificationTime)
+      val footer = closed.get(file.path).filter(_.bytes == status.getLen).flatMap(_.footer)
+      WrittenFile(file.directory, file.slot, file.path.toString, status.getLen, status.getModificationTime, footer)
     })
   }
   override def abortTask(task: TaskAttemptContext): Unit =

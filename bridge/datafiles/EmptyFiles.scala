@@ -18,7 +18,7 @@ import org.apache.spark.util.ThreadUtils
  * Writes files without rows, for slots that have no rows. The driver writes them, so that no second attempt
  * does.
  */
-class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, options: Map[String, String]) {
+class EmptyFiles(session: SparkSession, name: String, format: FileFormat, schema: StructType, options: Map[String, String]) {
   private final val Threads = 8
 
   /**
@@ -39,12 +39,17 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
     }
     try {
       // all files are alike, so one is made and its bytes are written again
-      files.headOption.foreach(first => factory.newInstance(first.path, schema, context(conf)).close())
-      lazy val content = read(new Path(files.head.path), conf)
-      files.take(1).map(measured(_, conf)) ++ ThreadUtils.parmap(files.drop(1), "parquetry-empty", Threads) { file =>
-        val path = new Path(file.path)
-        Using.resource(path.getFileSystem(conf).create(path, false))(_.write(content))
-        measured(file, conf)
+      files.take(1).flatMap { first =>
+        val recording = new RecordingConfiguration(conf)
+        factory.newInstance(first.path, schema, context(recording)).close()
+        val (made, footer) = WrittenFooters.take(name, new Path(first.path), recording).get
+        val content = if (made.length == made.tail.length) made.tail else read(made.path, conf)
+        measured(first, footer, conf) +: ThreadUtils.parmap(files.drop(1), "parquetry-empty", Threads) { file =>
+          val path = new Path(file.path)
+          val files = path.getFileSystem(conf)
+          Using.resource(NewFile.create(files, path, files.create(path, false)))(_.write(content))
+          measured(file, footer, conf)
+        }
       }
     } catch { case NonFatal(e) =>
       UncommittedFiles.delete(folders.root, files.map(f => new Path(f.path)), conf)
@@ -55,10 +60,10 @@ class EmptyFiles(session: SparkSession, format: FileFormat, schema: StructType, 
   private def read(path: Path, conf: Configuration): Array[Byte] =
     Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes())
 
-  private def measured(file: WrittenFile, conf: Configuration): WrittenFile = {
+  private def measured(file: WrittenFile, footer: Option[Array[Byte]], conf: Configuration): WrittenFile = {
     val path = new Path(file.path)
     val status = path.getFileSystem(conf).getFileStatus(path)
-    file.copy(bytes = status.getLen, modified = status.getModificationTime)
+    file.copy(bytes = status.getLen, modified = status.getModificationTime, footer = footer)
   }
 
   private def context(conf: Configuration) =

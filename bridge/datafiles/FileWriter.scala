@@ -1,5 +1,7 @@
 package org.apache.spark.sql.parquetry.datafiles
 
+import java.util.Base64
+
 import scala.jdk.CollectionConverters._
 
 import org.json4s._
@@ -54,8 +56,8 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
-   * milliseconds.
+   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes, time of change in milliseconds,
+   * and what `WrittenFooters` has of the footer, in Base64, if it came with the task.
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories
@@ -83,7 +85,7 @@ object FileWriter {
     // without a name: Spark notifies listeners of each named execution, and of the statement once is enough
     SQLExecution.withNewExecutionId(execution) {
       FileFormatWriter.write(
-        session, plan, new RollingFormat(formatOf(format), protocol, target, rowBytes), protocol,
+        session, plan, new RollingFormat(format, formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),
         session.sessionState.newHadoopConfWithOptions(settings),
         partitioned, None, Nil, settings,
@@ -105,7 +107,7 @@ object FileWriter {
     val schema = StructType(rows.queryExecution.analyzed.schema.filterNot(f => partitionColumns.contains(f.name)))
     implicit val formats: Formats = DefaultFormats
     val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
-    encoded(new EmptyFiles(rows.sparkSession, formatOf(format), schema, options.asScala.toMap)
+    encoded(new EmptyFiles(rows.sparkSession, format, formatOf(format), schema, options.asScala.toMap)
       .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked))
   }
 
@@ -117,7 +119,8 @@ object FileWriter {
   private def encoded(files: Seq[WrittenFile]): String =
     compact(JArray(files.map { f => JObject(
       "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
-      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified))
+      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified),
+      "footer" -> f.footer.fold[JValue](JNothing)(bytes => JString(Base64.getEncoder.encodeToString(bytes))))
     }.toList))
 
   /**

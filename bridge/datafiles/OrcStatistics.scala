@@ -1,16 +1,16 @@
 package org.apache.spark.sql.parquetry.datafiles
 
-import java.util.concurrent.{Callable, Executors}
-
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.json4s._
+import org.json4s.{Reader => _, _}
 import org.json4s.jackson.JsonMethods.compact
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.orc._
+import org.apache.orc.{Reader, _}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.parquetry.storage.ManyFiles
 
 /** Reads ORC footers, since PyArrow does not give the column statistics of ORC files. */
 object OrcStatistics {
@@ -18,31 +18,29 @@ object OrcStatistics {
    * Returns JSON of one entry a path, in order: rows, bytes and statistics of top-level columns, or the
    * error.
    */
-  def read(session: SparkSession, paths: java.util.List[String], threads: Int): String = {
-    val conf = session.sessionState.newHadoopConf()
-    val pool = Executors.newFixedThreadPool(threads)
-    try {
-      val tasks = paths.asScala.map(p => new Callable[JValue] { override def call(): JValue = readOne(p, conf) })
-      compact(JArray(pool.invokeAll(tasks.asJava).asScala.map(_.get()).toList))
-    } finally pool.shutdown()
-  }
+  def read(session: SparkSession, paths: java.util.List[String]): String =
+    compact(JArray(ManyFiles.read(session, paths.asScala.map(new Path(_)).toSeq)(readOne).toList))
 
-  private def readOne(text: String, conf: org.apache.hadoop.conf.Configuration): JValue = try {
-    val path = new Path(text)
+  private def readOne(path: Path, conf: Configuration): JValue = try {
     val status = path.getFileSystem(conf).getFileStatus(path)
     val reader = OrcFile.createReader(path, OrcFile.readerOptions(conf).maxLength(status.getLen))
     try {
-      val schema = reader.getSchema
-      val statistics = reader.getStatistics
-      val columns = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
-        name -> column(child, statistics(child.getId), reader.getNumberOfRows)
-      }
-      JObject("path" -> JString(text), "bytes" -> JInt(status.getLen), "modified" -> JInt(status.getModificationTime),
-        "rows" -> JInt(reader.getNumberOfRows), "columns" -> JObject(columns))
+      val file = List("path" -> JString(path.toString), "bytes" -> JInt(status.getLen), "modified" -> JInt(status.getModificationTime))
+      JObject(file ++ facts(reader).obj)
     } finally reader.close()
   } catch {
-    case NonFatal(e) => JObject("path" -> JString(text), "error" -> JString(String.valueOf(e.getMessage)),
+    case NonFatal(e) => JObject("path" -> JString(path.toString), "error" -> JString(String.valueOf(e.getMessage)),
       "missing" -> JBool(e.isInstanceOf[java.io.FileNotFoundException]))
+  }
+
+  /** The rows of a file, and the statistics of its top-level columns. */
+  def facts(reader: Reader): JObject = {
+    val schema = reader.getSchema
+    val statistics = reader.getStatistics
+    val columns = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
+      name -> column(child, statistics(child.getId), reader.getNumberOfRows)
+    }
+    JObject("rows" -> JInt(reader.getNumberOfRows), "columns" -> JObject(columns))
   }
 
   private def column(t: TypeDescription, s: ColumnStatistics, rows: Long): JValue = {

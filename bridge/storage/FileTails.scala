@@ -1,38 +1,54 @@
 package org.apache.spark.sql.parquetry.storage
 
 import java.io.ByteArrayOutputStream
+import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.util.control.NonFatal
 
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 
 /** The last bytes of many files, where Parquet has its footers, with the files' lengths and times. */
-class FileTails private[storage] (files: FileSystem, paths: Seq[Path], bytes: Int) {
-  private val read: Seq[Either[Throwable, (List[JValue], Array[Byte])]] = HadoopFiles.parallel(paths)(readOne)
+class FileTails private[storage] (session: SparkSession, paths: Seq[Path], bytes: Int) {
+  private val read = ManyFiles.read(session, paths)(FileTails.read(_, _, bytes))
 
   /**
-   * JSON for each file: `[whether it is a directory, bytes, time, bytes of its tail]`, or `[kind, message]`
-   * of an error.
+   * JSON for some of the files: `[whether it is a directory, bytes, time, bytes of its tail]`, or
+   * `[kind, message]` of an error.
    */
-  def facts: String = compact(JArray(read.map {
+  def facts(from: Int, until: Int): String = compact(JArray(read.slice(from, until).map {
     case Right((facts, tail)) => JArray(facts :+ JInt(tail.length))
-    case Left(error) => Statuses.failure(error)
+    case Left(error) => error
   }.toList))
 
-  /** The tails, one behind another. */
-  def tails: Array[Byte] = {
+  /** The tails of these files, one behind another. */
+  def tails(from: Int, until: Int): Array[Byte] = {
     val joined = new ByteArrayOutputStream()
-    read.foreach(_.foreach { case (_, tail) => joined.write(tail) })
+    read.slice(from, until).foreach(_.foreach { case (_, tail) => joined.write(tail) })
     joined.toByteArray
   }
+}
 
-  private def readOne(path: Path): Either[Throwable, (List[JValue], Array[Byte])] =
+private object FileTails {
+  private val Ending = 8 // a Parquet file ends with the footer's length, in 4 bytes, and PAR1
+
+  /** Reads a file's facts and its last bytes, of which a short footer is enough; or the error as JSON. */
+  private def read(path: Path, conf: Configuration, bytes: Int): Either[JValue, (List[JValue], Array[Byte])] =
     try {
+      val files = path.getFileSystem(conf)
       val status = files.getFileStatus(path)
       val file = new OpenFile(files, status)
-      try Right((Statuses.facts(status), file.read((status.getLen - bytes).max(0L), bytes))) finally file.close()
-    } catch { case NonFatal(error) => Left(error) }
+      try Right((Statuses.facts(status), footer(file.read((status.getLen - bytes).max(0L), bytes)))) finally file.close()
+    } catch { case NonFatal(error) => Left(Statuses.failure(error)) }
+
+  private def footer(tail: Array[Byte]): Array[Byte] =
+    if (tail.length < Ending) tail
+    else {
+      val size = ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt(tail.length - Ending).toLong + Ending
+      if (size < Ending || size > tail.length) tail else tail.takeRight(size.toInt)
+    }
 }

@@ -80,8 +80,6 @@ object StorageGateway {
   }
 
   /** Reads the last bytes of files. */
-  def tails(session: SparkSession, locations: java.util.List[String], bytes: Int): FileTails = {
-    val paths = locations.asScala.map(new Path(_)).toSeq
-    new FileTails(HadoopFiles.of(session, paths.head), paths, bytes)
-  }
+  def tails(session: SparkSession, locations: java.util.List[String], bytes: Int): FileTails =
+    new FileTails(session, locations.asScala.map(new Path(_)).toSeq, bytes)
 }

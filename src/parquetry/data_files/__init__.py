@@ -12,7 +12,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.bounds_vectorized import BoundsInFiles, bounds_in_files, each_in_files
     from parquetry.data_files.file_batch import FileColumns, RecordedFiles, without_earlier_rest
     from parquetry.data_files.footer_reader import ArrowFooters, FooterReader
-    from parquetry.data_files.footer_statistics import Look, from_bridge, read_parquet_footer
+    from parquetry.data_files.footer_statistics import Look, from_bridge, from_writer, read_parquet_footer
     from parquetry.data_files.interleave import Interleaving
     from parquetry.data_files.projected_files import (
         MAX_FILES_AS_RECORDS,

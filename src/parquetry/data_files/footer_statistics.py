@@ -7,8 +7,12 @@ top-level column of a file is recorded. So a column without an entry is known to
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
+import io
+import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -163,6 +167,22 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
         modified=answer.get("modified"),
         columns=None if columns is None else {name: _orc_column(column) for name, column in columns.items()},
     )
+
+
+def from_writer(file_format: str, path: str, written: Mapping[str, Any]) -> FileRecord:
+    """Return the record of a file from what its writer knew of its footer.
+
+    Args:
+        file_format: ``parquet`` or ``orc``.
+        path: the path to record.
+        written: the bridge's answer, with ``bytes``, ``modified``, and ``footer``: a Parquet footer, or JSON
+            of an ORC file's statistics as `from_bridge` takes it, compressed and in Base64.
+    """
+    content = zlib.decompress(base64.b64decode(written["footer"]))
+    size, modified = written["bytes"], written["modified"]
+    if file_format == "orc":
+        return from_bridge({"path": path, "bytes": size, "modified": modified} | json.loads(content))
+    return footer_record(pq.read_metadata(io.BytesIO(content)), path, size, modified)
 
 
 def missing_file(path: str) -> FileMissingError:

@@ -40,9 +40,8 @@ from parquetry.spark.hive import SparkHive
 from parquetry.spark.write import counted
 
 _LOG = logging.getLogger("parquetry")
-_FOOTER_THREADS = 8
 _MAX_REPORTED_FILES = 5
-_FILES_PER_CALL = 256
+_FILES_PER_CALL = 1024
 
 
 class SparkEngine:
@@ -73,11 +72,8 @@ class SparkEngine:
         files: list[FileRecord] = []
         for start in range(0, len(paths), _FILES_PER_CALL):
             batch = paths[start : start + _FILES_PER_CALL]
-            answers = json.loads(
-                door.read(
-                    spark._jsparkSession, [join_location(location, path) for path in batch], _FOOTER_THREADS
-                )
-            )
+            whole = [join_location(location, path) for path in batch]
+            answers = json.loads(door.read(spark._jsparkSession, whole))
             for path, answer in zip(batch, answers, strict=True):
                 if "error" in answer:
                     kind = FileMissingError if answer["missing"] else FileCorruptError

@@ -111,11 +111,11 @@ class HadoopFiles(RemoteFiles):
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:
         """Return the last bytes of files; see `RemoteFiles.tails`."""
         found: list[FileTail | OSError] = []
+        read = self._ask("tails", list(paths), size)
         for start in range(0, len(paths), _TAILS_PER_CALL):
-            batch = list(paths[start : start + _TAILS_PER_CALL])
-            read = self._ask("tails", batch, size)
-            joined, at = bytes(read.tails()), 0
-            for path, facts in zip(batch, json.loads(read.facts()), strict=True):
+            end = min(start + _TAILS_PER_CALL, len(paths))
+            joined, at = bytes(read.tails(start, end)), 0
+            for path, facts in zip(paths[start:end], json.loads(read.facts(start, end)), strict=True):
                 if isinstance(facts[0], str):
                     found.append(_error(*facts))
                 elif facts[0]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord, FooterReader
+from parquetry.data_files import FileRecord, FooterReader, from_writer
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (
@@ -102,14 +102,32 @@ def _with_rows(
         paths[base].append(path)
         below[base].append(made)
     for base, relative in paths.items():
-        read = footers.data_files(snapshot.metadata.format, base, relative)
         useless = []
-        for made, file in zip(below[base], read, strict=True):
+        for made, file in zip(
+            below[base], _records(footers, snapshot, base, relative, below[base]), strict=True
+        ):
             if not file.rows and not slots.directory(made["slot"]).bucketed:
                 useless.append(join_location(base, file.path))
             else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
         delete_files(useless, root)
+
+
+def _records(
+    footers: FooterReader,
+    snapshot: TableSnapshot,
+    base: str,
+    paths: Sequence[str],
+    written: Sequence[dict[str, Any]],
+) -> list[FileRecord]:
+    """Return the records of files below a folder. The footers that did not come from the writers are read."""
+    file_format = snapshot.metadata.format
+    unknown = [path for path, made in zip(paths, written, strict=True) if "footer" not in made]
+    read = iter(footers.data_files(file_format, base, unknown))
+    return [
+        from_writer(file_format, path, made) if "footer" in made else next(read)
+        for path, made in zip(paths, written, strict=True)
+    ]
 
 
 def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:
