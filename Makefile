@@ -33,10 +33,10 @@ demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and 
 	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them; SPARK=4.2 for the core of them on Spark 4.2)
-	@$(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(grep -v '^#' tests/spark/core.txt))
+	@$(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(sed '/^# More/q' tests/spark/core.txt | grep -v '^#'))
 
 test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
-	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS)
+	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(grep -v '^#' tests/spark/core.txt))
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
