@@ -168,6 +168,11 @@ class ScanPlan:
         """Whether the plan reads every key of the table, with or without a test."""
         return len(self.scans) == 1 and self.scans[0].start == b"" and self.scans[0].stop is None
 
+    @property
+    def only_gets(self) -> bool:
+        """Whether the plan looks for single keys, each of one partition at most."""
+        return not self.by_indexes and all(scan.kind == "get" for scan in self.scans)
+
     def scan_containing(self, key: bytes) -> KeyScan | None:
         """Return the range of `scans` that contains a key, without testing its residual, or None."""
         place = bisect_right(self.scans, key, key=lambda scan: scan.start)

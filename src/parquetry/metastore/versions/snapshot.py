@@ -89,7 +89,7 @@ class TableSnapshot:
 
     - It holds no lock, and no vacuum waits for it. If a vacuum retires the version, reading raises
       TableNotFoundError. `partitions` checks this at its end, so that missing rows never look like missing
-      partitions.
+      partitions. It does not if it looked for single keys and found them all.
     - It is not a copy. Each call of `partitions` reads the store again.
     - It does not choose the files of a query. `parquetry.prune` does, from the partitions and their
       statistics.
@@ -195,9 +195,12 @@ class TableSnapshot:
             if plan is None
             else self._planned(plan, examined)
         )
+        found = 0
         for key, age, value in islice(rows, limit):  # and no row more is read
+            found += 1
             yield PartitionSnapshot(self, key, age, value)
-        self.check_kept()
+        if plan is None or not plan.only_gets or found < len(plan.scans):
+            self.check_kept()
 
     def _planned(self, plan: ScanPlan, examined: Examined | None) -> Iterator[Row]:
         ready = {index.id for index in self.metadata.indexes if index.ready}
