@@ -56,8 +56,8 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes, time of change in milliseconds,
-   * and what `WrittenFooters` has of the footer, in Base64, if it came with the task.
+   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes, time of change in milliseconds.
+   * If the task sent the footer (`WrittenFooters`), it is there, too, in Base64.
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories

@@ -14,11 +14,11 @@ import org.apache.hadoop.util.Progressable
 private[datafiles] case class RecordedFile(path: Path, length: Long, tail: Array[Byte])
 
 /**
- * A task's configuration with which the file systems of its paths record the files that are written by them.
+ * A task's configuration that has file systems record the files that they write.
  *
- * Writers of Parquet and ORC take a path and a configuration, and ask Hadoop for the file system. They get a
- * `RecordingFileSystem` here. A copy of this configuration is as any other: the files are written, and not
- * recorded.
+ * Writers of Parquet and ORC take a path and a configuration, and ask Hadoop for the file system. With this
+ * configuration they get a `RecordingFileSystem`. With a copy of it they get Hadoop's file system, and nothing
+ * is recorded.
  */
 private[datafiles] class RecordingConfiguration(val of: Configuration) extends JobConf(of) {
   private val files = new ConcurrentHashMap[String, RecordedFile]()
@@ -34,7 +34,7 @@ private[datafiles] class RecordingConfiguration(val of: Configuration) extends J
     isFileSystem(name, ".impl.disable.cache") || super.getBoolean(name, default)
 }
 
-/** The file system that Hadoop has for a path, which records what is written, and reads it from the record. */
+/** The file system that Hadoop has for a path. It records what is written, and reads it from the record. */
 private[datafiles] class RecordingFileSystem extends FilterFileSystem {
   private var files: RecordingConfiguration = _
 

@@ -18,10 +18,10 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.MAX_RESULT_SIZE
 
 /**
- * What the footers of written files say, as the writing task has it. No written file is opened again.
+ * The footers of written files, as the writing task has them, so that no written file is opened again.
  *
- * For Parquet it is the footer itself, which the planner reads; for ORC, JSON of the statistics. Both are
- * compressed, and travel with the task's commit message.
+ * For Parquet the planner gets the footer itself, for ORC, JSON of the statistics. Both are compressed, and
+ * travel with the task's commit message.
  */
 private[datafiles] object WrittenFooters extends Logging {
   /** The part of `spark.driver.maxResultSize` that the footers of a write may take. */

@@ -36,7 +36,7 @@ class FileTails private[storage] (session: SparkSession, paths: Seq[Path], bytes
 private object FileTails {
   private val Ending = 8 // a Parquet file ends with the footer's length, in 4 bytes, and PAR1
 
-  /** Reads a file's facts and its last bytes, of which a short footer is enough; or the error as JSON. */
+  /** Reads a file's facts and its footer, or as many of its last bytes as it may read; or the error as JSON. */
   private def read(path: Path, conf: Configuration, bytes: Int): Either[JValue, (List[JValue], Array[Byte])] =
     try {
       val files = path.getFileSystem(conf)
