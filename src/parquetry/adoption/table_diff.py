@@ -7,6 +7,7 @@ since (`removed_before`). `sync` decides what to do about the differences.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,8 @@ from parquetry.adoption.compare import Changes, compare, files_below
 from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
-from parquetry.locations import is_own, join_location, open_location, path_below
+from parquetry.errors import FileMissingError
+from parquetry.locations import is_own, join_location, open_location, path_below, remote_files
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Filter
@@ -59,8 +61,9 @@ def diff_table(
     which = partial(_selected, metadata.partition_by, condition)
     every = list(snapshot.partitions())
     known = list(compress(every, which([part.values for part in every])))
-    if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
-        return Changes((), (), ())  # nothing was written yet
+    may_be_missing = not metadata.external and not known  # nothing was written yet
+    if may_be_missing and _is_missing(filesystem, path):
+        return Changes((), (), ())
     levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
     by_place = _by_location(known)
     partitions_at = dict(by_place)
@@ -76,7 +79,7 @@ def diff_table(
     )  # fmt: skip
     places = {identity(part.values): part.location for part in known}
     present = []
-    for folder in found:
+    for folder in _none_if_missing(found) if may_be_missing else found:
         here = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
         lives = _live(snapshot, folder, here, passing, lambda values: which([values])[0])
         place = None if here else places.get(identity(folder.values))
@@ -90,6 +93,19 @@ def diff_table(
     # a partition that was added empty has no folder, and has lost nothing
     empty = {identity(part.values) for part in known if not part.files}
     return dataclasses.replace(changes, deleted=tuple(v for v in changes.deleted if identity(v) not in empty))
+
+
+def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
+    """Return whether a directory is missing. In an object store only its listing shows this, so it is not asked."""
+    remote = remote_files(filesystem)
+    if remote is not None and not remote.has_directories:
+        return False
+    return bool(filesystem.get_file_info(path).type == pafs.FileType.NotFound)
+
+
+def _none_if_missing(found: Iterator[DiscoveredPartition]) -> Iterator[DiscoveredPartition]:
+    with contextlib.suppress(FileMissingError):
+        yield from found
 
 
 def _by_location(partitions: Sequence[PartitionSnapshot]) -> dict[str, list[PartitionSnapshot]]:
