@@ -61,9 +61,6 @@ def diff_table(
     which = partial(_selected, metadata.partition_by, condition)
     every = list(snapshot.partitions())
     known = list(compress(every, which([part.values for part in every])))
-    may_be_missing = not metadata.external and not known  # nothing was written yet
-    if may_be_missing and _is_missing(filesystem, path):
-        return Changes((), (), ())
     levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
     by_place = _by_location(known)
     partitions_at = dict(by_place)
@@ -77,9 +74,11 @@ def diff_table(
         filesystem, path, levels, unfit=unfit,
         progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
     )  # fmt: skip
+    if not metadata.external and not known:  # nothing may have been written yet
+        found = _none_if_missing(found, filesystem, path)
     places = {identity(part.values): part.location for part in known}
     present = []
-    for folder in _none_if_missing(found) if may_be_missing else found:
+    for folder in found:
         here = partitions_at.pop(join_location(metadata.location, folder.relative_path), [])
         lives = _live(snapshot, folder, here, passing, lambda values: which([values])[0])
         place = None if here else places.get(identity(folder.values))
@@ -95,16 +94,18 @@ def diff_table(
     return dataclasses.replace(changes, deleted=tuple(v for v in changes.deleted if identity(v) not in empty))
 
 
-def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
-    """Return whether a directory is missing. In an object store only its listing shows this, so it is not asked."""
+def _none_if_missing(
+    found: Iterator[DiscoveredPartition], filesystem: pafs.FileSystem, path: str
+) -> Iterator[DiscoveredPartition]:
+    """Yield the partitions found below a directory; none if the directory is missing.
+
+    An object store has no directory to ask for: a listing without objects says that it is missing.
+    """
     remote = remote_files(filesystem)
     if remote is not None and not remote.has_directories:
-        return False
-    return bool(filesystem.get_file_info(path).type == pafs.FileType.NotFound)
-
-
-def _none_if_missing(found: Iterator[DiscoveredPartition]) -> Iterator[DiscoveredPartition]:
-    with contextlib.suppress(FileMissingError):
+        with contextlib.suppress(FileMissingError):
+            yield from found
+    elif filesystem.get_file_info(path).type != pafs.FileType.NotFound:
         yield from found
 
 

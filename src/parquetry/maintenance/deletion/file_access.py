@@ -32,8 +32,9 @@ _FILES_PER_BATCH = 1000
 _MIN_LISTED_FILES = 100
 """Files that are looked up by one listing instead of one by one, in an object store."""
 _ENTRIES_PER_FILE = 100
-"""Entries that a listing may have for each file that is looked up. A listing of 1,000 entries is one request, and
-costs as much as looking up ten files."""
+"""Entries that a listing may have for each file that is looked up.
+
+A listing of 1,000 entries is one request, and costs as much as looking up ten files."""
 _MAX_CACHED_FOLDERS = 1 << 16
 _MAX_CACHED_DEPTH = 100
 

@@ -73,7 +73,9 @@ SAFETY_MS = DAY_MS
 PATIENCE_S = 30.0
 """Seconds to wait for running commits."""
 _FILES_PER_CLAIM = 1000
-"""Other writers' files that are deleted while commits that adopt files wait: as many as S3 deletes with one request."""
+"""Other writers' files that are deleted while commits that adopt files wait.
+
+S3 deletes at most as many with one request."""
 
 
 @dataclass(slots=True)
