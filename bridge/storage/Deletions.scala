@@ -3,7 +3,7 @@ package org.apache.spark.sql.parquetry.storage
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{BulkDelete, FileSystem, Path}
 
 /** Deletes many files with few requests: S3 takes hundreds in one, HDFS takes them one by one. */
 private[parquetry] object Deletions {
@@ -16,19 +16,23 @@ private[parquetry] object Deletions {
   def delete(files: FileSystem, paths: Seq[Path], parallel: Boolean): Seq[(Path, String)] =
     if (paths.isEmpty) Nil
     else {
-      val bulk = files.createBulkDelete(new Path(files.getUri.toString.stripSuffix("/") + "/"))
+      val bulk = files.createBulkDelete(files.makeQualified(new Path("/")))
       try {
-        val size = bulk.pageSize()
-        if (size < 2 && parallel) HadoopFiles.parallel(paths)(path => deleteOne(files, path)).flatten
-        else if (size < 2) paths.flatMap(path => deleteOne(files, path))
-        else paths.grouped(size).flatMap { page =>
-          val qualified = page.map(path => files.makeQualified(path) -> path).toMap
-          try bulk.bulkDelete(qualified.keys.toSeq.asJava).asScala.map(failed =>
-            qualified.getOrElse(failed.getKey, failed.getKey) -> failed.getValue).toSeq
-          catch { case NonFatal(error) => page.map(_ -> String.valueOf(error.getMessage)) }
-        }.toSeq
+        val pages = paths.grouped(bulk.pageSize()).toSeq
+        // a bulk delete of one file is one request to S3; a delete of one file is four: it keeps the folder
+        val remove: Seq[Path] => Seq[(Path, String)] =
+          if (bulk.pageSize() > 1 || HadoopFiles.isObjectStore(paths.head)) deletePage(files, bulk, _)
+          else page => page.flatMap(path => deleteOne(files, path))
+        if (bulk.pageSize() < 2 && parallel) HadoopFiles.parallel(pages)(remove).flatten else pages.flatMap(remove)
       } finally bulk.close()
     }
+
+  private def deletePage(files: FileSystem, bulk: BulkDelete, page: Seq[Path]): Seq[(Path, String)] = {
+    val qualified = page.map(path => files.makeQualified(path) -> path).toMap
+    try bulk.bulkDelete(qualified.keys.toSeq.asJava).asScala.map(failed =>
+      qualified.getOrElse(failed.getKey, failed.getKey) -> failed.getValue).toSeq
+    catch { case NonFatal(error) => page.map(_ -> String.valueOf(error.getMessage)) }
+  }
 
   private def deleteOne(files: FileSystem, path: Path): Option[(Path, String)] =
     try {

@@ -115,7 +115,7 @@ class _Sync:
         if condition is None:  # otherwise some folders were not listed
             transaction.record_removed_files(dict.fromkeys(passing.stale()))
         taken = _locations(snapshot, changes)
-        transaction.adopt(lambda: require_files(snapshot.label, taken))
+        transaction.adopt(lambda: require_files(snapshot.label, taken, snapshot.metadata.location))
         differences: list[Difference] = []
         if self.options.add:
             for found in track(self.progress, "Reading new partitions", changes.added):

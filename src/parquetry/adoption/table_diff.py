@@ -7,6 +7,7 @@ since (`removed_before`). `sync` decides what to do about the differences.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,8 @@ from parquetry.adoption.compare import Changes, compare, files_below
 from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.data_files import FooterReader
-from parquetry.locations import is_own, join_location, open_location, path_below
+from parquetry.errors import FileMissingError
+from parquetry.locations import is_own, join_location, open_location, path_below, remote_files
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Filter
@@ -59,8 +61,6 @@ def diff_table(
     which = partial(_selected, metadata.partition_by, condition)
     every = list(snapshot.partitions())
     known = list(compress(every, which([part.values for part in every])))
-    if not metadata.external and not known and filesystem.get_file_info(path).type == pafs.FileType.NotFound:
-        return Changes((), (), ())  # nothing was written yet
     levels = DirectoryLevels(names, metadata.partition_types, zone_of(metadata, footers))
     by_place = _by_location(known)
     partitions_at = dict(by_place)
@@ -74,6 +74,8 @@ def diff_table(
         filesystem, path, levels, unfit=unfit,
         progress=lambda done, total: progress("Listing", done, total), columns=columns, listed=listed,
     )  # fmt: skip
+    if not metadata.external and not known:  # nothing may have been written yet
+        found = _none_if_missing(found, filesystem, path)
     places = {identity(part.values): part.location for part in known}
     present = []
     for folder in found:
@@ -90,6 +92,21 @@ def diff_table(
     # a partition that was added empty has no folder, and has lost nothing
     empty = {identity(part.values) for part in known if not part.files}
     return dataclasses.replace(changes, deleted=tuple(v for v in changes.deleted if identity(v) not in empty))
+
+
+def _none_if_missing(
+    found: Iterator[DiscoveredPartition], filesystem: pafs.FileSystem, path: str
+) -> Iterator[DiscoveredPartition]:
+    """Yield the partitions found below a directory; none if the directory is missing.
+
+    An object store has no directory to ask for: a listing without objects says that it is missing.
+    """
+    remote = remote_files(filesystem)
+    if remote is not None and not remote.has_directories:
+        with contextlib.suppress(FileMissingError):
+            yield from found
+    elif filesystem.get_file_info(path).type != pafs.FileType.NotFound:
+        yield from found
 
 
 def _by_location(partitions: Sequence[PartitionSnapshot]) -> dict[str, list[PartitionSnapshot]]:

@@ -68,7 +68,8 @@ def _differing(current: TableSnapshot, target: TableSnapshot) -> dict[str, Remov
 
 
 def _require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> None:
-    missing = FileAccess().missing(join_location(p.location, file.path) for p in restored for file in p.files)
+    locations = (join_location(p.location, file.path) for p in restored for file in p.files)
+    missing = FileAccess().missing(locations, target.metadata.location)
     if missing:
         raise FileMissingError(
             f"Version {target.version} of table {target.label} cannot be restored: {len(missing)} of its "

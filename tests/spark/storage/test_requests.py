@@ -1,15 +1,22 @@
-"""Requests to S3, counted by a proxy; statements while S3 throttles and connections break."""
+"""Requests to S3, counted by a proxy, and the settings that decide which store is asked."""
 
 from __future__ import annotations
 
-import itertools
-
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import parquetry
+from parquetry.data_files import FileRecord
+from parquetry.locations import use_file_systems
+from parquetry.locations.file_names import new_prefix
+from parquetry.maintenance.deletion import FileAccess
+from parquetry.metastore import open_metastore
+from parquetry.metastore.commits import Transaction, commit
+from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.s3.proxy import Fate, S3Request
-from tests.support.spark.storages import Storage
+from tests.support.spark.storages import BUCKET, Storage
 
 pytestmark = pytest.mark.s3
 
@@ -20,6 +27,16 @@ def _filled(s3: Storage) -> str:
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, p STRING) PARTITIONED BY (p)")
     s3.spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, concat('p', id % 4) FROM range(100)")
     return table
+
+
+def _put(server: S3Server, location: str, names: list[str]) -> int:
+    """Write files of one row below a location, and return the bytes of each."""
+    file = pa.BufferOutputStream()
+    pq.write_table(pa.table({"id": pa.array([1], pa.int64())}), file)
+    data = file.getvalue().to_pybytes()
+    folder = location.removeprefix(f"s3a://{BUCKET}/")
+    server.put_all(BUCKET, [f"{folder}/{name}" for name in names], data)
+    return len(data)
 
 
 def test_planning_asks_nothing(s3: Storage, server: S3Server) -> None:
@@ -68,45 +85,104 @@ def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:
     assert counts == {"LIST": 1, "HEAD": 8, "GET": 4}
 
 
-@pytest.mark.parametrize("fate", ["throttled", "request lost", "reply lost"])
-def test_disturbed_requests(s3: Storage, server: S3Server, fate: Fate) -> None:
-    """Statements succeed although each fifth request is throttled or lost. No row is lost or doubled."""
-    numbers = itertools.count()
+def test_requests_of_adopting_many(s3: Storage, server: S3Server) -> None:
+    """MSCK of 200 partitions lists twice: for what is there, and before the commit for whether it still is."""
+    table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
+    s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING parquet PARTITIONED BY (day)")
+    _put(server, location, [f"day=d{number}/part-0.parquet" for number in range(200)])
+    with server.proxy.counted() as counts:
+        s3.spark.sql(f"MSCK REPAIR TABLE {table}")
+    assert counts == {"LIST": 2, "HEAD": 200, "GET": 200}
+    assert s3.rows(f"SELECT count(*) FROM {table}") == [(200,)]
 
-    def each_fifth(_: S3Request) -> Fate:
-        return fate if next(numbers) % 5 == 4 else "delivered"
 
-    server.proxy.fate = each_fifth
+def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) -> None:
+    """If one of many files is deleted while MSCK reads them, nothing is adopted, and the error names the file."""
+    table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
+    s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING parquet PARTITIONED BY (day)")
+    _put(server, location, [f"day=d{number:03}/part-0.parquet" for number in range(150)])
+
+    def delete_at_the_last(request: S3Request) -> Fate:
+        if request.kind == "GET" and "day%3Dd149" in request.target:
+            server.proxy.undisturbed()
+            s3.delete(f"{location}/day=d007/part-0.parquet")
+        return "delivered"
+
+    server.proxy.fate = delete_at_the_last
+    with pytest.raises(Exception, match=r"1 of the files .* were deleted meanwhile.*day=d007/part-0.parquet"):
+        s3.spark.sql(f"MSCK REPAIR TABLE {table}")
+    assert s3.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_requests_of_looking_many_up(s3: Storage, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many files are looked up by a listing, and those that it does not show one by one; a long listing is given up."""
+    folder = f"{s3.base}/many"
+    _put(server, folder, [f"{number:03}.parquet" for number in range(200)])
+    wanted, missing = (
+        [f"{folder}/{number:03}.parquet" for number in range(50, 200)],
+        f"{folder}/p=1/no.parquet",
+    )
+    with use_file_systems(HadoopFileSystems(s3.spark)):
+        with server.proxy.counted() as listed:
+            assert FileAccess().missing([*wanted, missing], folder) == [missing]
+        with server.proxy.counted() as few:
+            assert FileAccess().missing(wanted[:99], folder) == []
+        monkeypatch.setattr("parquetry.maintenance.deletion.file_access._ENTRIES_PER_FILE", 1)
+        with server.proxy.counted() as given_up:
+            assert FileAccess().missing(wanted, folder) == []
+    assert listed == {"LIST": 2, "HEAD": 1}
+    assert few == {"HEAD": 99}
+    assert given_up == {"LIST": 1, "HEAD": 50}
+
+
+def test_requests_of_nothing_to_adopt(s3: Storage, server: S3Server) -> None:
+    """MSCK of a managed table without files is one listing, and what s3a asks where a listing is empty."""
+    s3.spark.sql(f"CREATE TABLE {s3.database}.m (id BIGINT, day STRING) PARTITIONED BY (day)")
+    with server.proxy.counted() as counts:
+        s3.spark.sql(f"MSCK REPAIR TABLE {s3.database}.m")
+    assert counts == {"LIST": 2, "HEAD": 1}
+
+
+def test_requests_of_a_store_without_bulk_deletes(s3: Storage, server: S3Server) -> None:
+    """Where a store takes no bulk deletes, each file is one request, and no marker of a folder stays behind."""
+    s3.spark.conf.set("fs.s3a.multiobjectdelete.enable", "false")
+    s3.spark.conf.set("fs.s3a.impl.disable.cache", "true")
     table = _filled(s3)
-    s3.spark.sql(f"UPDATE {table} SET id = id + 1000 WHERE p = 'p1'")
-    s3.spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 'p2') SELECT id FROM range(5)")
-    assert s3.rows(f"SELECT p, count(*), min(id) FROM {table} GROUP BY p ORDER BY p") == [
-        ("p0", 25, 0),
-        ("p1", 25, 1001),
-        ("p2", 5, 0),
-        ("p3", 25, 3),
-    ]
-    s3.spark.sql(f"DROP TABLE {table}")
-    server.proxy.undisturbed()
-    assert s3.files(f"{s3.warehouse}/db.db/t") == []
+    with server.proxy.counted() as counts:
+        s3.spark.sql(f"DROP TABLE {table}")
+    s3.spark.conf.unset("fs.s3a.multiobjectdelete.enable")
+    s3.spark.conf.unset("fs.s3a.impl.disable.cache")
+    assert counts == {"LIST": 1, "DELETE": 4}
 
 
-def test_a_store_that_refuses_writes(s3: Storage, server: S3Server) -> None:
-    """A write that S3 refuses to the end fails, shows nothing, and the next one succeeds."""
-    table = _filled(s3)
-    retries = {"fs.s3a.attempts.maximum": "1", "fs.s3a.retry.limit": "1", "fs.s3a.retry.throttle.limit": "1"}
-    retries |= {"fs.s3a.impl.disable.cache": "true", "fs.s3a.retry.interval": "10ms"}
-    for key, value in retries.items():
-        s3.spark.conf.set(key, value)
-    server.proxy.fate = lambda request: "throttled" if request.kind == "PUT" else "delivered"
-    with pytest.raises(Exception, match=r"503|Slow Down|SlowDown"):
-        s3.spark.sql(f"INSERT INTO {table} VALUES (7, 'p7')")
-    server.proxy.undisturbed()
-    for key in retries:
-        s3.spark.conf.unset(key)
-    assert s3.rows(f"SELECT count(*) FROM {table}") == [(100,)]
-    s3.spark.sql(f"INSERT INTO {table} VALUES (7, 'p7')")
-    assert s3.rows(f"SELECT id FROM {table} WHERE p = 'p7'") == [(7,)]
+@pytest.mark.parametrize(
+    ("own", "page", "deletions"), [(True, None, 10), (False, None, 10), (True, 1000, 3), (False, 1000, 3)]
+)
+def test_requests_of_cleaning_many(
+    s3: Storage, server: S3Server, own: bool, page: int | None, deletions: int
+) -> None:
+    """Vacuum lists 1,000 files with a request, and deletes 250, or as many as s3a's setting says."""
+    if page is not None:
+        s3.spark.conf.set("fs.s3a.bulk.delete.page.size", page)
+        s3.spark.conf.set("fs.s3a.impl.disable.cache", "true")  # s3a reads the setting as it starts
+    table, location = f"{s3.database}.v", f"{s3.warehouse}/db.db/v"
+    s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, p STRING) USING parquet PARTITIONED BY (p)")
+    with open_metastore(s3.warehouse, s3.store) as metastore:
+        snapshot = metastore.table("db", "v")
+        prefix = new_prefix(snapshot.id) if own else "part"
+        files = [f"{prefix}-{number}.parquet" for number in range(2500)]
+        size = _put(server, location, [f"p=a/{name}" for name in files])
+        transaction = Transaction(snapshot, "append")
+        transaction.append(("a",), [FileRecord(name, size, 1) for name in files])
+        commit(transaction)
+    s3.spark.sql(f"DELETE FROM {table}")
+    with server.proxy.counted() as counts:
+        later = "current_timestamp() + INTERVAL 1 DAY"
+        s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.v', older_than => {later})")
+    s3.spark.conf.unset("fs.s3a.bulk.delete.page.size")
+    s3.spark.conf.unset("fs.s3a.impl.disable.cache")
+    assert counts == {"LIST": 3, "BULK DELETE": deletions}
+    assert s3.files(location) == []
 
 
 def test_spark_alone_is_configured(s3: Storage, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import base64
+import email.utils
 import functools
+import hashlib
+import hmac
+import http.client
 import shutil
 import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.fs as pafs
@@ -17,6 +24,7 @@ from tests.support.s3.proxy import S3TestProxy
 
 _HERE = Path(__file__).parent
 ACCESS_KEY, SECRET_KEY, REGION = "lakekey", "lakesecret", "us-east-1"
+_PUT_THREADS = 8
 _LOGBACK = """<configuration>
 <appender name="LOG" class="ch.qos.logback.core.ConsoleAppender"><target>System.err</target>
 <encoder><pattern>%d %p %c: %m%n</pattern></encoder></appender>
@@ -49,6 +57,7 @@ class S3Server:
         self._server = JavaServer(
             _HERE / "S3Main.java", class_path, folder, "384m", [str(properties), str(port)]
         )
+        self._port = port
         self.proxy = S3TestProxy(port)
         self.endpoint = f"http://127.0.0.1:{self.proxy.port}"
 
@@ -66,6 +75,29 @@ class S3Server:
     def make_bucket(self, name: str) -> None:
         """Make a bucket."""
         self.client().create_dir(name)
+
+    def put_all(self, bucket: str, keys: Iterable[str], data: bytes) -> None:
+        """Write many objects with the same bytes, past the proxy."""
+        keys = list(keys)
+        with ThreadPoolExecutor(_PUT_THREADS) as pool:
+            list(
+                pool.map(
+                    lambda some: self._put(bucket, some, data),
+                    [keys[n::_PUT_THREADS] for n in range(_PUT_THREADS)],
+                )
+            )
+
+    def _put(self, bucket: str, keys: Iterable[str], data: bytes) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        for key in keys:
+            path, date = f"/{bucket}/{key}", email.utils.formatdate(usegmt=True)
+            digest = hmac.new(SECRET_KEY.encode(), f"PUT\n\n\n{date}\n{path}".encode(), hashlib.sha1).digest()
+            signature = f"AWS {ACCESS_KEY}:{base64.b64encode(digest).decode()}"
+            connection.request("PUT", path, data, {"Date": date, "Authorization": signature})
+            reply = connection.getresponse()
+            reply.read()
+            assert reply.status == 200, f"{path}: {reply.status} {reply.reason}"
+        connection.close()
 
     def settings(self) -> dict[str, str]:
         """Return the settings of a Spark session by which it reaches this server, and nothing else does."""

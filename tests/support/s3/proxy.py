@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import select
 import socket
 import socketserver
 import threading
@@ -10,9 +12,11 @@ import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Literal, NamedTuple
+from io import BufferedIOBase
+from typing import Literal, NamedTuple
 
-Fate = Literal["delivered", "throttled", "request lost", "reply lost"]
+Fate = Literal["delivered", "throttled", "request lost", "cut off", "late", "reply lost"]
+"""What becomes of a request. One that is cut off arrives by half; a late one seems lost, and arrives at `arrive_late`."""
 _SLOW_DOWN = (
     b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
 )
@@ -42,12 +46,14 @@ class S3TestProxy:
         fate: is asked what becomes of a request.
         seconds: is asked how long a request waits.
         requests: those that have arrived so far.
+        late: whole requests with the fate ``late`` that the server has not got yet.
     """
 
     def __init__(self, port: int) -> None:
         self.fate: Callable[[S3Request], Fate] = lambda _: "delivered"
         self.seconds: Callable[[S3Request], float] = lambda _: 0.0
         self.requests: list[S3Request] = []
+        self.late: list[bytes] = []
         self._upstream = port
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.proxy = self
@@ -64,6 +70,16 @@ class S3TestProxy:
         start, counts = len(self.requests), Counter[str]()
         yield counts
         counts.update(request.kind for request in self.requests[start:])
+
+    def arrive_late(self) -> list[int]:
+        """Deliver the late requests to the server now, and return the status of each reply."""
+        late, self.late = self.late, []
+        statuses = []
+        for request in late:
+            with self.upstream() as upstream, upstream.makefile("rb") as replies:
+                upstream.sendall(request)
+                statuses.append(int(_head(replies)[0].split()[1]))
+        return statuses
 
     def undisturbed(self) -> None:
         """Deliver everything at once from now on."""
@@ -90,35 +106,73 @@ class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         """Forward the requests of one connection, each with its reply."""
         proxy = self.server.proxy
-        upstream = proxy.upstream()
-        with upstream, upstream.makefile("rb") as replies, upstream.makefile("wb") as requests:
+        with contextlib.closing(_Upstream(proxy)) as upstream:
             while head := _head(self.rfile):
                 request = _request(head)
                 proxy.requests.append(request)
                 time.sleep(proxy.seconds(request))
-                fate = proxy.fate(request)
-                if fate == "request lost":
+                if not self._decide(upstream, head, request, proxy.fate(request)):
                     return
-                if _header(head, b"expect"):
-                    self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    self.wfile.flush()
-                body = _Body(head)
-                if fate == "throttled":
-                    body.copy(self.rfile, None)
-                    self.wfile.write(_THROTTLED)
-                    return
-                requests.write(b"".join(line for line in head if not line.lower().startswith(b"expect:")))
-                body.copy(self.rfile, requests)
-                requests.flush()
-                reply = _head(replies)
-                if not reply or fate == "reply lost":
-                    return
-                self.wfile.write(b"".join(reply))
-                if not request.kind.startswith("HEAD"):
-                    _Body(reply, reply=True).copy(replies, self.wfile)
-                self.wfile.flush()
-                if _header(reply, b"connection").lower() == b"close":
-                    return
+
+    def _decide(self, upstream: _Upstream, head: list[bytes], request: S3Request, fate: Fate) -> bool:
+        """Do with a request as its fate says, and return whether the connection goes on."""
+        if fate == "request lost":
+            return False
+        if _header(head, b"expect"):
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.wfile.flush()
+        body = _Body(head)
+        if fate == "throttled":
+            body.copy(self.rfile, None)
+            self.wfile.write(_THROTTLED)
+            return False
+        upstream.renew_if_ended()
+        sent = b"".join(line for line in head if not line.lower().startswith(b"expect:"))
+        if fate in ("cut off", "late"):
+            whole = io.BytesIO()
+            body.copy(self.rfile, whole)
+            if fate == "late":
+                self.server.proxy.late.append(sent + whole.getvalue())
+            elif whole.tell() > 1:
+                upstream.requests.write(sent + whole.getvalue()[: whole.tell() // 2])
+            return False
+        upstream.requests.write(sent)
+        body.copy(self.rfile, upstream.requests)
+        upstream.requests.flush()
+        reply = _head(upstream.replies)
+        if not reply or fate == "reply lost":
+            return False
+        self.wfile.write(b"".join(reply))
+        if not request.kind.startswith("HEAD"):
+            _Body(reply, reply=True).copy(upstream.replies, self.wfile)
+        self.wfile.flush()
+        return _header(reply, b"connection").lower() != b"close"
+
+
+class _Upstream:
+    """A connection to the server. The server ends one that was idle, which must not look like a lost reply."""
+
+    def __init__(self, proxy: S3TestProxy) -> None:
+        self._proxy = proxy
+        self._connect()
+
+    def _connect(self) -> None:
+        self._socket = self._proxy.upstream()
+        self.replies = self._socket.makefile("rb")
+        self.requests = self._socket.makefile("wb")
+
+    def renew_if_ended(self) -> None:
+        """Connect again if the server has ended the connection."""
+        if select.select([self._socket], [], [], 0)[0]:
+            self.close()
+            self._connect()
+
+    def close(self) -> None:
+        """End the connection."""
+        with contextlib.suppress(OSError):  # what is left of a request cannot be sent any more
+            self.requests.close()
+        self.replies.close()
+        self._socket.close()
 
 
 class _Body:
@@ -130,7 +184,7 @@ class _Body:
         empty = reply and head[0].split()[1] in (b"204", b"304")
         self._length = 0 if empty or not length else int(length)
 
-    def copy(self, source: BinaryIO, target: BinaryIO | None) -> None:
+    def copy(self, source: BufferedIOBase, target: BufferedIOBase | None) -> None:
         """Read the body, and write it on if there is a target."""
         if not self._chunked:
             _copy(source, target, self._length)
@@ -147,7 +201,7 @@ class _Body:
         _write(target, line)
 
 
-def _copy(source: BinaryIO, target: BinaryIO | None, length: int) -> None:
+def _copy(source: BufferedIOBase, target: BufferedIOBase | None, length: int) -> None:
     while length:
         some = source.read(min(length, 1 << 16))
         if not some:
@@ -156,12 +210,12 @@ def _copy(source: BinaryIO, target: BinaryIO | None, length: int) -> None:
         length -= len(some)
 
 
-def _write(target: BinaryIO | None, data: bytes) -> None:
+def _write(target: BufferedIOBase | None, data: bytes) -> None:
     if target is not None:
         target.write(data)
 
 
-def _head(source: BinaryIO) -> list[bytes]:
+def _head(source: BufferedIOBase) -> list[bytes]:
     """Return the lines of a head, the empty one included; none if the connection has ended."""
     lines: list[bytes] = []
     while line := source.readline():

@@ -10,6 +10,7 @@ import functools
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import pyarrow.fs as pafs
@@ -28,6 +29,12 @@ from parquetry.locations import (
 from parquetry.metastore.storage import batches
 
 _FILES_PER_BATCH = 1000
+_MIN_LISTED_FILES = 100
+"""Files that are looked up by one listing instead of one by one, in an object store."""
+_ENTRIES_PER_FILE = 100
+"""Entries that a listing may have for each file that is looked up.
+
+A listing of 1,000 entries is one request, and costs as much as looking up ten files."""
 _MAX_CACHED_FOLDERS = 1 << 16
 _MAX_CACHED_DEPTH = 100
 
@@ -39,18 +46,19 @@ class Info(NamedTuple):
     modified: int | None
 
 
-def require_files(label: str, locations: Iterable[str]) -> None:
+def require_files(label: str, locations: Iterable[str], folder: str | None = None) -> None:
     """Make sure that files to be added to a table exist.
 
     Args:
         label: the table's name, for the message.
         locations: the files' locations.
+        folder: the location that most of them are below, which may be listed instead; or None.
 
     Raises:
         FileMissingError: a file does not exist.
         WarehouseError: a file system does not answer.
     """
-    if missing := FileAccess().missing(locations):
+    if missing := FileAccess().missing(locations, folder):
         raise FileMissingError(
             f"{len(missing)} of the files that table {label} was to take in were deleted meanwhile, among "
             f"them {missing[0]}; nothing was written: run it again."
@@ -146,15 +154,32 @@ class FileAccess:
                     (p, _info(info) if info.is_file else None) for p, info in zip(some, found, strict=True)
                 )
 
-    def missing(self, locations: Iterable[str]) -> list[str]:
+    def missing(self, locations: Iterable[str], folder: str | None = None) -> list[str]:
         """Return the locations without a file, as users write them.
+
+        Args:
+            locations: of files.
+            folder: the location that most of them are below, which may be listed instead; or None.
 
         Raises:
             WarehouseError: a file system does not answer.
         """
-        return [
-            self.name(place) for place, info in self.infos(map(self.storage_path, locations)) if info is None
-        ]
+        places = list(map(self.storage_path, locations))
+        if folder is not None and len(places) >= _MIN_LISTED_FILES:
+            places = self._not_listed(places, self.storage_path(folder))
+        return [self.name(place) for place, info in self.infos(places) if info is None]
+
+    def _not_listed(self, places: list[StoragePath], folder: StoragePath) -> list[StoragePath]:
+        """Return the files that a listing of a folder in an object store did not show, as far as it went."""
+        remote = remote_files(self._system(folder)) if folder.root else None
+        if remote is None or remote.has_directories:
+            return places
+        remaining = dict.fromkeys(places)
+        for place, _ in islice(self.below(folder), len(places) * _ENTRIES_PER_FILE):
+            remaining.pop(place, None)
+            if not remaining:
+                break
+        return list(remaining)
 
     def below(self, folder: StoragePath) -> Iterator[tuple[StoragePath, Info]]:
         """Yield the files below a directory, at any depth; none if the directory does not exist.

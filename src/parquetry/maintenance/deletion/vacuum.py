@@ -72,7 +72,10 @@ SAFETY_MS = DAY_MS
 """Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
 PATIENCE_S = 30.0
 """Seconds to wait for running commits."""
-_FILES_PER_CLAIM = 100
+_FILES_PER_CLAIM = 1000
+"""Other writers' files that are deleted while commits that adopt files wait.
+
+S3 deletes at most as many with one request."""
 
 
 @dataclass(slots=True)
