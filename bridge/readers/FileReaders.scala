@@ -1,5 +1,8 @@
 package org.apache.spark.sql.parquetry.readers
 
+import java.sql.Timestamp
+import java.time.{Instant, LocalDateTime}
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
@@ -15,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionRe
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, Schemas}
-import org.apache.spark.sql.parquetry.versions.Bucketing
+import org.apache.spark.sql.parquetry.versions.{Bucketing, Capabilities}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
@@ -110,11 +113,26 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
         // it resolves filters by the session's case rule, and if a struct's fields in a file have names that
         // differ only in case, it would apply a filter to the wrong field
         val usable = if (conf.caseSensitiveAnalysis) rowGroups.filter(_.v2references.forall(_.length == 1)) else rowGroups
-        (orc.copy(filters = usable), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
+        val found = if (Capabilities.findsTimesInOrc) usable else usable.filterNot(FileReaders.comparesTimes)
+        (orc.copy(filters = found), Seq(new ChangedFiles(own, table.name(), table.sync, orc.broadcastedConf)))
     }
     val each = if (Bucketing.mergesSortedFiles(conf)) new SeparateReaderFactory(files) else files
     val prepared = new PreparedReaderFactory(each, steps)
     val filled = if (defaults.isEmpty) prepared else new FilledDefaultsFactory(prepared, table.format == "orc", columns, defaults)
     hidden.joined(filled, dataSchema, partitionSchema)
+  }
+}
+
+private object FileReaders {
+  /** Whether a filter has a time to compare a column with. */
+  def comparesTimes(filter: sources.Filter): Boolean = filter.asInstanceOf[Product].productIterator.exists {
+    case part: sources.Filter => comparesTimes(part)
+    case values: Array[_] => values.exists(isTime)
+    case value => isTime(value)
+  }
+
+  private def isTime(value: Any): Boolean = value match {
+    case _: Timestamp | _: Instant | _: LocalDateTime => true
+    case _ => false
   }
 }

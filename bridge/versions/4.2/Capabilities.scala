@@ -4,7 +4,11 @@ import java.util.EnumSet
 
 import org.apache.spark.sql.connector.catalog.TableCapability
 
-/** The capabilities of our tables that Spark knows since 4.3: none. */
+/** What Spark can do since 4.3, and not before. */
 object Capabilities {
+  /** The capabilities of our tables that not every version of Spark knows. */
   def added(all: EnumSet[TableCapability]): EnumSet[TableCapability] = all
+
+  /** Whether readers of ORC find every time in a file that was written in another time zone. */
+  val findsTimesInOrc: Boolean = false
 }

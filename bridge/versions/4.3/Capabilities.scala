@@ -4,10 +4,14 @@ import java.util.EnumSet
 
 import org.apache.spark.sql.connector.catalog.TableCapability
 
-/** The capabilities of our tables that not every version of Spark knows. */
+/** What not every version of Spark can do. */
 object Capabilities {
+  /** The capabilities of our tables that not every version of Spark knows. */
   def added(all: EnumSet[TableCapability]): EnumSet[TableCapability] = {
     all.add(TableCapability.SCAN_MERGING) // one scan reads for all subqueries that differ only in their columns
     all
   }
+
+  /** Whether readers of ORC find every time in a file that was written in another time zone. */
+  val findsTimesInOrc: Boolean = true
 }

@@ -294,6 +294,7 @@ def test_reads_with_different_options_are_different_scans(spark: SparkSession, t
     assert not scan(mergeSchema="true").equals(scan())
 
 
+@pytest.mark.needs("scan merging")
 def test_subqueries_of_one_condition_are_read_once(spark: SparkSession, table: str) -> None:
     """Subqueries that differ in their columns alone share a scan, which reads what its condition leaves, and each answer is right."""
     where = f"FROM {table} WHERE day = 3 AND id >= 60"

@@ -111,7 +111,21 @@ def judged(
     return verdict
 
 
-@pytest.mark.parametrize("title", SHAPES.titles)
+OTHERWISE_BEFORE = {
+    "values": "Spark 4.2 and earlier put no filter of their own by values in the query's text"
+}
+"""Shapes whose verdict says something else on earlier series, by title, with what these do."""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=pytest.mark.newest(OTHERWISE_BEFORE[title]))
+        if title in OTHERWISE_BEFORE
+        else title
+        for title in SHAPES.titles
+    ],
+)
 def test_shapes(spark: SparkSession, tables: dict[str, str], title: str) -> None:
     """Partitions or files are left out where the answer stays the same, and a report says how, or why not.
 

@@ -77,7 +77,21 @@ def kept(told: ScanReport, name: str = "partitions") -> int:
     return step.kept
 
 
-@pytest.mark.parametrize("title", SHAPES.titles)
+OTHERWISE_BEFORE = {
+    "a function of a partition column of the small side": "Spark 4.2 and earlier infer the value later, and the report tells it"
+}
+"""Shapes whose verdict says something else on earlier series, by title, with what these do."""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=pytest.mark.newest(OTHERWISE_BEFORE[title]))
+        if title in OTHERWISE_BEFORE
+        else title
+        for title in SHAPES.titles
+    ],
+)
 def test_shapes(spark: SparkSession, title: str) -> None:
     """Partitions whose key is in no partition of the other table are left out in planning, where the answer stays the same.
 
