@@ -124,15 +124,17 @@ class Relocated:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A file, or rows of one kind, that `deletion.vacuum` deleted, or would delete.
+    """A file, an upload, or rows of one kind, that `deletion.vacuum` deleted, or would delete.
 
     Attributes:
         kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside such a file),
-            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``,
-            ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
-        path: the path of a file, or None for rows of the metastore.
-        count: the number of files or rows.
-        bytes: the bytes of a file, or of the values of rows, or None if not known.
+            ``abandoned upload`` (a multipart upload to S3 that never became a file), ``partition versions``,
+            ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``, ``journals``,
+            ``left-over tables`` or ``left-over names``.
+        path: the path of a file or an upload, or None for rows of the metastore.
+        count: the number of files, uploads or rows.
+        bytes: the bytes of a file, or of the values of rows, or None if not known; S3 does not tell an
+            upload's.
     """
 
     kind: str

@@ -49,10 +49,10 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     with server.proxy.counted() as vacuum:
         later = "current_timestamp() + INTERVAL 1 DAY"
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.t', older_than => {later})")
-    assert vacuum == {"LIST": 1, "BULK DELETE": 1}
+    assert vacuum == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
     with server.proxy.counted() as drop:
         s3.spark.sql(f"DROP TABLE {table}")
-    assert drop == {"LIST": 1, "BULK DELETE": 1}
+    assert drop == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
 
 
 def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:

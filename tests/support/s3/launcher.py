@@ -49,7 +49,7 @@ class S3Server:
         self._server = JavaServer(
             _HERE / "S3Main.java", class_path, folder, "384m", [str(properties), str(port)]
         )
-        self.proxy = S3TestProxy(port)
+        self.proxy = S3TestProxy(port, (ACCESS_KEY, SECRET_KEY))
         self.endpoint = f"http://127.0.0.1:{self.proxy.port}"
 
     def client(self) -> pafs.S3FileSystem:
