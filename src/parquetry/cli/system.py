@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+from parquetry.cli.app import JsonOption, StorageOption, StoreOption, WarehouseOption, app
 
 if TYPE_CHECKING:
     from parquetry.maintenance.dump import Manifest
@@ -79,6 +79,7 @@ def relocate(
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change locations after a folder was moved, in all tables. No file is touched.
@@ -93,7 +94,7 @@ def relocate(
     from parquetry.cli.app import open_catalog
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         moved = catalog.relocate(old, new, dry_run=dry_run, progress=progress)
     if as_json:
         output.print_json(map(dataclasses.asdict, moved))

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 import parquetry
+from parquetry.cli.main import main
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.s3.proxy import Fate, S3Request
 from tests.support.spark.storages import Storage
@@ -137,3 +138,24 @@ def test_outside_of_spark(s3: Storage, server: S3Server) -> None:
         with parquetry.open(s3.warehouse, s3.store, options) as catalog:
             assert catalog.fsck("db.t") == []
             assert catalog.sync("db.t") == []
+
+
+def test_the_command_line(s3: Storage, server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command takes the store's address and keys as --storage-option. An error shows no secret."""
+    _filled(s3)
+    options = {
+        "aws_access_key_id": ACCESS_KEY,
+        "aws_secret_access_key": SECRET_KEY,
+        "aws_endpoint_url": server.endpoint,
+        "aws_region": REGION,
+    }
+
+    def run(options: dict[str, str]) -> tuple[object, str]:
+        given = [text for name, value in options.items() for text in ("--storage-option", f"{name}={value}")]
+        with pytest.raises(SystemExit) as caught:
+            main(["fsck", "db.t", "-w", s3.warehouse, "--store", s3.store, *given])
+        return caught.value.code or 0, "".join(capsys.readouterr())
+
+    assert run(options) == (0, "All is as it should be.\n")
+    code, wrong = run({**options, "aws_secret_access_key": "another-secret"})
+    assert (code, "another-secret" in wrong) == (1, False), wrong

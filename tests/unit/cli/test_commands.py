@@ -460,6 +460,26 @@ def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
     assert "pip install 'parquetry[spark]'" in err
 
 
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("TopSecret", "The --storage-option number 1 has no =: write KEY=VALUE."),
+        ("wrong-name=TopSecret", "The storage option 'wrong-name' is unknown for S3; known are "),
+    ],
+)
+def test_errors_show_no_storage_option(run, tmp_path, option, problem):
+    """An error about a storage option names the option or its number, and never its value."""
+    place = ("s3://bucket/lake", f"sqlite://{tmp_path}/elsewhere.sqlite")
+    with open_metastore(*place, create=True) as metastore:
+        columns = (TableColumn("id", "integer"),)
+        metastore.create_table("default", "u", TableMetadata(columns, (), "parquet", f"{place[0]}/u"))
+    given = ("-w", place[0], "--store", place[1], "--storage-option", option)
+    code, out, err = run("sync", "u", *given)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"parquetry: {problem}")
+    assert "TopSecret" not in err
+
+
 # -- doctor
 
 
