@@ -57,6 +57,14 @@ object StorageGateway {
     }.toList))
   }
 
+  /** Writes a small file under a new name. `s3a` is not to look whether the name is taken. */
+  def write(session: SparkSession, location: String, data: Array[Byte]): Unit = {
+    val path = new Path(location)
+    val out = HadoopFiles.of(session, path)
+      .createFile(path).overwrite(true).opt("fs.s3a.create.performance", true).build()
+    try out.write(data) finally out.close()
+  }
+
   /**
    * Deletes a directory if it is empty, and returns whether it is deleted. An object store has no
    * directories.

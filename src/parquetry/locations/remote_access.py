@@ -67,6 +67,14 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
         """
 
     @abc.abstractmethod
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a small file under a new name, with no other request to an object store.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+
+    @abc.abstractmethod
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty, in one atomic step, and return whether it is deleted.
 

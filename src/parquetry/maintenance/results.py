@@ -7,6 +7,23 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check of the installation, the warehouse or its storage.
+
+    Attributes:
+        name: the thing that was checked.
+        ok: whether it is as needed, or None for a mere note.
+        found: its state, in words.
+        remedy: what to do about it.
+    """
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An error that `check.fsck` has found.
 

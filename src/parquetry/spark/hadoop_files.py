@@ -104,6 +104,10 @@ class HadoopFiles(RemoteFiles):
         """Delete files; see `RemoteFiles.delete_files`."""
         return dict(json.loads(self._ask("delete", list(paths))))
 
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a small file; see `RemoteFiles.write_file`."""
+        self._ask("write", path, bytearray(data))
+
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty; see `RemoteFiles.delete_empty_directory`."""
         return bool(self._ask("deleteEmptyDirectory", path))
