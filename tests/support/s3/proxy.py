@@ -11,7 +11,7 @@ import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tests.support.s3 import uploads
 
@@ -71,7 +71,9 @@ class S3TestProxy:
 
     def upstream(self) -> socket.socket:
         """Return a connection to the server."""
-        return socket.create_connection(("127.0.0.1", self._upstream), 60)
+        connection = socket.create_connection(("127.0.0.1", self._upstream), 60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[Counter[str]]:
@@ -101,6 +103,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 class _Handler(socketserver.StreamRequestHandler):
     server: _Server
+    disable_nagle_algorithm = True  # a body behind its head would wait 40 ms for an acknowledgement
 
     def handle(self) -> None:
         """Forward the requests of one connection, each with its reply."""
@@ -151,7 +154,7 @@ class _Body:
         empty = reply and head[0].split()[1] in (b"204", b"304")
         self._length = 0 if empty or not length else int(length)
 
-    def copy(self, source: BinaryIO, target: BinaryIO | None) -> None:
+    def copy(self, source: io.BufferedIOBase, target: io.BufferedIOBase | None) -> None:
         """Read the body, and write it on if there is a target."""
         if not self._chunked:
             _copy(source, target, self._length)
@@ -168,7 +171,7 @@ class _Body:
         _write(target, line)
 
 
-def _copy(source: BinaryIO, target: BinaryIO | None, length: int) -> None:
+def _copy(source: io.BufferedIOBase, target: io.BufferedIOBase | None, length: int) -> None:
     while length:
         some = source.read(min(length, 1 << 16))
         if not some:
@@ -177,12 +180,12 @@ def _copy(source: BinaryIO, target: BinaryIO | None, length: int) -> None:
         length -= len(some)
 
 
-def _write(target: BinaryIO | None, data: bytes) -> None:
+def _write(target: io.BufferedIOBase | None, data: bytes) -> None:
     if target is not None:
         target.write(data)
 
 
-def _head(source: BinaryIO) -> list[bytes]:
+def _head(source: io.BufferedIOBase) -> list[bytes]:
     """Return the lines of a head, the empty one included; none if the connection has ended."""
     lines: list[bytes] = []
     while line := source.readline():
