@@ -11,6 +11,7 @@ VENV ?= .venv$(if $(SPARK),-spark-$(SPARK))
 FAST ?= .venv-fast
 SITE ?= .venv-site
 SF ?= 0.1
+STORAGE ?= local
 DEMO_DATA ?= demo-data/sf$(SF)
 BENCH_DATA ?= demo-data/bench
 BENCH ?=
@@ -29,8 +30,8 @@ RUN := $(VENV)/bin/python
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
-	@$(RUN) -m demo.run --scale $(SF) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
+demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
+	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them; SPARK=4.2 for the core of them on Spark 4.2)
 	@$(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(sed '/^# More/q' tests/spark/core.txt | grep -v '^#'))

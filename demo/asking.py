@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 
 from pyspark.sql import DataFrame, SparkSession
@@ -114,18 +113,18 @@ class Demo:
 
     def _rewrite(self) -> tuple[str, Read, float]:
         """Write the corrected table anew with plain Spark; return its folder, files read, and seconds."""
-        folder = self._lake.plain / "purchases"
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = f"{self._lake.plain}/purchases"
+        self._plain.delete(folder)
         session, table = self._plain.session, "spark_catalog.default.corrected"
         columns = session.table("purchases").schema
         listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in columns)
-        session.sql(f"CREATE TABLE {table} ({listed}) USING parquet LOCATION '{folder.absolute().as_uri()}'")
+        session.sql(f"CREATE TABLE {table} ({listed}) USING parquet LOCATION '{folder}'")
         started = time.perf_counter()
         frame = session.sql(f"""INSERT OVERWRITE {table}
 SELECT p.customer, p.ticket, p.item, p.quantity, coalesce(c.paid, p.paid) AS paid
 FROM purchases p LEFT JOIN corrections c ON p.customer = c.customer AND p.ticket = c.ticket AND p.item = c.item""")
         seconds = time.perf_counter() - started
-        return str(folder), self._plain.read_of(frame, frozenset({"purchases"})), seconds
+        return folder, self._plain.read_of(frame, frozenset({"purchases"})), seconds
 
     def _differences(self) -> list[str]:
         """Return in what the corrected tables differ, as sentences."""

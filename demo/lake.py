@@ -1,9 +1,13 @@
-"""The place of the data, and the session that reads it. No other module names a warehouse or a store."""
+"""The place of the data, and the session that reads it. No other module names a warehouse or a store.
+
+The data is in one folder, or on servers that `demo.servers` has started.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -12,10 +16,26 @@ import parquetry
 from parquetry.catalog import Catalog
 
 CATALOG, DATABASE = "lake", "shop"
-_STORE = "sqlite"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 _JVM_OPTIONS = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()} -XX:TieredStopAtLevel=1"
 """The quick compiler alone, for both sides: two minutes do not win back the cost of optimized code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The servers of a run that is not on a local disk.
+
+    Attributes:
+        bucket: URI of an empty bucket.
+        store: URL of a store in PostgreSQL, without the table.
+        settings: of a session that reaches the bucket.
+        storage_options: of `parquetry.open`, to reach it.
+    """
+
+    bucket: str
+    store: str
+    settings: Mapping[str, str] = field(repr=False)
+    storage_options: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +43,12 @@ class Lake:
     """The data of one run.
 
     Attributes:
-        folder: with everything that the demo makes.
+        folder: with everything that the demo makes on the local disk.
+        servers: where tables and metastores are instead, or None.
     """
 
     folder: Path
+    servers: Servers | None = None
 
     @property
     def raw(self) -> Path:
@@ -34,23 +56,42 @@ class Lake:
         return self.folder / "raw"
 
     @property
+    def name(self) -> str:
+        """Return where the tables are, in words."""
+        return "in " + (str(self.folder) if self.servers is None else "S3, the metastore in PostgreSQL")
+
+    @property
     def warehouse(self) -> str:
         """Return the warehouse of the catalog."""
-        return str(self.folder / "warehouse")
+        return self._place("warehouse")
 
     @property
-    def million(self) -> str:
-        """Return the warehouse of the table with a million partitions, which has a metastore and no data."""
-        return str(self.folder / "million" / "warehouse")
+    def store(self) -> str:
+        """Return the store of the catalog's metastore."""
+        return self._store("lake")
 
     @property
-    def plain(self) -> Path:
-        """Return the folder of the files that plain Spark writes."""
-        return self.folder / "plain"
+    def million(self) -> tuple[str, str]:
+        """Return warehouse and store of the table with a million partitions, which has no data."""
+        return self._place("million/warehouse"), self._store("million")
+
+    @property
+    def plain(self) -> str:
+        """Return the folder of the files that plain Spark writes, as its scans name it."""
+        return self._place("plain")
 
     def catalog(self) -> Catalog:
         """Open the catalog without Spark."""
-        return parquetry.open(self.warehouse, _STORE)
+        options = None if self.servers is None else self.servers.storage_options
+        return parquetry.open(self.warehouse, self.store, options)
+
+    def _place(self, name: str) -> str:
+        return (
+            str((self.folder / name).absolute()) if self.servers is None else f"{self.servers.bucket}/{name}"
+        )
+
+    def _store(self, table: str) -> str:
+        return "sqlite" if self.servers is None else f"{self.servers.store}?table={table}"
 
     def session(self) -> SparkSession:
         """Start Spark on two cores, with the catalog."""
@@ -64,7 +105,7 @@ class Lake:
             "spark.sql.shuffle.partitions": "8",
             "spark.sql.warehouse.dir": str((self.folder / "spark-warehouse").absolute()),
         }
-        for name, value in settings.items():
+        for name, value in (settings | dict(self.servers.settings if self.servers else {})).items():
             builder = builder.config(name, value)
-        builder = parquetry.configure(builder, catalog=CATALOG, warehouse=self.warehouse, store=_STORE)
+        builder = parquetry.configure(builder, catalog=CATALOG, warehouse=self.warehouse, store=self.store)
         return builder.getOrCreate()

@@ -1,6 +1,7 @@
 """A table with a million partitions, in a metastore and nowhere else, and the search for one of them.
 
-A process of its own makes the table while Spark loads the others: `python -m demo.million FOLDER`.
+A process of its own makes the table while Spark loads the others: `python -m demo.million WAREHOUSE STORE
+PARTITIONS`.
 """
 
 from __future__ import annotations
@@ -35,9 +36,14 @@ _FIRST_DAY = datetime.date(2016, 6, 1)
 _FILE = FileRecord("part-00000.parquet", 41_943_040, 120_000, 1_700_000_000_000, {})
 
 
-def fill(lake: Lake, partitions: int = PARTITIONS) -> None:
-    """Make the table, or what is missing of it."""
-    with open_metastore(lake.million, create=True) as metastore:
+def fill(million: tuple[str, str], partitions: int = PARTITIONS) -> None:
+    """Make the table, or what is missing of it.
+
+    Args:
+        million: the warehouse and the store; see `Lake.million`.
+        partitions: of the table.
+    """
+    with open_metastore(*million, create=True) as metastore:
         table = _table(metastore)
         while (there := table.totals.partitions) < partitions:
             transaction = Transaction(table, "append")
@@ -67,7 +73,7 @@ def _grid() -> Any:
 
 def find(lake: Lake) -> Outcome:
     """Search for one partition, and return the keys that were examined, and the median time of searches."""
-    with parquetry.open(lake.million) as catalog:
+    with parquetry.open(*lake.million) as catalog:
         there = catalog.table(_NAME).partitions
         plan = catalog.plan(_NAME, MILLION.sql, run=True)
         times = []
@@ -98,7 +104,7 @@ class Filling:
         self._lake = lake
         self._partitions = partitions
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "demo.million", str(lake.folder.absolute()), str(partitions)],
+            [sys.executable, "-m", "demo.million", *lake.million, str(partitions)],
             cwd=Path(__file__).parents[1],
             stderr=subprocess.PIPE,
             text=True,
@@ -125,7 +131,7 @@ class Filling:
     def done(self) -> int:
         """Return how many partitions have been made so far."""
         try:
-            with parquetry.open(self._lake.million) as catalog:
+            with parquetry.open(*self._lake.million) as catalog:
                 return catalog.table(_NAME).partitions
         except ParquetryError:
             return 0
@@ -134,6 +140,6 @@ class Filling:
 if __name__ == "__main__":
     os.nice(5)
     try:
-        fill(Lake(Path(sys.argv[1])), int(sys.argv[2]))
+        fill((sys.argv[1], sys.argv[2]), int(sys.argv[3]))
     except KeyboardInterrupt:
         sys.exit(130)

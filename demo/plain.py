@@ -50,13 +50,28 @@ class PlainSpark:
 
     def _write(self, lake: Lake, raw: Raw, table: str, files: int) -> str:
         """Write a table partitioned as Spark's users do, if it is not there yet, and return its folder."""
-        folder = lake.plain / table
-        if not (folder / "_SUCCESS").exists():
+        folder = f"{lake.plain}/{table}"
+        if not self._exists(f"{folder}/_SUCCESS"):
             rows = self.session.read.parquet(str(raw.file(table)))
             key = OWN_LAYOUTS[table]
             tasks = max(1, round(files / rows.select(key).distinct().count()))
-            rows.repartition(tasks).write.mode("overwrite").partitionBy(key).parquet(str(folder))
-        return str(folder.absolute())  # as the scan names it
+            rows.repartition(tasks).write.mode("overwrite").partitionBy(key).parquet(folder)
+        return folder
+
+    def _exists(self, location: str) -> bool:
+        path, files = self._hadoop(location)
+        return bool(files.exists(path))
+
+    def delete(self, location: str) -> None:
+        """Delete a folder; a missing one is no error."""
+        path, files = self._hadoop(location)
+        files.delete(path, True)
+
+    def _hadoop(self, location: str) -> tuple[Any, Any]:
+        """Return a location's path and file system, as Hadoop has them."""
+        jvm: Any = self.session._jvm
+        path = jvm.org.apache.hadoop.fs.Path(location)
+        return path, path.getFileSystem(self.session._jsparkSession.sessionState().newHadoopConf())
 
     def read_of(self, frame: DataFrame, tables: frozenset[str]) -> Read:
         """Return what Spark opened of some tables, as the metrics of its scans say.

@@ -8,6 +8,7 @@ answer differs from plain Spark's over the same rows, or if a query reads more t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import sys
 import time
@@ -18,7 +19,7 @@ from rich.console import Console
 
 from demo import million, tables, tpcds
 from demo.asking import Demo
-from demo.lake import CATALOG, DATABASE, Lake
+from demo.lake import CATALOG, DATABASE, Lake, Servers
 from demo.outcome import Outcome, Scene, counted_text
 from demo.picture.chart import chart
 from demo.picture.page import page
@@ -35,10 +36,11 @@ def main() -> int:
     arguments = _arguments()
     started = time.monotonic()
     console = Console(highlight=False)
-    lake = Lake(arguments.folder)
-    _prepare(lake, arguments.scale)
-    console.print(f"[bold]Parquetry[/] on TPC-DS at scale {arguments.scale:g}, in {lake.folder}\n")
-    with million.Filling(lake) as filling:
+    _prepare(Lake(arguments.folder), arguments.scale)
+    with contextlib.ExitStack() as stack:
+        lake = Lake(arguments.folder, _servers(arguments.storage, stack, console))
+        console.print(f"[bold]Parquetry[/] on TPC-DS at scale {arguments.scale:g}, {lake.name}\n")
+        filling = stack.enter_context(million.Filling(lake))
         outcomes, same, notes = _run(lake, arguments.scale, filling, console)
     failed = _write(lake, arguments.scale, (outcomes, same, notes), arguments.picture, console)
     if failed:
@@ -49,6 +51,16 @@ def main() -> int:
             f"it had to ({time.monotonic() - started:.0f} s)."
         )
     return 1 if failed else 0
+
+
+def _servers(storage: str, stack: contextlib.ExitStack, console: Console) -> Servers | None:
+    """Start the servers of a storage, which end with the stack; none for a local disk."""
+    if storage == "local":
+        return None
+    from demo import servers  # needs the packages of the tests
+
+    with console.status("Starting S3 and PostgreSQL …"):
+        return stack.enter_context(servers.started())
 
 
 def _run(
@@ -126,7 +138,8 @@ def _write(
 ) -> list[str]:
     """Write the page and the chart, and return the names of the queries that went wrong."""
     outcomes, same, notes = results
-    title = f"The same answers from fewer files: TPC-DS at scale {scale:g}, on two cores"
+    where = "" if lake.servers is None else " and S3"
+    title = f"The same answers from fewer files: TPC-DS at scale {scale:g}, on two cores{where}"
     html = (lake.folder / "report.html").absolute()
     html.write_text(page(outcomes, same, notes, title), encoding="utf-8")
     console.print(f"\nThe same as a page: [link={html.as_uri()}]{html}[/link]", soft_wrap=True)
@@ -179,6 +192,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--scale", type=_scale, default=0.1, help="TPC-DS scale factor (default: 0.1)")
     parser.add_argument("--folder", type=Path, required=True, help="where everything is kept")
+    parser.add_argument(
+        "--storage",
+        choices=("local", "s3"),
+        default="local",
+        help="where the tables are: in the folder, or on the tests' S3 server with the metastore in PostgreSQL",
+    )
     parser.add_argument("--picture", type=_picture, help="where else to write the chart, an SVG file")
     return parser.parse_args()
 

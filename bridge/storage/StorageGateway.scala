@@ -57,6 +57,14 @@ object StorageGateway {
     }.toList))
   }
 
+  /** Writes a small file under a new name. `s3a` is not to look whether the name is taken. */
+  def write(session: SparkSession, location: String, data: Array[Byte]): Unit = {
+    val path = new Path(location)
+    val out = HadoopFiles.of(session, path)
+      .createFile(path).overwrite(true).opt("fs.s3a.create.performance", true).build()
+    try out.write(data) finally out.close()
+  }
+
   /**
    * Deletes a directory if it is empty, and returns whether it is deleted. An object store has no
    * directories.
@@ -70,6 +78,34 @@ object StorageGateway {
         case _: java.io.IOException if files.listStatusIterator(path).hasNext => false
       }
     }
+  }
+
+  /**
+   * Returns the unfinished multipart uploads below a directory, as JSON; see [[UnfinishedUploads.below]]. A
+   * file system that has none is not asked.
+   */
+  def uploads(session: SparkSession, folder: String): String = {
+    val path = new Path(folder)
+    compact(UnfinishedUploads.below(HadoopFiles.of(session, path), path))
+  }
+
+  /**
+   * Ends multipart uploads, and returns JSON for each: null, or the reason of the failure.
+   *
+   * @param root scheme and authority of the file system.
+   * @param keys of the uploads' objects.
+   * @param ids of the uploads, in the same order.
+   */
+  def endUploads(
+      session: SparkSession,
+      root: String,
+      keys: java.util.List[String],
+      ids: java.util.List[String]): String = {
+    val files = HadoopFiles.of(session, new Path(s"$root/"))
+    val failures = HadoopFiles.parallel(keys.asScala.zip(ids.asScala).toSeq) { case (key, id) =>
+      UnfinishedUploads.end(files, key, id)
+    }
+    compact(JArray(failures.map(_.fold[JValue](JNull)(JString(_))).toList))
   }
 
   /** Opens a file, to be read by ranges. */

@@ -158,9 +158,9 @@ def test_the_raw_tables_are_made_once_and_whole(tmp_path: Path):
 def test_one_partition_is_found_by_one_key(tmp_path: Path):
     """Filling goes on where it was interrupted; a table without the partition is a fault."""
     lake = Lake(tmp_path)
-    million.fill(lake, 1_000)
+    million.fill(lake.million, 1_000)
     assert million.find(lake).faults == ("0 partitions were found instead of 1",)
-    million.fill(lake, 6_000)
+    million.fill(lake.million, 6_000)
     found = million.find(lake)
     assert (found.ours.counted, found.beside.counted, found.rows, found.faults) == (1, 6_000, 1, ())
 

@@ -81,7 +81,7 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
-        {"write", "bridge_jar", "hadoop_files", "hive"},
+        {"write", "bridge_jar", "hadoop_files", "hive", "storage_checks"},
         {"active"},
     ),
 }

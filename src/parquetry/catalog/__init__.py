@@ -19,6 +19,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.catalog.shapes import Statistics as Statistics
     from parquetry.catalog.shapes import Table as Table
     from parquetry.catalog.views import full_name as full_name
+    from parquetry.maintenance import Check as Check
     from parquetry.maintenance import Compacted as Compacted
     from parquetry.maintenance import Difference as Difference
     from parquetry.maintenance import Finding as Finding

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.maintenance import Compacted, Difference, Finding, Misplacement, Relocated, Removed
+from parquetry.maintenance import Check, Compacted, Difference, Finding, Misplacement, Relocated, Removed
 from parquetry.progress import Progress, silent
 
 
@@ -79,6 +79,18 @@ class Catalog(CatalogReader):
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         with self._file_access():
             return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+
+    def doctor(self, *, write: bool = False) -> list[Check]:
+        """Check the reach of the warehouse and the metastore, each right, and clocks.
+
+        Args:
+            write: whether to write a small file to the warehouse's folder, read it back and delete it.
+                Without it, the check only reads.
+        """
+        from parquetry.maintenance.check import check_storage
+
+        with self._file_access():
+            return list(check_storage(self._metastore, write=write))
 
     def relocate(
         self,

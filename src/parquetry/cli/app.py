@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +34,16 @@ StoreOption = Annotated[
     str | None,
     typer.Option(
         "--store", metavar="URL", help="Where the metastore is, if not in the warehouse.", show_default=False
+    ),
+]
+StorageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="KEY=VALUE",
+        help="An option of the warehouse's object store, as in parquetry.open(storage_options=…); may be given "
+        "several times. Secrets are better in the environment, such as AWS_SECRET_ACCESS_KEY.",
+        show_default=False,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -75,8 +86,30 @@ def _root(
     pass
 
 
-def open_catalog(warehouse: str | None, store: str | None) -> Catalog:
+def open_catalog(
+    warehouse: str | None, store: str | None, storage_option: Sequence[str] | None = None
+) -> Catalog:
     """Open the catalog that the options name."""
     from parquetry.catalog import Catalog
 
-    return Catalog.open(warehouse, store)
+    return Catalog.open(warehouse, store, storage_options(storage_option))
+
+
+def storage_options(given: Sequence[str] | None) -> dict[str, str] | None:
+    """Return the options of an object store by their names, or None if there are none.
+
+    Args:
+        given: each as KEY=VALUE.
+
+    Raises:
+        ConfigurationError: one has no `=`. Its text is not shown, since it may be a secret.
+    """
+    from parquetry.errors import ConfigurationError
+
+    options = {}
+    for place, each in enumerate(given or (), 1):
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ConfigurationError(f"The --storage-option number {place} has no =: write KEY=VALUE.")
+        options[name] = value
+    return options or None

@@ -1,6 +1,7 @@
 """Check the installation and the warehouse, suggest a remedy for each problem, and show the settings.
 
-This changes nothing: it compiles no bridge and makes no metastore.
+This changes nothing: it compiles no bridge and makes no metastore. Only with `write`, a small file is written
+to the warehouse and deleted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from parquetry.config import (
     series_of,
 )
 from parquetry.errors import ParquetryError
+from parquetry.maintenance import Check
 from parquetry.store import without_password
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
@@ -36,23 +38,6 @@ LIBRARIES = ("pyarrow", "msgspec", "sqlglot", "rich", "typer")
 _INSTALL_SPARK = "pip install 'parquetry[spark]'"
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check.
-
-    Attributes:
-        name: the thing that was checked.
-        ok: whether it is as needed, or None for a mere note.
-        found: its state, in words.
-        remedy: what to do about it.
-    """
-
-    name: str
-    ok: bool | None
-    found: str
-    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +57,20 @@ class InEffect:
     how: tuple[str, ...]
 
 
-def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[Check]:
+def examine(
+    warehouse: str | None = None,
+    store: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    write: bool = False,
+) -> Iterator[Check]:
     """Check everything, in the order of dependence.
 
     Args:
         warehouse: as given, or None to search for it as `parquetry.warehouse` does.
         store: as given.
+        storage_options: of the warehouse's files; see `parquetry.open`.
+        write: whether to write a small file to the warehouse, read it back and delete it.
     """
     yield _python()
     yield Check("parquetry", True, __version__)
@@ -92,7 +85,7 @@ def examine(warehouse: str | None = None, store: str | None = None) -> Iterator[
     yield _java()
     if spark.ok:
         yield _bridge()
-    yield _warehouse(warehouse, store)
+    yield from _warehouse(warehouse, store, storage_options, write)
 
 
 def settings_in_effect(warehouse: str | None = None, store: str | None = None) -> Iterator[InEffect]:
@@ -219,25 +212,40 @@ def _bridge() -> Check:
     return Check("bridge", None, f"to be compiled on first use, for about 10 seconds, into {cached.parent}")
 
 
-def _warehouse(warehouse: str | None, store: str | None) -> Check:
+def _warehouse(
+    warehouse: str | None, store: str | None, options: Mapping[str, str] | None, write: bool
+) -> Iterator[Check]:
+    """Check the metastore and the files of a warehouse; the files, too, if the metastore cannot be opened."""
     from parquetry.catalog import Catalog
     from parquetry.errors import WarehouseError
 
     try:
         found = find_warehouse(warehouse, store)
     except WarehouseError as error:
-        return Check("warehouse", None, error.message)
+        yield Check("warehouse", None, error.message)
+        return
     except ParquetryError as error:
-        return Check("warehouse", False, error.message)
+        yield Check("warehouse", False, error.message)
+        return
     where = f"{found.location} ({found.origin})"
     try:
-        with Catalog.open(found.location, found.store) as catalog:
+        with Catalog.open(found.location, found.store, options) as catalog:
             tables = len(catalog.tables())
+            yield Check("warehouse", True, f"{where}, {tables} {'table' if tables == 1 else 'tables'}")
+            yield from catalog.doctor(write=write)
     except ParquetryError as error:
-        return Check(
+        yield Check(
             "warehouse",
             False,
             f"{where}: {error.message}",
             "correct the path; a new warehouse is made when Spark first uses its catalog",
         )
-    return Check("warehouse", True, f"{where}, {tables} {'table' if tables == 1 else 'tables'}")
+        yield from _files(found.location, options, write)
+
+
+def _files(warehouse: str, options: Mapping[str, str] | None, write: bool) -> Iterator[Check]:
+    from parquetry.locations import ArrowFileSystems, use_file_systems
+    from parquetry.maintenance.check import check_files
+
+    with use_file_systems(ArrowFileSystems(options)):
+        yield from list(check_files(warehouse, write=write))

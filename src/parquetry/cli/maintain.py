@@ -15,7 +15,15 @@ import typer
 
 from parquetry import texts
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, TableArgument, WarehouseOption, app, open_catalog
+from parquetry.cli.app import (
+    JsonOption,
+    StorageOption,
+    StoreOption,
+    TableArgument,
+    WarehouseOption,
+    app,
+    open_catalog,
+)
 
 if TYPE_CHECKING:
     from parquetry.catalog import Table
@@ -49,10 +57,11 @@ def rollback(
     version: Annotated[int, typer.Argument(metavar="VERSION", help="One of those that `history` lists.")],
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a table what it was in an earlier version, as a new version."""
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         before = catalog.table(table)
         after = catalog.rollback(table, version)
     if as_json:
@@ -80,11 +89,12 @@ def vacuum(
     dry_run: DryRunOption = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Delete files and records that only old versions of a table need."""
     before = older_than.astimezone() if older_than is not None and older_than.tzinfo is None else older_than
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         removed: Sequence[Removed] = catalog.vacuum(table, before, dry_run=dry_run)
     if as_json:
         output.print_json(map(dataclasses.asdict, removed))
@@ -102,6 +112,7 @@ def compact_metadata(
     table: TableArgument,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rewrite long lists of files, sorted and in full parts, so that plans read less of them.
@@ -110,7 +121,7 @@ def compact_metadata(
     """
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         done = catalog.compact_metadata(table, progress=progress)
     if as_json:
         output.print_json([dataclasses.asdict(done)])
@@ -132,13 +143,14 @@ def fsck(
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the metadata of a table with itself and with the files.
 
     The exit code is 1 if a problem was found that was not repaired.
     """
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found: Sequence[Finding] = catalog.fsck(table, repair=repair, footers=not no_footers)
     if as_json:
         output.print_json(map(dataclasses.asdict, found))
@@ -158,6 +170,7 @@ def verify(
     where: WhereOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read the rows of a table's buckets, and report files with rows in a wrong bucket or out of order.
@@ -166,7 +179,7 @@ def verify(
     """
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         found: Sequence[Misplacement] = catalog.verify(table, where, progress=progress)
     if as_json:
         output.print_json(map(dataclasses.asdict, found))
@@ -213,6 +226,7 @@ def sync(
     ] = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a table of Parquet files agree with the files below its location.
@@ -222,7 +236,7 @@ def sync(
     """
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         found: Sequence[Difference] = catalog.sync(
             table,
             where,
@@ -263,12 +277,13 @@ def create_partition_index(
     ] = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make an index over partition columns, for filters that skip the first."""
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         found = catalog.create_partition_index(table, columns, name, progress=progress)
     _print_indexes(found, as_json)
 
@@ -280,11 +295,12 @@ def drop_partition_index(
     columns: ColumnsOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Drop an index over partition columns."""
     which = _which(index, columns)
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.drop_partition_index(table, which)
     _print_indexes(found, as_json)
 
@@ -296,13 +312,14 @@ def rebuild_partition_index(
     columns: ColumnsOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Build an index over partition columns again, while queries use the old one."""
     from parquetry.progress import progress_bar
 
     which = _which(index, columns)
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         found = catalog.rebuild_partition_index(table, which, progress=progress)
     _print_indexes(found, as_json)
 

@@ -33,6 +33,11 @@ store = "sqlite:////var/lib/parquetry/lake.sqlite"  # only if the metastore is n
 The store comes from the same place as the warehouse (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`).
 `--store` takes precedence.
 
+**Object stores.** Outside of Spark, Arrow reaches S3, Google's and Azure's stores with the environment's
+credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_ENDPOINT_URL`, profiles). `--storage-option`
+gives single options, with the names that `parquetry.open(storage_options=…)` takes ([Storage](storage.md)).
+Keep secrets in the environment: other users of a machine see the arguments of commands.
+
 **Names.** `database.table`, `table` in the default database, or `catalog.database.table` as in SQL. If there
 is no such table, the error suggests others. `parquetry --install-completion` makes the shell complete
 commands, options and names of tables.

@@ -14,6 +14,7 @@ from parquetry.cli import output
 from parquetry.cli.app import (
     JsonOption,
     LimitOption,
+    StorageOption,
     StoreOption,
     TableArgument,
     WarehouseOption,
@@ -23,12 +24,17 @@ from parquetry.cli.app import (
 
 
 @app.command(epilog="Example: parquetry tables --json")
-def tables(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def tables(
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the tables and their sizes."""
     from parquetry.errors import TableNotFoundError
 
     found = []
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         for name in catalog.tables():
             try:
                 found.append(catalog.table(name))
@@ -62,12 +68,13 @@ def describe(
     table: TableArgument,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a table's columns, location and totals."""
     import dataclasses
 
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.table(table)
     if as_json:
         fields = dataclasses.asdict(found)
@@ -103,6 +110,7 @@ def partitions(
     limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the partitions of a table or of a filter.
@@ -113,7 +121,7 @@ def partitions(
 
     from parquetry.locations import path_within
 
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.partitions(table, where, limit)
         if as_json:
             output.print_json(
@@ -161,6 +169,7 @@ def files(
     limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the data files of a table or of a filter.
@@ -170,7 +179,7 @@ def files(
     """
     from parquetry.locations import path_within
 
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.files(table, where, limit)
         if as_json:
             output.print_json(
@@ -207,6 +216,7 @@ def plan(
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how the partitions of a filter are found.
@@ -214,7 +224,7 @@ def plan(
     A plan has ranges of keys in the metastore, shown by their values, and conditions to test on these keys.
     With --json a bound is the bytes of a key, hexadecimal.
     """
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.plan(table, where, run=run)
     print(output.json_text(found.to_dict()) if as_json else found)
 
@@ -225,6 +235,7 @@ def history(
     limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the versions of a table, newest first.
@@ -233,7 +244,7 @@ def history(
     """
     import dataclasses
 
-    with open_catalog(warehouse, store) as catalog:
+    with open_catalog(warehouse, store, storage_option) as catalog:
         found = catalog.history(table, limit)
         if as_json:
             output.print_json(map(dataclasses.asdict, found))

@@ -6,14 +6,17 @@ Imports are in the commands, so that each loads only what it needs. `doctor` has
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parquetry.cli import output
-from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+from parquetry.cli.app import JsonOption, StorageOption, StoreOption, WarehouseOption, app
 
 if TYPE_CHECKING:
+    from parquetry.cli.doctor import InEffect
+    from parquetry.maintenance import Check
     from parquetry.maintenance.dump import Manifest
 
 
@@ -79,6 +82,7 @@ def relocate(
     ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change locations after a folder was moved, in all tables. No file is touched.
@@ -93,7 +97,7 @@ def relocate(
     from parquetry.cli.app import open_catalog
     from parquetry.progress import progress_bar
 
-    with open_catalog(warehouse, store) as catalog, progress_bar() as progress:
+    with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         moved = catalog.relocate(old, new, dry_run=dry_run, progress=progress)
     if as_json:
         output.print_json(map(dataclasses.asdict, moved))
@@ -153,49 +157,67 @@ def conf(
 
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
-def doctor(warehouse: WarehouseOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def doctor(
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Write a small file to the warehouse, read it back and delete it, for its rights."
+        ),
+    ] = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check the installation and the warehouse, and show the settings.
 
-    The checks cover Python, PySpark, Java, libraries, the bridge and the warehouse. The settings are the
-    values outside of a session: the catalog's, with the origin of each, and the tables' defaults, with the
-    ways to set them. Spark's own settings for joins of bucketed tables follow.
+    The checks cover Python, PySpark, Java, libraries, the bridge, the metastore with its clock, and the
+    warehouse's files: reach, rights, and with --write the clock. Without --write, the command only reads.
+    Files are reached as this command reaches them, outside of Spark. CALL lake.system.doctor() checks them in
+    a session, with the session's settings of the file system.
+
+    The settings are the values outside of a session: the catalog's, with the origin of each, and the tables'
+    defaults, with the ways to set them. Spark's own settings for joins of bucketed tables follow.
 
     The exit code is 1 if a check fails. The remedy is printed beside it.
     """
+    from parquetry.cli.app import storage_options
     from parquetry.cli.doctor import examine, settings_in_effect
-    from parquetry.config import SPARK_SETTINGS
 
-    checks = list(examine(warehouse, store))
+    checks = list(examine(warehouse, store, storage_options(storage_option), write=write))
     settings = list(settings_in_effect(warehouse, store))
-    if as_json:
-        output.print_json(
-            [
-                *({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks),
-                *(
-                    {"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how}
-                    for s in settings
-                ),
-                *(
-                    {"spark_setting": s.name, "configure_sets": s.value, "for": s.text}
-                    for s in SPARK_SETTINGS
-                ),
-            ]
-        )
-    else:
-        marks = {True: "ok", False: "PROBLEM", None: "note"}
-        for c in checks:
-            print(f"{marks[c.ok]:8} {c.name}: {c.found}")
-            if c.remedy is not None:
-                print(f"{'':8} → {c.remedy}")
-        print()
-        output.print_table(
-            ("setting", "value", "from", "set with"),
-            ((s.name, s.value or "", s.origin or "", ", ".join(s.how)) for s in settings),
-        )
-        print()
-        output.print_table(
-            ("setting of Spark's", "configure sets", "for"),
-            ((s.name, s.value or "", s.text) for s in SPARK_SETTINGS),
-        )
+    (_print_checks_as_json if as_json else _print_checks)(checks, settings)
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)
+
+
+def _print_checks_as_json(checks: Sequence[Check], settings: Sequence[InEffect]) -> None:
+    from parquetry.config import SPARK_SETTINGS
+
+    output.print_json(
+        [
+            *({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks),
+            *({"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how} for s in settings),
+            *({"spark_setting": s.name, "configure_sets": s.value, "for": s.text} for s in SPARK_SETTINGS),
+        ]
+    )
+
+
+def _print_checks(checks: Sequence[Check], settings: Sequence[InEffect]) -> None:
+    from parquetry.config import SPARK_SETTINGS
+
+    marks = {True: "ok", False: "PROBLEM", None: "note"}
+    for c in checks:
+        print(f"{marks[c.ok]:8} {c.name}: {c.found}")
+        if c.remedy is not None:
+            print(f"{'':8} → {c.remedy}")
+    print()
+    output.print_table(
+        ("setting", "value", "from", "set with"),
+        ((s.name, s.value or "", s.origin or "", ", ".join(s.how)) for s in settings),
+    )
+    print()
+    output.print_table(
+        ("setting of Spark's", "configure sets", "for"),
+        ((s.name, s.value or "", s.text) for s in SPARK_SETTINGS),
+    )

@@ -25,7 +25,7 @@ if FOR_TYPE_CHECKERS:
         stored_value,
         unescape_path_name,
     )
-    from parquetry.locations.remote_access import FileTail, RemoteFiles, remote_files
+    from parquetry.locations.remote_access import FileTail, RemoteFiles, UnfinishedUpload, remote_files
     from parquetry.locations.uri import (
         StoragePath,
         absolute_location,

@@ -30,6 +30,20 @@ class FileTail(NamedTuple):
     tail: bytes
 
 
+class UnfinishedUpload(NamedTuple):
+    """A multipart upload that was begun, and neither completed nor ended: a file in the making, or abandoned.
+
+    Attributes:
+        path: of the file that it would become.
+        id: of the upload. Several uploads may have one path.
+        began: when it began, in milliseconds since the epoch.
+    """
+
+    path: str
+    id: str
+    began: int
+
+
 class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
     """A file system that takes many paths at once; Arrow uses it as the handler of a `PyFileSystem`."""
 
@@ -53,6 +67,14 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
         """
 
     @abc.abstractmethod
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a small file under a new name, with no other request to an object store.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+
+    @abc.abstractmethod
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty, in one atomic step, and return whether it is deleted.
 
@@ -63,6 +85,22 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
     @abc.abstractmethod
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:
         """Return the last bytes of each file, or its error.
+
+        Raises:
+            OSError: the file system does not answer.
+        """
+
+    @abc.abstractmethod
+    def uploads(self, folder: str) -> list[UnfinishedUpload]:
+        """Return the unfinished uploads below a folder; none if the file system cannot list any.
+
+        Raises:
+            OSError: they cannot be listed.
+        """
+
+    @abc.abstractmethod
+    def end_uploads(self, uploads: Sequence[UnfinishedUpload]) -> dict[str, str]:
+        """End uploads, and return the paths of the failures with their reasons.
 
         Raises:
             OSError: the file system does not answer.

@@ -10,6 +10,14 @@ if FOR_TYPE_CHECKERS:
     from parquetry.maintenance.hive_record import HivePartition, HiveTable
     from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
     from parquetry.maintenance.publish import OWNED_BY, HiveMetastore
-    from parquetry.maintenance.results import Compacted, Difference, Finding, Misplacement, Relocated, Removed
+    from parquetry.maintenance.results import (
+        Check,
+        Compacted,
+        Difference,
+        Finding,
+        Misplacement,
+        Relocated,
+        Removed,
+    )
 
 lazy_exports(__name__)

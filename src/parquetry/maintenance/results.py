@@ -7,6 +7,23 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check of the installation, the warehouse or its storage.
+
+    Attributes:
+        name: the thing that was checked.
+        ok: whether it is as needed, or None for a mere note.
+        found: its state, in words.
+        remedy: what to do about it.
+    """
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An error that `check.fsck` has found.
 
@@ -124,15 +141,17 @@ class Relocated:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A file, or rows of one kind, that `deletion.vacuum` deleted, or would delete.
+    """A file, an upload, or rows of one kind, that `deletion.vacuum` deleted, or would delete.
 
     Attributes:
         kind: ``data file``, ``left-over file``, ``checksum file`` (which Hadoop keeps beside such a file),
-            ``partition versions``, ``taken-out records``, ``index entries``, ``file lists``, ``metadata``,
-            ``commits``, ``journals``, ``left-over tables`` or ``left-over names``.
-        path: the path of a file, or None for rows of the metastore.
-        count: the number of files or rows.
-        bytes: the bytes of a file, or of the values of rows, or None if not known.
+            ``abandoned upload`` (a multipart upload to S3 that never became a file), ``partition versions``,
+            ``taken-out records``, ``index entries``, ``file lists``, ``metadata``, ``commits``, ``journals``,
+            ``left-over tables`` or ``left-over names``.
+        path: the path of a file or an upload, or None for rows of the metastore.
+        count: the number of files, uploads or rows.
+        bytes: the bytes of a file, or of the values of rows, or None if not known; S3 does not tell an
+            upload's.
     """
 
     kind: str

@@ -37,7 +37,7 @@ from parquetry.metastore.storage import (
 )
 from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import Store, open_store
+from parquetry.store import Clock, Store, open_store
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
@@ -68,6 +68,11 @@ class Metastore:
         self.store = WarehouseStore(store, self.warehouse, version)
         self._databases = Databases(self.store)
         self._names = TableNames(self.store, self._databases)
+
+    def server_time(self) -> int | None:
+        """Return the time of the store's server in milliseconds since the epoch, or None if it tells none."""
+        rows = self.store.rows
+        return rows.server_time() if isinstance(rows, Clock) else None
 
     def close(self) -> None:
         """Close the store."""

@@ -10,7 +10,7 @@ from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
 from parquetry.locations import FileSystems, current_file_systems
-from parquetry.maintenance import HiveMetastore
+from parquetry.maintenance import Check, HiveMetastore
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
@@ -133,6 +133,10 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def storage_checks(self, location: str, /) -> list[Check]:
+        """Check the engine's settings for the file system of a location."""
+        ...
+
     def report(self, query: str, *, of_run: bool) -> Report:
         """Return the report of a query of the session.
 
@@ -219,6 +223,10 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError("A Hive metastore is reached through Spark: CALL system.publish in a session.")
+
+    def storage_checks(self, _location: str, /) -> list[Check]:
+        """Return nothing: no engine has settings."""
+        return []
 
     def report(self, query: str, *, of_run: bool) -> Report:  # noqa: ARG002
         """Refuse: an engine plans queries.

@@ -26,6 +26,7 @@ from parquetry.data_files import (
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
+from parquetry.maintenance import Check
 from parquetry.maintenance.compaction import Rewrite
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import TableSnapshot
@@ -37,6 +38,7 @@ from parquetry.spark.active import active_session
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
+from parquetry.spark.storage_checks import storage_checks
 from parquetry.spark.write import counted
 
 _LOG = logging.getLogger("parquetry")
@@ -114,6 +116,10 @@ class SparkEngine:
         """Return the bytes that a file of a table should have, by the session's settings and the table's."""
         size: int = settle(session=_session(), properties=metadata.properties)["target-file-size"]
         return size
+
+    def storage_checks(self, location: str) -> list[Check]:
+        """Check the session's settings for the file system of a location."""
+        return list(storage_checks(active_session(), location))
 
     def compact(
         self,

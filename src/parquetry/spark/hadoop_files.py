@@ -18,7 +18,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from parquetry.errors import WarehouseError
-from parquetry.locations import FileTail, RemoteFiles, take_apart
+from parquetry.locations import FileTail, RemoteFiles, UnfinishedUpload, take_apart
 from parquetry.spark.active import active_session
 
 _ENTRIES_PER_PAGE = 10_000
@@ -104,9 +104,25 @@ class HadoopFiles(RemoteFiles):
         """Delete files; see `RemoteFiles.delete_files`."""
         return dict(json.loads(self._ask("delete", list(paths))))
 
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a small file; see `RemoteFiles.write_file`."""
+        self._ask("write", path, bytearray(data))
+
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty; see `RemoteFiles.delete_empty_directory`."""
         return bool(self._ask("deleteEmptyDirectory", path))
+
+    def uploads(self, folder: str) -> list[UnfinishedUpload]:
+        """Return the unfinished uploads below a folder; see `RemoteFiles.uploads`."""
+        found = json.loads(self._ask("uploads", folder))
+        return [UnfinishedUpload(f"{self._root}/{key}", id_, began) for key, id_, began in found]
+
+    def end_uploads(self, uploads: Sequence[UnfinishedUpload]) -> dict[str, str]:
+        """End uploads; see `RemoteFiles.end_uploads`."""
+        keys = [upload.path.removeprefix(f"{self._root}/") for upload in uploads]
+        reasons = json.loads(self._ask("endUploads", self._root, keys, [upload.id for upload in uploads]))
+        found = zip(uploads, reasons, strict=True)
+        return {upload.path: reason for upload, reason in found if reason is not None}
 
     def tails(self, paths: Sequence[str], size: int) -> list[FileTail | OSError]:
         """Return the last bytes of files; see `RemoteFiles.tails`."""

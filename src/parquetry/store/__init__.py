@@ -7,7 +7,7 @@ checks it. Only the metastore knows the meaning of the bytes.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.store.base import Fields, Store
+    from parquetry.store.base import Clock, Fields, Store
     from parquetry.store.condition import (
         FALSE,
         TRUE,

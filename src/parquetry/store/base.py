@@ -10,12 +10,12 @@ another machine, rows that do not satisfy the condition need not travel.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range
 
-__all__ = ["Fields", "Range", "Store"]
+__all__ = ["Clock", "Fields", "Range", "Store"]
 
 Fields = Callable[[bytes], Sequence[bytes]]
 """Returns the fields of a row from its key, always the same for one key. No field is empty."""
@@ -108,4 +108,13 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the connections. The store cannot be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """A store on a server that tells its time."""
+
+    def server_time(self) -> int:
+        """Return the server's time, in milliseconds since the epoch."""
         ...

@@ -33,6 +33,18 @@ def test_compact_and_vacuum(storage: Storage) -> None:
     assert storage.rows(f"SELECT count(*), sum(id) FROM {table} WHERE id >= 0") == [(30, sum(range(30)))]
 
 
+def test_doctor(storage: Storage) -> None:
+    """The doctor finds all rights there, and leaves nothing behind; a new warehouse without files is checked, too."""
+    call = f"CALL {storage.catalog}.system.doctor(write => true)"
+    storage.spark.sql(f"CREATE TABLE {storage.database}.e (id BIGINT) USING parquet")
+    assert False not in [row[1] for row in storage.rows(call)]
+    _filled(storage)
+    files = storage.files(storage.base, hidden=True)
+    found = {row[0]: row[1] for row in storage.rows(call)}
+    assert {found[name] for name in ("list", "write", "read", "clock of the files", "delete")} == {True}
+    assert storage.files(storage.base, hidden=True) == files
+
+
 def test_fsck(storage: Storage) -> None:
     """fsck names a file that is gone by its whole location, and takes it out of the table."""
     table = _filled(storage, 1)

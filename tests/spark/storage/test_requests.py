@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
+from parquetry.cli.main import main
 from parquetry.data_files import FileRecord
 from parquetry.locations import use_file_systems
 from parquetry.locations.file_names import new_prefix
@@ -66,10 +67,10 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     with server.proxy.counted() as vacuum:
         later = "current_timestamp() + INTERVAL 1 DAY"
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.t', older_than => {later})")
-    assert vacuum == {"LIST": 1, "BULK DELETE": 1}
+    assert vacuum == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
     with server.proxy.counted() as drop:
         s3.spark.sql(f"DROP TABLE {table}")
-    assert drop == {"LIST": 1, "BULK DELETE": 1}
+    assert drop == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
 
 
 def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:
@@ -213,3 +214,24 @@ def test_outside_of_spark(s3: Storage, server: S3Server) -> None:
         with parquetry.open(s3.warehouse, s3.store, options) as catalog:
             assert catalog.fsck("db.t") == []
             assert catalog.sync("db.t") == []
+
+
+def test_the_command_line(s3: Storage, server: S3Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command takes the store's address and keys as --storage-option. An error shows no secret."""
+    _filled(s3)
+    options = {
+        "aws_access_key_id": ACCESS_KEY,
+        "aws_secret_access_key": SECRET_KEY,
+        "aws_endpoint_url": server.endpoint,
+        "aws_region": REGION,
+    }
+
+    def run(options: dict[str, str]) -> tuple[object, str]:
+        given = [text for name, value in options.items() for text in ("--storage-option", f"{name}={value}")]
+        with pytest.raises(SystemExit) as caught:
+            main(["fsck", "db.t", "-w", s3.warehouse, "--store", s3.store, *given])
+        return caught.value.code or 0, "".join(capsys.readouterr())
+
+    assert run(options) == (0, "All is as it should be.\n")
+    code, wrong = run({**options, "aws_secret_access_key": "another-secret"})
+    assert (code, "another-secret" in wrong) == (1, False), wrong

@@ -128,6 +128,14 @@ def test_each_sees_what_the_other_commits(machines: tuple[Machine, Machine]) -> 
     )
 
 
+def test_the_doctor_compares_clocks(machines: tuple[Machine, Machine]) -> None:
+    """The doctor of a session finds both clocks beside the machine's: of S3 and of PostgreSQL. All rights are there."""
+    rows = machines[0].run("CALL lake.system.doctor(write => true)")
+    found = {name: ok for name, ok, _, _ in rows}
+    assert {found["clock of the metastore"], found["clock of the files"]} == {True}, rows
+    assert False not in found.values(), rows
+
+
 def test_both_append_at_once(machines: tuple[Machine, Machine]) -> None:
     """Appends that run at the same time all take place."""
     one, two = machines

@@ -40,12 +40,16 @@ def s3a_jars() -> list[Path]:
 class S3Server:
     """An S3 server, and a proxy before it that counts requests and can disturb them.
 
+    Args:
+        folder: to be made, for its log and settings.
+        heap: of its JVM, which holds the objects.
+
     Attributes:
         proxy: what clients should ask.
         endpoint: of the proxy, as a URL.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, heap: str = "384m") -> None:
         folder.mkdir(parents=True)
         self._folder = folder
         (port,) = free_ports(1)
@@ -55,10 +59,10 @@ class S3Server:
         libraries = fetched(_HERE / "server.xml", "S3Proxy", "49 MB")
         class_path = [str(folder), f"{libraries}/*"]
         self._server = JavaServer(
-            _HERE / "S3Main.java", class_path, folder, "384m", [str(properties), str(port)]
+            _HERE / "S3Main.java", class_path, folder, heap, [str(properties), str(port)]
         )
         self._port = port
-        self.proxy = S3TestProxy(port)
+        self.proxy = S3TestProxy(port, (ACCESS_KEY, SECRET_KEY))
         self.endpoint = f"http://127.0.0.1:{self.proxy.port}"
 
     def client(self) -> pafs.S3FileSystem:

@@ -1,4 +1,4 @@
-"""A proxy before an S3 server that counts requests, and throttles, cuts or delays them, as a network and a busy store would."""
+"""A proxy before an S3 server that counts requests, and throttles, refuses, cuts or delays them, as a network and a busy store would."""
 
 from __future__ import annotations
 
@@ -15,22 +15,29 @@ from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from typing import Literal, NamedTuple
 
-Fate = Literal["delivered", "throttled", "request lost", "cut off", "late", "reply lost"]
+from tests.support.s3 import uploads
+
+Fate = Literal["delivered", "throttled", "refused", "request lost", "cut off", "late", "reply lost"]
 """What becomes of a request. One that is cut off arrives by half; a late one seems lost, and arrives at `arrive_late`."""
-_SLOW_DOWN = (
-    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
-)
-_THROTTLED = (
-    b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nConnection: close\r\n"
-    b"Content-Length: %d\r\n\r\n%s" % (len(_SLOW_DOWN), _SLOW_DOWN)
-)
+
+
+def _error(status: bytes, code: bytes, message: bytes) -> bytes:
+    body = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>%s</Message></Error>" % (code, message)
+    head = b"HTTP/1.1 %s\r\nContent-Type: application/xml\r\nConnection: close\r\n" % status
+    return b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body)
+
+
+_ERRORS = {
+    "throttled": _error(b"503 Slow Down", b"SlowDown", b"Reduce your request rate."),
+    "refused": _error(b"403 Forbidden", b"AccessDenied", b"Access Denied"),
+}
 
 
 class S3Request(NamedTuple):
     """A request as the proxy sees it.
 
     Attributes:
-        kind: the method, with what S3 means by it where that differs: ``LIST``, ``BULK DELETE``, ``UPLOAD``.
+        kind: the method, with what S3 means by it where that differs: ``LIST``, ``LIST UPLOADS``, ``BULK DELETE``, ``UPLOAD``.
         target: path and query.
     """
 
@@ -41,19 +48,26 @@ class S3Request(NamedTuple):
 class S3TestProxy:
     """Forwards to a port of 127.0.0.1, and decides request by request what becomes of it.
 
+    Args:
+        port: of the server.
+        credentials: access key and secret key, with which the proxy asks for multipart uploads.
+
     Attributes:
         port: to connect to.
         fate: is asked what becomes of a request.
         seconds: is asked how long a request waits.
         requests: those that have arrived so far.
         late: whole requests with the fate ``late`` that the server has not got yet.
+        uploads: by id, when each multipart upload began, in seconds since the epoch; a test may set it back.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, credentials: tuple[str, str]) -> None:
+        self.credentials = credentials
         self.fate: Callable[[S3Request], Fate] = lambda _: "delivered"
         self.seconds: Callable[[S3Request], float] = lambda _: 0.0
         self.requests: list[S3Request] = []
         self.late: list[bytes] = []
+        self.uploads: dict[str, float] = {}
         self._upstream = port
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.proxy = self
@@ -62,7 +76,9 @@ class S3TestProxy:
 
     def upstream(self) -> socket.socket:
         """Return a connection to the server."""
-        return socket.create_connection(("127.0.0.1", self._upstream), 60)
+        connection = socket.create_connection(("127.0.0.1", self._upstream), 60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[Counter[str]]:
@@ -102,6 +118,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 class _Handler(socketserver.StreamRequestHandler):
     server: _Server
+    disable_nagle_algorithm = True  # a body behind its head would wait 40 ms for an acknowledgement
 
     def handle(self) -> None:
         """Forward the requests of one connection, each with its reply."""
@@ -122,9 +139,11 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self.wfile.flush()
         body = _Body(head)
-        if fate == "throttled":
+        if request.kind == "LIST UPLOADS":
+            head = uploads.understood(request.target, self.server.proxy.credentials)
+        if fate in _ERRORS:
             body.copy(self.rfile, None)
-            self.wfile.write(_THROTTLED)
+            self.wfile.write(_ERRORS[fate])
             return False
         upstream.renew_if_ended()
         sent = b"".join(line for line in head if not line.lower().startswith(b"expect:"))
@@ -143,7 +162,11 @@ class _Handler(socketserver.StreamRequestHandler):
         if not reply or fate == "reply lost":
             return False
         self.wfile.write(b"".join(reply))
-        if not request.kind.startswith("HEAD"):
+        if request.kind in ("LIST UPLOADS", "POST UPLOAD"):
+            listed = io.BytesIO()
+            _Body(reply, reply=True).copy(upstream.replies, listed)
+            self.wfile.write(uploads.with_times(listed.getvalue(), self.server.proxy.uploads))
+        elif not request.kind.startswith("HEAD"):
             _Body(reply, reply=True).copy(upstream.replies, self.wfile)
         self.wfile.flush()
         return _header(reply, b"connection").lower() != b"close"
@@ -237,7 +260,9 @@ def _request(head: list[bytes]) -> S3Request:
     method, target = head[0].decode("latin-1").split()[:2]
     query = urllib.parse.parse_qs(urllib.parse.urlsplit(target).query, keep_blank_values=True)
     kind = method
-    if method == "GET" and ("list-type" in query or "prefix" in query or "delimiter" in query):
+    if method == "GET" and "uploads" in query:
+        kind = "LIST UPLOADS"
+    elif method == "GET" and ("list-type" in query or "prefix" in query or "delimiter" in query):
         kind = "LIST"
     elif method == "POST" and "delete" in query:
         kind = "BULK DELETE"

@@ -40,8 +40,8 @@ class Storage(NamedTuple):
         """Run SQL and return its rows as tuples."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def files(self, location: str) -> list[str]:
-        """Return the paths of the files below a location that are not hidden, relative to it and in order."""
+    def files(self, location: str, hidden: bool = False) -> list[str]:
+        """Return the paths of the files below a location, relative to it and in order; hidden ones if asked for."""
         path, system = self._hadoop(location)
         if not system.exists(path):
             return []
@@ -49,7 +49,9 @@ class Storage(NamedTuple):
         entries = system.listFiles(path, True)
         while entries.hasNext():
             found.append(entries.next().getPath().toString().removeprefix(root).lstrip("/"))
-        return sorted(each for each in found if not any(part[0] in "._" for part in each.split("/")))
+        return sorted(
+            each for each in found if hidden or not any(part[0] in "._" for part in each.split("/"))
+        )
 
     def exists(self, location: str) -> bool:
         """Return whether there is a file or directory at a location."""

@@ -460,6 +460,26 @@ def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
     assert "pip install 'parquetry[spark]'" in err
 
 
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("TopSecret", "The --storage-option number 1 has no =: write KEY=VALUE."),
+        ("wrong-name=TopSecret", "The storage option 'wrong-name' is unknown for S3; known are "),
+    ],
+)
+def test_errors_show_no_storage_option(run, tmp_path, option, problem):
+    """An error about a storage option names the option or its number, and never its value."""
+    place = ("s3://bucket/lake", f"sqlite://{tmp_path}/elsewhere.sqlite")
+    with open_metastore(*place, create=True) as metastore:
+        columns = (TableColumn("id", "integer"),)
+        metastore.create_table("default", "u", TableMetadata(columns, (), "parquet", f"{place[0]}/u"))
+    given = ("-w", place[0], "--store", place[1], "--storage-option", option)
+    code, out, err = run("sync", "u", *given)
+    assert (code, out) == (1, "")
+    assert f"parquetry: {problem}" in err
+    assert "TopSecret" not in err
+
+
 # -- doctor
 
 
@@ -557,7 +577,7 @@ def test_doctor_shows_no_password(tmp_path):
     """A store's URL is shown with stars in place of its password."""
     url = "postgresql://ann:secret@127.0.0.1:1/lake?patience=0&password=secret"
     shown = [str(each) for each in doctor.settings_in_effect(str(tmp_path), url)]
-    shown += [str(doctor._warehouse(str(tmp_path), url))]
+    shown += map(str, doctor._warehouse(str(tmp_path), url, None, write=False))
     assert any("postgresql://ann:***@127.0.0.1:1/lake" in text for text in shown)
     assert not any("secret" in text for text in shown)
 
@@ -586,6 +606,25 @@ def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
     assert _check("warehouse").ok is None
 
 
+def test_doctor_looks_at_the_files(warehouse):
+    """Without `write` it lists and reads alone; with it, a file comes and goes. A folder that is not there stays so."""
+    (warehouse / "t" / "day=__HIVE_DEFAULT_PARTITION__").mkdir(parents=True)
+    file = warehouse / "t" / "day=__HIVE_DEFAULT_PARTITION__" / "g.parquet"
+    file.write_bytes(b"PAR1")
+    before = sorted(warehouse.iterdir())
+    found = {check.name: check for check in doctor.examine()}
+    assert (found["list"].ok, found["list"].found) == (True, f"{warehouse}, {len(before)} entries")
+    assert (found["read"].ok, found["read"].found) == (True, str(file))
+    assert (found["write"].ok, found["write"].found) == (None, "not tried")
+    found = {check.name: check for check in doctor.examine(write=True)}
+    names = ("list", "write", "read", "clock of the files", "delete")
+    assert [found[name].ok for name in names] == [True] * len(names)
+    assert sorted(warehouse.iterdir()) == before
+    assert _check("list", "missing").ok is None
+    assert "list" in {check.name for check in doctor.examine("missing", write=True)}
+    assert not Path("missing").exists()
+
+
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     """A problem has a remedy below it and makes the exit code 1; the settings come after the checks, Spark's last."""
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
@@ -595,9 +634,9 @@ def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
     monkeypatch.setattr(spark, "SPARK_SETTINGS", [spark.SparkSetting("t", None, "z")])
     settings = "setting  value  from  set with\ns        3      file  x, y\n"
     settings += "\nsetting of Spark's  configure sets  for\nt                                   z\n"
-    monkeypatch.setattr(doctor, "examine", lambda *_: [good, doctor.Check("c", None, "3")])
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: [good, doctor.Check("c", None, "3")])
     assert run("doctor") == (0, f"ok       a: 1\nnote     c: 3\n\n{settings}", "")
-    monkeypatch.setattr(doctor, "examine", lambda *_: [good, bad])
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: [good, bad])
     assert run("doctor") == (1, f"ok       a: 1\nPROBLEM  b: 2\n         → mend it\n\n{settings}", "")
     code, out, _ = run("doctor", "--json")
     assert code == 1

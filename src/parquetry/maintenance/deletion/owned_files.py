@@ -14,6 +14,9 @@ A file may be deleted if all three conditions are true:
 With a file, its checksum is deleted, which Hadoop's local file system keeps beside it. Empty directories are
 deleted, up to the table's location, but no directory that is another table's location.
 
+A multipart upload that never became a file is ended if the table began it, by the name of its file, below
+these folders (`unfinished_uploads`). The table's own writers end theirs, so an old one is abandoned.
+
 The rule does not apply to files that a failing write has just made under new names: the write deletes them
 itself.
 
@@ -38,6 +41,7 @@ from parquetry.maintenance.deletion.file_access import (
     checksum_file,
     checksummed_file,
 )
+from parquetry.maintenance.deletion.unfinished_uploads import Uploads, end_uploads, uploads_below
 from parquetry.metastore.cleanup import commit_rows
 from parquetry.metastore.manifest import decode_entry, read_files
 from parquetry.metastore.storage import (
@@ -123,6 +127,10 @@ class OwnedFiles:
                 _LOG.warning(
                     "what the table at %s left elsewhere stays there: %s", self._location, error.message
                 )
+
+    def unfinished_uploads(self) -> Uploads:
+        """Return the multipart uploads that the table began, and that did not become files yet."""
+        return uploads_below(self._files, [self.root, *sorted(self.outer)], self.is_own)
 
     @functools.cached_property
     def _claims(self) -> list[Claim]:
@@ -363,6 +371,7 @@ class DroppedTableFiles:
             place for place in unneeded if (file := checksummed_file(place)) is not None and file in there
         }
         failures = own.delete(own.deletable(unneeded - stray - self._live))
+        end_uploads(self._files, own.unfinished_uploads())
         own.delete_empty()
         return failures
 

@@ -10,7 +10,8 @@
    metastore: no statement can name such a table.
 
 A running write has files that no row lists yet. So files without a row are deleted only if they are older
-than the safety age. A younger file may be in a folder outside of the table's folder. If only retired rows
+than the safety age. The same holds for multipart uploads that never became files: an old one is abandoned,
+and is ended. A younger file or upload may be in a folder outside of the table's folder. If only retired rows
 name that folder, these rows stay, so that the next run finds the file.
 
 `owned_files` has the rule for the files that the table may delete. A file of another writer must also still
@@ -19,6 +20,7 @@ be the file that the table listed: the same size and time of change.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +32,7 @@ from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.maintenance.deletion.owned_files import OwnedFiles
+from parquetry.maintenance.deletion.unfinished_uploads import Uploads, end_uploads
 from parquetry.maintenance.results import Removed
 from parquetry.metastore.cleanup import (
     Need,
@@ -161,10 +164,13 @@ class _Vacuum:
 
     def run(self, head: Head) -> list[Removed]:
         """Delete what is not needed, given the table's head after old versions were retired."""
-        unneeded = self._unneeded_files(head)
+        uploads = self._owned.unfinished_uploads()
+        abandoned = [(place, upload) for place, upload in uploads if self._is_old(upload.began)]
+        unneeded = self._unneeded_files(head, uploads)
         rows = self._rows(head)
         if not self._dry_run:
             self._delete_files(head, unneeded)
+            abandoned = end_uploads(self._files, abandoned)
             self._delete_rows(head, {row.kind for row in rows})
         files = [
             Removed("data file" if c.listed else "left-over file", c.path, 1, c.info.bytes)
@@ -178,6 +184,8 @@ class _Vacuum:
         ]
         orphans = remove_orphans(self._store, self._files, dry_run=self._dry_run)
         files += [Removed("left-over file", path, 1, size) for path, size in orphans.files]
+        ended = Counter(upload.path for _, upload in (*abandoned, *orphans.uploads))
+        files += [Removed("abandoned upload", path, count, None) for path, count in ended.items()]
         if orphans.tables:
             rows.append(Removed("left-over tables", None, orphans.tables, None))
         if orphans.names:
@@ -186,19 +194,28 @@ class _Vacuum:
 
     # -- files
 
-    def _unneeded_files(self, head: Head) -> dict[StoragePath, _DeletionCandidate]:
-        """Return the unneeded files, by the head's versions."""
+    def _unneeded_files(self, head: Head, uploads: Uploads) -> dict[StoragePath, _DeletionCandidate]:
+        """Return the unneeded files, by the head's versions.
+
+        Args:
+            head: the table's head.
+            uploads: unfinished ones. The folder of a young one must stay known, like the folder of a file.
+        """
         candidates = self._superseded(head)
         checksums: dict[StoragePath, Info] = {}
         kept: set[StoragePath] = set()
-        young: dict[StoragePath, _DeletionCandidate] = {}
+        young = {
+            place: _DeletionCandidate(upload.path, True, [])
+            for place, upload in uploads
+            if not self._is_old(upload.began) and self._outer_folder(place) is not None
+        }
         for place, info in self._there():
             checked = checksummed_file(place)
             if place in candidates:
                 candidates[place].info = info
             elif checked is not None:
                 checksums[checked] = info
-            elif self._owned.is_own(place) and self._is_old(info):
+            elif self._owned.is_own(place) and self._is_old(info.modified):
                 candidates[place] = _DeletionCandidate(self._files.name(place), True, [], info)
             else:
                 kept.add(place)
@@ -208,7 +225,7 @@ class _Vacuum:
             place = checksum_file(checked)
             if checked in candidates and candidates[checked].info is not None:
                 candidates[checked].checksum = info
-            elif checked not in kept and self._owned.is_own(place) and self._is_old(info):
+            elif checked not in kept and self._owned.is_own(place) and self._is_old(info.modified):
                 candidates[place] = _DeletionCandidate(self._files.name(place), True, [], info)
         self._keep_needed(head, candidates)
         self._kept_rows = self._partitions_recording(head, young)
@@ -245,8 +262,8 @@ class _Vacuum:
         yield from self._files.below(self._owned.root)
         yield from self._owned.own_elsewhere()
 
-    def _is_old(self, info: Info) -> bool:
-        return (info.modified or now_ms()) < now_ms() - self._safety
+    def _is_old(self, time: int | None) -> bool:
+        return (time or now_ms()) < now_ms() - self._safety
 
     def _real_path(self, path: str) -> StoragePath:
         """Return the real path of a file, since several paths may lead to it."""

@@ -11,6 +11,7 @@ from typing import Any
 from parquetry.planner.procedures.compact import COMPACT
 from parquetry.planner.procedures.compact_metadata import COMPACT_METADATA
 from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
+from parquetry.planner.procedures.doctor import DOCTOR
 from parquetry.planner.procedures.drop_partition_index import DROP_PARTITION_INDEX
 from parquetry.planner.procedures.fsck import FSCK
 from parquetry.planner.procedures.history import HISTORY, history_rows
@@ -47,5 +48,6 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         EXPLAIN,
         EXPLAIN_JSON,
         LAST_REPORTS,
+        DOCTOR,
     )
 }

@@ -38,6 +38,7 @@ class Statements:
             "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
             "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
+        self.time = sql.SQL("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
         self.get = written("SELECT value FROM {table} WHERE key = %b")
         self.get_many = written("SELECT key, value FROM {table} WHERE key = ANY(%b)")
         self.put = written(

@@ -85,6 +85,11 @@ class PostgreSQLStore:
         name = self._statements.table.as_string()
         return [(name, type) for name, type in self._rows(self._statements.columns, [name])]
 
+    def server_time(self) -> int:
+        """Return the server's time, in milliseconds since the epoch."""
+        time: int = self._rows(self._statements.time, [])[0][0]
+        return time
+
     # -- reading
 
     def get(self, key: bytes) -> bytes | None:
