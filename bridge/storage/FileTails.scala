@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession
 
 /** The last bytes of many files, where Parquet has its footers, with the files' lengths and times. */
 class FileTails private[storage] (session: SparkSession, paths: Seq[Path], bytes: Int) {
-  private val read = ManyFiles.read(session, paths)(FileTails.read(_, _, bytes))
+  private val read = FileTails.read(session, paths, bytes)
 
   /**
    * JSON for some of the files: `[whether it is a directory, bytes, time, bytes of its tail]`, or
@@ -36,8 +36,11 @@ class FileTails private[storage] (session: SparkSession, paths: Seq[Path], bytes
 private object FileTails {
   private val Ending = 8 // a Parquet file ends with the footer's length, in 4 bytes, and PAR1
 
-  /** Reads a file's facts and its footer, or as many of its last bytes as it may read; or the error as JSON. */
-  private def read(path: Path, conf: Configuration, bytes: Int): Either[JValue, (List[JValue], Array[Byte])] =
+  private def read(session: SparkSession, paths: Seq[Path], bytes: Int): Seq[Either[JValue, (List[JValue], Array[Byte])]] =
+    ManyFiles.read(session, paths)(readOne(_, _, bytes))
+
+  /** Reads a file's facts and its footer, or as many of its last bytes as it may read. An error is JSON. */
+  private def readOne(path: Path, conf: Configuration, bytes: Int): Either[JValue, (List[JValue], Array[Byte])] =
     try {
       val files = path.getFileSystem(conf)
       val status = files.getFileStatus(path)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -15,9 +14,10 @@ from parquetry.adoption.buckets import assign_partition_buckets, look_again, unb
 from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
+from parquetry.adoption.new_footers import NewFooters, ReadFooters
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
-from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns
+from parquetry.data_files import FileRecord, FooterReader
 from parquetry.errors import CommitConflictError
 from parquetry.locations import join_location, join_relative, path_below, path_within
 from parquetry.maintenance import Difference
@@ -118,10 +118,11 @@ class _Sync:
         transaction.adopt(lambda: require_files(snapshot.label, taken, snapshot.metadata.location))
         differences: list[Difference] = []
         if self.options.add:
+            footers = NewFooters(self.footers, snapshot.metadata, _new_files(changes))
             for found in track(self.progress, "Reading new partitions", changes.added):
-                differences += self._added(transaction, found, unfit)
+                differences += self._added(transaction, footers, found, unfit)
             for change in track(self.progress, "Reading changed partitions", changes.changed):
-                differences += self._changed(transaction, change, unfit)
+                differences += self._changed(transaction, footers, change, unfit)
         if self.options.add and self.options.buckets:
             differences += look_again(transaction, condition)
         differences += [self._drop_partition(transaction, values) for values in changes.deleted]
@@ -138,15 +139,19 @@ class _Sync:
         return partition_condition(snapshot, self.options.where, zone)
 
     def _added(
-        self, transaction: Transaction, folder: DiscoveredPartition, unfit: list[Unfit]
+        self,
+        transaction: Transaction,
+        footers: NewFooters,
+        folder: DiscoveredPartition,
+        unfit: list[Unfit],
     ) -> Iterator[Difference]:
         """Make the transaction add a partition, with the files in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, folder.relative_path
-        files, differences = self._read(snapshot, folder, [file.path for file in folder.files])
+        read = footers.of(folder)
         metadata, lies_at = snapshot.metadata, join_location(root, place)
         lacks = lacks_tuples(lies_at, metadata.format)
-        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
+        adopted = adopt(read.files, metadata.data_columns, metadata.arrangement, lacks)
         bucketed = assign_partition_buckets(
             snapshot, folder.values, lies_at, adopted, [metadata.arrangement.buckets]
         )
@@ -155,26 +160,26 @@ class _Sync:
         arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
         transaction.add(folder.values, location, bucketed.files, arrangement)
         yield _partition_difference(snapshot, "added", folder.values, adopted.files)
-        yield from differences
+        yield from _about(snapshot, folder, read)
         yield from _doubted(snapshot, folder, adopted, unfit)
         yield from unbucketed(snapshot, folder.values, lies_at, bucketed)
 
     def _changed(
-        self, transaction: Transaction, change: ChangedPartition, unfit: list[Unfit]
+        self, transaction: Transaction, footers: NewFooters, change: ChangedPartition, unfit: list[Unfit]
     ) -> Iterator[Difference]:
         """Make the transaction replace a partition's files by the unchanged files and the newly read ones."""
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
         assert known is not None  # `compare` found it among the known ones
-        read, differences = self._read(snapshot, change.partition, [file.path for file in change.added])
-        found = {file.path for file in read}
+        read = footers.of(change.partition)
+        found = {file.path for file in read.files}
         broken = {file.path for file in change.added} - found
         # a listed file that is broken now stays listed: queries fail, and do not silently lose its rows
         gone = [path for path in change.deleted if path not in broken]
         dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
         lacks = lacks_tuples(known.location, snapshot.metadata.format)
-        adopted = adopt(read, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
+        adopted = adopt(read.files, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
         specs = [known.arrangement.buckets]
         if not kept:  # the writer that replaced all files may have used the table's current arrangement
             specs.append(snapshot.metadata.arrangement.buckets)
@@ -185,7 +190,7 @@ class _Sync:
             transaction.replace(values, files, known.entry.location, arrangement)
             detail = f"{len(adopted.files)} read, {len(gone)} gone"
             yield _partition_difference(snapshot, "changed", values, files, detail)
-        yield from differences
+        yield from _about(snapshot, change.partition, read)
         yield from _doubted(snapshot, change.partition, adopted, unfit)
         yield from unbucketed(snapshot, values, known.location, bucketed)
 
@@ -199,31 +204,23 @@ class _Sync:
         kept = "kept: MSCK REPAIR TABLE … SYNC PARTITIONS or CALL system.sync takes it out"
         return _partition_difference(snapshot, "gone", values, files, None if self.options.drop else kept)
 
-    def _read(
-        self, snapshot: TableSnapshot, folder: DiscoveredPartition, paths: Sequence[str]
-    ) -> tuple[list[FileRecord], list[Difference]]:
-        """Return the records of files from their footers, and reports of broken files and unfit columns."""
-        metadata, broken = snapshot.metadata, dict[str, str]()
-        unfit: dict[str, list[str]] = {}
 
-        def look(path: str, footer: Any) -> None:
-            if sentences := list(unfit_columns(footer, metadata.data_columns)):
-                unfit[path] = sentences
+def _new_files(changes: Changes) -> Iterator[tuple[DiscoveredPartition, list[str]]]:
+    """Yield the partitions that are added or changed, with the paths of their new files."""
+    for added in changes.added:
+        yield added, [file.path for file in added.files]
+    for change in changes.changed:
+        yield change.partition, [file.path for file in change.added]
 
-        location = join_location(metadata.location, folder.relative_path)
-        files = self.footers.data_files(metadata.format, location, paths, broken=broken, look=look)
-        if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
-            for file in files:
-                if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
-                    unfit[file.path] = sentences
-        name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
-        differences = [Difference("broken", name, detail=broken[path]) for path in paths if path in broken]
-        for path in sorted(unfit):
-            differences += [
-                Difference("unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {each}.")
-                for each in unfit[path]
-            ]
-        return files, differences
+
+def _about(snapshot: TableSnapshot, folder: DiscoveredPartition, read: ReadFooters) -> Iterator[Difference]:
+    """Report broken files and unfit columns."""
+    name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
+    for reason in read.broken.values():
+        yield Difference("broken", name, detail=reason)
+    for path in sorted(read.unfit):
+        for each in read.unfit[path]:
+            yield Difference("unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {each}.")
 
 
 def _locations(snapshot: TableSnapshot, changes: Changes) -> list[str]:

@@ -86,15 +86,28 @@ def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:
     assert counts == {"LIST": 1, "HEAD": 8, "GET": 4}
 
 
-def test_requests_of_adopting_many(s3: Storage, server: S3Server) -> None:
-    """MSCK of 200 partitions lists twice: for what is there, and before the commit for whether it still is."""
+def _jobs(s3: Storage) -> int:
+    """Return the number of jobs that Spark has run."""
+    context = s3.spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    return int(context.statusStore().jobsList(None).size())
+
+
+@pytest.mark.parametrize(("partitions", "jobs"), [(200, 0), (300, 1)])
+def test_requests_of_adopting_many(s3: Storage, server: S3Server, partitions: int, jobs: int) -> None:
+    """MSCK of 200 partitions lists twice: for what is there, and before the commit for whether it still is.
+
+    Executors read the footers if there are more than 256, of all partitions together.
+    """
     table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING parquet PARTITIONED BY (day)")
-    _put(server, location, [f"day=d{number}/part-0.parquet" for number in range(200)])
+    _put(server, location, [f"day=d{number}/part-0.parquet" for number in range(partitions)])
+    before = _jobs(s3)
     with server.proxy.counted() as counts:
         s3.spark.sql(f"MSCK REPAIR TABLE {table}")
-    assert counts == {"LIST": 2, "HEAD": 200, "GET": 200}
-    assert s3.rows(f"SELECT count(*) FROM {table}") == [(200,)]
+    assert _jobs(s3) - before == jobs
+    assert counts == {"LIST": 2, "HEAD": partitions, "GET": partitions}
+    assert s3.rows(f"SELECT count(*), count(DISTINCT day) FROM {table}") == [(partitions, partitions)]
 
 
 def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) -> None:
@@ -153,7 +166,7 @@ def test_requests_of_a_store_without_bulk_deletes(s3: Storage, server: S3Server)
         s3.spark.sql(f"DROP TABLE {table}")
     s3.spark.conf.unset("fs.s3a.multiobjectdelete.enable")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")
-    assert counts == {"LIST": 1, "DELETE": 4}
+    assert counts == {"LIST": 1, "LIST UPLOADS": 1, "DELETE": 4}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +195,7 @@ def test_requests_of_cleaning_many(
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.v', older_than => {later})")
     s3.spark.conf.unset("fs.s3a.bulk.delete.page.size")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")
-    assert counts == {"LIST": 3, "BULK DELETE": deletions}
+    assert counts == {"LIST": 3, "LIST UPLOADS": 1, "BULK DELETE": deletions}
     assert s3.files(location) == []
 
 

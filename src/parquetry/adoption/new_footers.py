@@ -1,0 +1,109 @@
+"""Read the footers of the files that a sync adopts, of many partitions at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from parquetry.adoption.discover import DiscoveredPartition
+from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns
+from parquetry.locations import is_absolute, join_relative
+from parquetry.metastore.storage import TableMetadata
+
+_FILES_PER_CALL = 1024
+"""Files whose footers are read together. Executors read them if there are more than a few hundred."""
+
+
+@dataclass(slots=True)
+class ReadFooters:
+    """The facts in the footers of a partition's new files.
+
+    Attributes:
+        files: the records of the whole files, with paths relative to the partition.
+        broken: the reasons why the others cannot be read, by their paths.
+        unfit: sentences about columns that do not fit the table's columns, by the files' paths.
+    """
+
+    files: list[FileRecord] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+    unfit: dict[str, list[str]] = field(default_factory=dict)
+
+
+class NewFooters:
+    """Reads the footers of new files, partition by partition for the caller, and ahead for the storage.
+
+    Args:
+        footers: reads footers.
+        metadata: of the table.
+        partitions: the partitions with the paths of their new files, in the order in which the caller asks.
+    """
+
+    def __init__(
+        self,
+        footers: FooterReader,
+        metadata: TableMetadata,
+        partitions: Iterable[tuple[DiscoveredPartition, Sequence[str]]],
+    ) -> None:
+        self._footers = footers
+        self._metadata = metadata
+        self._waiting = deque((partition.relative_path, paths) for partition, paths in partitions)
+        self._found: dict[str, ReadFooters] = {}
+
+    def of(self, partition: DiscoveredPartition) -> ReadFooters:
+        """Return the facts in the footers of a partition's new files. The caller asks once for each.
+
+        Raises:
+            FileMissingError: a file of this partition, or of one that is read with it, is gone.
+        """
+        while (found := self._found.pop(partition.relative_path, None)) is None:
+            self._found.update(self._read(self._next()))
+        return found
+
+    def _next(self) -> list[tuple[str, Sequence[str]]]:
+        """Take the next partitions whose files are read together: all below the table, or one elsewhere."""
+        taken = [self._waiting.popleft()]
+        files = len(taken[0][1])
+        while (
+            self._waiting
+            and not is_absolute(taken[0][0])
+            and not is_absolute(self._waiting[0][0])
+            and files + len(self._waiting[0][1]) <= _FILES_PER_CALL
+        ):
+            taken.append(self._waiting.popleft())
+            files += len(taken[-1][1])
+        return taken
+
+    def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> dict[str, ReadFooters]:
+        metadata, broken = self._metadata, dict[str, str]()
+        unfit: dict[str, list[str]] = {}
+
+        def look(path: str, footer: Any) -> None:
+            if sentences := list(unfit_columns(footer, metadata.data_columns)):
+                unfit[path] = sentences
+
+        alone = is_absolute(partitions[0][0])
+        root = partitions[0][0] if alone else metadata.location
+        owners = {
+            path if alone else join_relative(place, path): (place, path)
+            for place, paths in partitions
+            for path in paths
+        }
+        files = self._footers.data_files(metadata.format, root, list(owners), broken=broken, look=look)
+        if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
+            for file in files:
+                if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
+                    unfit[file.path] = sentences
+        found = {place: ReadFooters() for place, _ in partitions}
+        for file in files:
+            place, path = owners[file.path]
+            found[place].files.append(msgspec.structs.replace(file, path=path))
+        for whole, (place, path) in owners.items():
+            if whole in broken:
+                found[place].broken[path] = broken[whole]
+            if whole in unfit:
+                found[place].unfit[path] = unfit[whole]
+        return found
