@@ -100,7 +100,11 @@ def state(shell: Shell, name: str) -> tuple[int, list[int], int]:
         table = catalog.table(name)
         assert catalog.fsck(name) == []
     folder = Path(table.location.removeprefix("file:"))
-    return table.version, sorted(file.rows or 0 for file in files), len(list(folder.rglob("pq-*"))) - len(files)
+    return (
+        table.version,
+        sorted(file.rows or 0 for file in files),
+        len(list(folder.rglob("pq-*"))) - len(files),
+    )
 
 
 @contextlib.contextmanager
