@@ -53,8 +53,8 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
  * @param id           Spark's number of the query's plan
  * @param at           when it ended, in milliseconds since the epoch
  * @param milliseconds that it took
- * @param facts        for the report. They are gathered now, or when somebody asks for them if the query would have to
- *   be planned again: then it is a write, whose plan has no shuffle, or reads cached data
+ * @param facts        for the report. They are gathered now, or when somebody asks for them if the query
+ *   would have to be planned again: then it is a write, whose plan has no shuffle, or reads cached data
  * @param rows         the analyzed plan, to find the run of a query
  */
 private case class FinishedQuery(
@@ -75,7 +75,9 @@ private object FinishedQuery {
       () => gathered.get
     } else () => Reports.ofRun(query)
 
-  /** Whether the facts are in a query's plans: no query has to be planned again, nor the planner to be asked. */
+  /**
+   * Whether the facts are in a query's plans: no query has to be planned again, nor the planner to be asked.
+   */
   private def inPlans(plan: LogicalPlan): Boolean = !plan.collectWithSubqueries { case node => node }.exists {
     case relation: DataSourceV2ScanRelation => relation.scan match {
       case scan: ParquetryScan => scan.isEstimated
