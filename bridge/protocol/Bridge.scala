@@ -109,10 +109,11 @@ object Bridge {
   /**
    * Asks a question. If the planner's process ends meanwhile, it repeats a question that changes nothing.
    *
-   * @param op  the question's name
-   * @param ask asks it of a planner
+   * @param op      the question's name
+   * @param ask     asks it of a planner
+   * @param history where to look whether a statement took effect
    */
-  private def answered(op: String, ask: Planner => String): JValue = {
+  private def answered(op: String, ask: Planner => String, history: => String = "the table's history"): JValue = {
     val planner = asked
     val answer =
       try ask(planner)
@@ -121,7 +122,7 @@ object Bridge {
           if (!terms.reading(op)) {
             throw new ParquetryException("PLANNER_ENDED",
               s"The planner's process ended while it answered $op: whether the statement took effect is not known, though never by half. " +
-                "Look at the table's history, then run the statement again; a new process is started for it.", "40003")
+                s"Look at $history, and run the statement again if it is not there; a new process is started for it.", "40003")
           }
           ask(asked)
       }
@@ -166,7 +167,12 @@ object Bridge {
     answered(op, _.ask(question(op, about(catalog) ++ fields)))
 
   def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue =
-    answered(op, _.write(question(op, about(catalog) ++ fields), data))
+    answered(op, _.write(question(op, about(catalog) ++ fields), data), historyOf(catalog, fields))
+
+  /** The statement that shows a table's versions. */
+  private def historyOf(catalog: CatalogRef, fields: Seq[JField]): String =
+    fields.collectFirst { case ("table", table) => s"CALL ${catalog.name}.system.history('${Answers.path(table).mkString(".")}')" }
+      .getOrElse("the table's history")
 
   /** Has the planner check settings and options, and raises its error. */
   def check(fields: JField*): Unit = answered("check_settings", _.ask(question("check_settings", fields)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.clusters.standalone import cluster
 from tests.support.effort import STEP
 from tests.support.jars import java
 from tests.support.spark import doors
@@ -45,40 +44,6 @@ object Application {
   }
 }
 """
-
-
-@contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """Run a master and two workers of Spark's standalone cluster; give the master's URL."""
-    port, processes = doors.free_port(), []
-    folder.mkdir()
-    with (folder / "log").open("w") as log, contextlib.ExitStack() as running:
-
-        def start(*command: str) -> None:
-            process = subprocess.Popen(
-                [str(doors.SPARK / "bin" / "spark-class"), *command],
-                cwd=folder, env=doors.environment(SPARK_WORKER_DIR=str(folder)), stdout=log, stderr=log,
-            )  # fmt: skip
-            processes.append(process)
-            running.callback(process.wait)
-            running.callback(process.kill)
-
-        start(
-            "org.apache.spark.deploy.master.Master",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--webui-port",
-            "0",
-        )
-        doors.wait_until_it_listens(port)
-        for _ in range(2):
-            start(
-                "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0",
-                f"spark://127.0.0.1:{port}",
-            )  # fmt: skip
-        yield f"spark://127.0.0.1:{port}"
 
 
 def compiled(folder: Path) -> Path:

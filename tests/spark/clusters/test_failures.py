@@ -1,0 +1,72 @@
+"""Tasks that fail, and executors that die, in the middle of each kind of write: the rows are right, and there once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.clusters import gates
+from tests.support.clusters.driver import Driver
+from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stages_again
+from tests.support.effort import sampled
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Two executors, each a process of its own, with a gate at their files."""
+    folder = tmp_path_factory.mktemp("cluster")
+    gate = gates.Gate(folder / "gate")
+    with Driver("local-cluster[2,1,1024]", folder, gates.settings(folder, folder / "gate")) as driver:
+        yield World(driver, gate, folder)
+
+
+@pytest.mark.parametrize("kind", sampled(list(STATEMENTS), "fails"))
+def test_a_task_that_fails(cluster: World, kind: str) -> None:
+    """A task that fails when it has written a file runs again; its first file is deleted at once."""
+    table = cluster.begin(f"failed_{kind}", STATEMENTS[kind], "create fail 2")
+    cluster.driver.answer()
+    cluster.gate.held()
+    assert cluster.remains(table) == set()
+    assert max(attempt[3] for attempt in cluster.gate.attempts()) == 1
+    cluster.check(table, STATEMENTS[kind])
+
+
+@pytest.mark.parametrize("kind", sampled(list(STATEMENTS), "death"))
+def test_an_executor_that_dies(cluster: World, kind: str) -> None:
+    """An executor killed while it writes leaves a file, and takes its part of the shuffle with it: both stages run again."""
+    table = cluster.begin(f"killed_{kind}", STATEMENTS[kind], "create hold 2")
+    os.kill(cluster.gate.held(), signal.SIGKILL)
+    cluster.driver.answer()
+    assert stages_again(cluster.gate.attempts()), cluster.gate.attempts()
+    assert cluster.remains(table)
+    cluster.check(table, STATEMENTS[kind])
+
+
+@pytest.mark.parametrize("kind", ["insert", "merge"])
+def test_an_executor_that_dies_with_all_rows_written(cluster: World, kind: str) -> None:
+    """An executor killed with complete files, of which the driver does not know yet: they are no part of the table."""
+    table = cluster.begin(f"written_{kind}", STATEMENTS[kind], "written hold 1", BY_SOURCE)
+    os.kill(cluster.gate.held(), signal.SIGKILL)
+    cluster.driver.answer()
+    assert cluster.remains(table)
+    cluster.check(table, STATEMENTS[kind])
+
+
+def test_what_an_executor_has(cluster: World) -> None:
+    """An executor in the middle of a write has no file of the driver's open, and no process of Python."""
+    table = cluster.begin("looked_at", STATEMENTS["insert"], "create hold 2")
+    executor = psutil.Process(cluster.gate.held())
+    opened = [Path(each.path) for each in executor.open_files()]
+    children = executor.children(recursive=True)
+    cluster.gate.open()
+    cluster.driver.answer()
+    (bridge,) = [path for path in opened if "parquetry-bridge" in path.name]
+    assert bridge.parent == Path(executor.cwd())
+    assert not [path for path in opened if ".sqlite" in path.name or path.suffix == ".py"]
+    assert children == []
+    cluster.check(table, STATEMENTS["insert"])

@@ -1,0 +1,89 @@
+"""One task of a cluster that waits or fails where a test says: at a data file, in `GatedFiles.java`."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+
+from tests.support.jars import java, pyspark_jars
+
+_SOURCE = Path(__file__).with_name("GatedFiles.java")
+_SECONDS = 180
+
+
+class Gate:
+    """The gate of the executors of one application.
+
+    Args:
+        folder: for its files, which all executors see.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir()
+
+    def remove(self) -> None:
+        """Stop no task any longer."""
+        for path in self._folder.iterdir():
+            path.unlink()
+
+    def close(self, plan: str) -> None:
+        """Stop the first task that comes to the gate.
+
+        Args:
+            plan: three words. Where: `open`, `create` or `written`. What happens: `fail`; `hold` until the
+                gate is opened or the task is killed; `insist`, which holds a killed task, too. And how often
+                the task has to come there, once for each file.
+        """
+        self.remove()
+        (self._folder / "plan.unfinished").write_text(plan)
+        (self._folder / "plan.unfinished").rename(self._folder / "plan")
+
+    def held(self) -> int:
+        """Wait until a task is held, or fails; return the number of its process."""
+        return int(self._wait("held").read_text())
+
+    def interrupted(self) -> None:
+        """Wait until Spark kills the task that is held."""
+        self._wait("interrupted")
+
+    def open(self) -> None:
+        """Let the task go on that is held."""
+        (self._folder / "go").touch()
+
+    def attempts(self) -> set[tuple[int, ...]]:
+        """Return the stage, the attempt of the stage, the partition and the attempt of each task that came."""
+        return {tuple(map(int, path.name.split("-")[1:])) for path in self._folder.glob("attempt-*")}
+
+    def _wait(self, name: str) -> Path:
+        deadline = time.monotonic() + _SECONDS
+        while not (path := self._folder / name).exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no task was {name} at the gate: {[*self._folder.iterdir()]}")
+            time.sleep(0.02)
+        return path
+
+
+def settings(folder: Path, gate: Path) -> dict[str, str]:
+    """Return Spark's settings that put the gate into the file system of executors.
+
+    Args:
+        folder: for the classes.
+        gate: the folder of the `Gate`.
+    """
+    jar = folder / "gates.jar"
+    jars = ":".join(map(str, pyspark_jars().glob("*.jar")))
+    command = [java(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-cp", jars]
+    subprocess.run([*command, "-nowarn", "-d", str(folder / "classes"), str(_SOURCE)], check=True)
+    with zipfile.ZipFile(jar, "w") as archive:
+        for path in (folder / "classes").iterdir():
+            archive.write(path, path.name)
+    return {
+        "spark.driver.extraClassPath": str(jar),
+        "spark.executor.extraClassPath": str(jar),
+        "spark.hadoop.fs.file.impl": "GatedFiles",
+        "spark.executorEnv.PYTHONPATH": "/nowhere",
+        "spark.executor.extraJavaOptions": f"-Dgates={gate} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
