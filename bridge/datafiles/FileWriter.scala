@@ -56,8 +56,8 @@ object FileWriter {
 
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes, time of change in milliseconds.
-   * If the task sent the footer (`WrittenFooters`), it is there, too, in Base64.
+   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
+   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`).
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories

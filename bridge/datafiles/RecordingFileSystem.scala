@@ -17,8 +17,8 @@ private[datafiles] case class RecordedFile(path: Path, length: Long, tail: Array
  * A task's configuration that has file systems record the files that they write.
  *
  * Writers of Parquet and ORC take a path and a configuration, and ask Hadoop for the file system. With this
- * configuration they get a `RecordingFileSystem`. With a copy of it they get Hadoop's file system, and nothing
- * is recorded.
+ * configuration they get a `RecordingFileSystem`. A copy of it is like any other: its file systems record
+ * nothing.
  */
 private[datafiles] class RecordingConfiguration(val of: Configuration) extends JobConf(of) {
   private val files = new ConcurrentHashMap[String, RecordedFile]()

@@ -4,7 +4,7 @@ import java.util.EnumSet
 
 import org.apache.spark.sql.connector.catalog.TableCapability
 
-/** What Spark can do since 4.3, and not before. */
+/** Facts about Spark before 4.3. */
 object Capabilities {
   /** The capabilities of our tables that not every version of Spark knows. */
   def added(all: EnumSet[TableCapability]): EnumSet[TableCapability] = all

@@ -4,7 +4,7 @@ import java.util.EnumSet
 
 import org.apache.spark.sql.connector.catalog.TableCapability
 
-/** What not every version of Spark can do. */
+/** Facts that differ between versions of Spark. */
 object Capabilities {
   /** The capabilities of our tables that not every version of Spark knows. */
   def added(all: EnumSet[TableCapability]): EnumSet[TableCapability] = {

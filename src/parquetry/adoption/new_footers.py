@@ -39,7 +39,7 @@ class NewFooters:
     Args:
         footers: reads footers.
         metadata: of the table.
-        partitions: the partitions with the paths of their new files, in the order in which the caller asks.
+        partitions: the partitions with the paths of their new files. The caller asks in this order.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -108,6 +109,23 @@ def test_requests_of_adopting_many(s3: Storage, server: S3Server, partitions: in
     assert _jobs(s3) - before == jobs
     assert counts == {"LIST": 2, "HEAD": partitions, "GET": partitions}
     assert s3.rows(f"SELECT count(*), count(DISTINCT day) FROM {table}") == [(partitions, partitions)]
+
+
+def test_footers_of_many_orc_files(s3: Storage, server: S3Server) -> None:
+    """Executors read the footers of ORC files, too, and a broken file among them is named."""
+    table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
+    s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING orc PARTITIONED BY (day)")
+    file = pa.BufferOutputStream()
+    orc.write_table(pa.table({"id": pa.array([1], pa.int64())}), file)
+    folder = location.removeprefix(f"s3a://{BUCKET}/")
+    names = [f"{folder}/day=d{number}/part-0.orc" for number in range(300)]
+    server.put_all(BUCKET, names, file.getvalue().to_pybytes())
+    server.put_all(BUCKET, [f"{folder}/day=d7/part-1.orc"], b"not ORC at all")
+    before = _jobs(s3)
+    found = s3.rows(f"CALL {s3.catalog}.system.sync(table => 'db.m')")
+    assert _jobs(s3) - before == 1
+    assert [row[1] for row in found if row[0] == "broken"] == ["day=d7"]
+    assert s3.rows(f"SELECT count(*), sum(id) FROM {table} WHERE id = 1") == [(300, 300)]
 
 
 def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) -> None:
