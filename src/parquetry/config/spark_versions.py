@@ -58,9 +58,15 @@ _COLUMN_IDS = Missing(
     "Spark compares columns by name alone",
 )
 
+_ORC_TIMES = Missing(
+    "times in orc",
+    "timestamps skip files of ORC, and no stripes within them",
+    "Spark's reader loses rows of files that were written in another time zone",
+)
+
 SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
     "4.3": (),
-    "4.2": (_SCAN_MERGING,),
+    "4.2": (_ORC_TIMES, _SCAN_MERGING),
     "4.1": (
         _VIEWS,
         _EVOLVING_WRITES,
@@ -68,6 +74,7 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
         _PARTITION_FUNCTIONS,
         _MERGING_SORTED_FILES,
         _COLUMN_IDS,
+        _ORC_TIMES,
         _SCAN_MERGING,
     ),
 }
