@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.protocol.BucketsAnswer
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
-import org.apache.spark.sql.parquetry.versions.{BucketTransform, ScanRelation}
+import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform, ScanRelation}
 
 /**
  * Has the scans on both sides of a join report the same number of buckets to Spark, in two cases that Spark
@@ -19,7 +19,7 @@ import org.apache.spark.sql.parquetry.versions.{BucketTransform, ScanRelation}
  * are passed on (`BucketReaderFactory`).
  *
  * Several columns: Spark can fold such buckets only to more buckets than columns (`BucketFunction`). So
- * tables of 4 and of 6 buckets by two columns report 2 buckets.
+ * tables of 4 and of 6 buckets by two columns report 2 buckets. Spark 4.1 cannot fold any buckets.
  *
  * The planner knows a table's setting, bucket count and columns; this rule compares them.
  */
@@ -37,7 +37,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
               val divisor = BigInt(few).gcd(BigInt(many)).toInt
               val count =
                 if (wanted && divisor == few) many
-                else if (l.functions.length > 1 && divisor > 1 && divisor <= l.functions.length) divisor
+                else if (divisor > 1 && (!Bucketing.reduces || l.functions.length > 1 && divisor <= l.functions.length)) divisor
                 else 0
               if (few == many || count == 0) join
               else join.copy(left = rebucketed(count, left, l), right = rebucketed(count, right, r))

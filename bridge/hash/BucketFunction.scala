@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.catalog.functions._
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ParquetryException}
 import org.apache.spark.sql.parquetry.table.Schemas
-import org.apache.spark.sql.parquetry.versions.TypedReducer
+import org.apache.spark.sql.parquetry.versions.{Bucketing, TypedReducer}
 import org.apache.spark.sql.types._
 
 /**
@@ -35,13 +35,13 @@ case class BucketFunction(version: String, count: Int, column: Int, columns: Int
   /**
    * Folds buckets to the greatest common divisor of both counts; returns null if it is 1 or equals this
    * count. For several columns the divisor must be greater than the number of columns (see `BucketKeys`). For
-   * smaller divisors `JoinAtLargerBucketCount` has the scans report fewer buckets.
+   * smaller divisors, and where Spark cannot fold, `JoinAtLargerBucketCount` has the scans report fewer buckets.
    */
   override def reducer(other: ReducibleFunction[_, _]): Reducer[Integer, Integer] = other match {
     case b: BucketFunction if b.copy(count = count).canonicalName() == canonicalName() =>
       val divisor = BigInt(count).gcd(BigInt(b.count)).toInt
       val enough = divisor > 1 && (columns == 1 || divisor > columns)
-      if (enough && divisor < count) FoldedBuckets(divisor, column, columns) else null
+      if (Bucketing.reduces && enough && divisor < count) FoldedBuckets(divisor, column, columns) else null
     case _ => null
   }
 

@@ -18,6 +18,9 @@ object Bucketing {
     case one => one.isInstanceOf[KeyGroupedPartitioning]
   }
 
+  /** Whether joins may fold buckets by reducers. Spark 4.1 loses rows then. */
+  val reduces: Boolean = false
+
   /** Whether Spark may join by some of the keys of a partitioning. */
   def usesKeySubsets(conf: SQLConf): Boolean = conf.v2BucketingAllowJoinKeysSubsetOfPartitionKeys
 

@@ -16,6 +16,9 @@ object Bucketing {
     case one => one.isInstanceOf[KeyedPartitioning]
   }
 
+  /** Whether joins may fold buckets by reducers. */
+  val reduces: Boolean = true
+
   /** Whether Spark may join by some of the keys of a partitioning. */
   def usesKeySubsets(conf: SQLConf): Boolean = conf.v2BucketingAllowJoinKeysSubsetOfPartitionKeys
 

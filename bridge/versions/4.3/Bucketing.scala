@@ -14,6 +14,9 @@ object Bucketing {
   def isKeyed(partitioning: Partitioning): Boolean =
     PartitioningCollection.flatten(partitioning).exists(_.isInstanceOf[KeyedPartitioning])
 
+  /** Whether joins may fold buckets by reducers. */
+  val reduces: Boolean = true
+
   /** Whether Spark may join by some of the keys of a partitioning. */
   def usesKeySubsets(conf: SQLConf): Boolean = conf.v2BucketingAllowKeysSubsetOfPartitionKeys
 

@@ -44,7 +44,7 @@ _EVOLVING_WRITES = Missing(
 )
 _PARTITION_FUNCTIONS = Missing(
     "functions of partitions",
-    "in UPDATE and MERGE, a condition such as upper(p) = 'A' prunes no partitions",
+    "in UPDATE and MERGE, or with a subquery's value, a condition such as upper(p) = 'A' prunes no partitions",
     "Spark hands such conditions to no table",
 )
 _MERGING_SORTED_FILES = Missing(
@@ -64,6 +64,17 @@ _ORC_TIMES = Missing(
     "Spark's reader loses rows of files that were written in another time zone",
 )
 
+_FOLDING_BUCKETS = Missing(
+    "folding buckets",
+    "a table joined with an aggregate of a table with another number of buckets is shuffled",
+    "Spark loses rows when it folds buckets itself",
+)
+_SUBQUERY_VALUES = Missing(
+    "values of subqueries",
+    "the value of a subquery, as in x = (SELECT max(x) …), leaves out no directories",
+    "Spark gives a scan only the values of joins and of IN",
+)
+
 SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
     "4.3": (),
     "4.2": (_ORC_TIMES, _SCAN_MERGING),
@@ -74,6 +85,8 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
         _PARTITION_FUNCTIONS,
         _MERGING_SORTED_FILES,
         _COLUMN_IDS,
+        _FOLDING_BUCKETS,
+        _SUBQUERY_VALUES,
         _ORC_TIMES,
         _SCAN_MERGING,
     ),

@@ -323,6 +323,7 @@ class TestReport:
         assert step is not None
         assert step.by == (told,)
 
+    @pytest.mark.needs("functions of partitions")
     def test_no_filter_is_left(self, spark: SparkSession, tables: None) -> None:
         """What Spark evaluated over the partitions it does not evaluate over rows; counts need no file."""
         frame = spark.sql("SELECT v FROM lake.functions.ev WHERE upper(region) = 'EU'")

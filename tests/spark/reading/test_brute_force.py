@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from parquetry.config import SPARK_SERIES, series_of
 from tests.support.effort import examples
 
 _LONG = "a" * 70
+_FAILS_ON_NULL = series_of(pyspark.__version__) != next(iter(SPARK_SERIES))
+"""Spark 4.2 and earlier write what a source is asked into the log, and fail on `bin IN (X'00', NULL)`."""
+_NULL_AMONG_BYTES = re.compile(r"bin (NOT )?IN \([^)]*NULL")
 _TYPES: dict[str, tuple[str, list[Any], list[str]]] = {
     "b": ("boolean", [True, False], ["true", "false"]),
     "i1": ("tinyint", [-128, -1, 0, 5, 127], ["-128", "5", "127", "300", "2.5", "'5'"]),
@@ -160,7 +166,8 @@ def _compare(spark: SparkSession, table: str, predicates: list[str], oracle: str
             if "DATATYPE_MISMATCH" not in str(error):
                 raise
         else:
-            usable.append(predicate)
+            if not (_FAILS_ON_NULL and _NULL_AMONG_BYTES.search(predicate)):
+                usable.append(predicate)
     assert len(usable) > 0.8 * len(predicates)
     for start in range(0, len(usable), 40):
         batch = usable[start : start + 40]

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 Rows = Callable[..., list[tuple[Any, ...]]]
 
 
+@pytest.mark.needs("evolving writes")
 def test_insert_by_name(spark: SparkSession, rows: Rows, db: str) -> None:
     """INSERT WITH SCHEMA EVOLUTION adds columns and fields that its rows have and the table has not; old rows have NULL there."""
     spark.sql(f"CREATE TABLE {db}.t (id int, s struct<a:int>, p string) PARTITIONED BY (p)")
@@ -30,6 +31,7 @@ def test_insert_by_name(spark: SparkSession, rows: Rows, db: str) -> None:
     assert rows(f"SELECT id FROM {db}.t WHERE more > 2") == [(2,)]
 
 
+@pytest.mark.needs("evolving writes")
 def test_wider_numbers(spark: SparkSession, rows: Rows, db: str) -> None:
     """A column gets the wider type of the rows' values, which are kept whole, and those of before are read as it."""
     spark.sql(f"CREATE TABLE {db}.t (id int, n int)")
@@ -39,6 +41,7 @@ def test_wider_numbers(spark: SparkSession, rows: Rows, db: str) -> None:
     assert rows(f"SELECT n FROM {db}.t ORDER BY n") == [(1,), (3_000_000_000,)]
 
 
+@pytest.mark.needs("evolving writes")
 def test_overwrite(spark: SparkSession, rows: Rows, db: str) -> None:
     """INSERT OVERWRITE adds columns, too, and replaces the rows."""
     spark.sql(f"CREATE TABLE {db}.t (id int)")
@@ -69,6 +72,7 @@ def test_merge(spark: SparkSession, rows: Rows, db: str) -> None:
     assert rows(f"SELECT * FROM {db}.t ORDER BY id") == [(1, 10, None), (2, 21, "b"), (3, 31, "c")]
 
 
+@pytest.mark.needs("evolving writes")
 def test_types_that_cannot_change(spark: SparkSession, rows: Rows, db: str) -> None:
     """Where a type cannot change, of a partition column or to a narrower one, the rows' values are cast, and too large ones fail."""
     spark.sql(f"CREATE TABLE {db}.t (id bigint, p int) PARTITIONED BY (p)")
