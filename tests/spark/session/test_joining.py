@@ -258,7 +258,7 @@ def test_another_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -
 def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     """A PySpark of another series is one sentence with both versions and the command that mends it."""
     monkeypatch.setattr(pyspark, "__version__", "3.5.1")
-    with pytest.raises(BridgeError, match=r"works with PySpark 4\.3, and 3\.5\.1 is installed: pip install"):
+    with pytest.raises(BridgeError, match=r"works with PySpark 4\.3 or 4\.2 or 4\.1, and 3\.5\.1 is installed"):
         bridge_jar.jar()
 
 
@@ -378,7 +378,7 @@ def test_two_processes_compile_at_once(tmp_path: Path) -> None:
     program = """
         from parquetry.spark import bridge_jar as bridge
         one = {name: path for name, path in bridge.sources().items() if name == "hash/HiveMurmur.scala"}
-        bridge.sources = lambda: one
+        bridge.sources = lambda *_: one
         print(bridge.jar())
     """
     command = [sys.executable, script(tmp_path, program)]

@@ -186,7 +186,9 @@ class _Upstream:
 
     def renew_if_ended(self) -> None:
         """Connect again if the server has ended the connection."""
-        if select.select([self._socket], [], [], 0)[0]:
+        waiting = select.poll()  # unlike select, it takes sockets of any number
+        waiting.register(self._socket, select.POLLIN)
+        if waiting.poll(0):
             self.close()
             self._connect()
 
