@@ -1,11 +1,9 @@
 package org.apache.spark.sql.parquetry.reports
 
 import scala.collection.mutable
-import scala.ref.WeakReference
-import scala.util.Try
 
 import org.json4s._
-import org.json4s.jackson.JsonMethods.compact
+import org.json4s.jackson.JsonMethods.{compact, parse}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
@@ -13,17 +11,16 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
 import org.apache.spark.sql.catalyst.plans.logical.{CommandResult, LogicalPlan, Project}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD, QueryExecution}
-import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.rows.RewriteRowsExec
-import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+import org.apache.spark.sql.parquetry.scan.Reported
 
 /**
  * The last queries of each session that read tables of ours, for clients that have no handle on them: of
- * JDBC, of Spark Connect, of `spark-sql`.
+ * JDBC, of Spark Connect, of `spark-sql`. Their reports are made when somebody asks for them.
  */
 private class FinishedQueries(context: SparkContext) extends SparkListener {
   private val last = mutable.ArrayDeque.empty[FinishedQuery]
@@ -31,7 +28,7 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
     // Spark names the executions that an action or a statement began, and not those within them
     case end: SparkListenerSQLExecutionEnd if end.executionName.isDefined && end.executionFailure.isEmpty && end.qe != null =>
-      if (FinishedQueries.reads(end.qe.optimizedPlan)) add(FinishedQuery.of(end.qe, end.time, end.duration / 1000000))
+      if (FinishedQueries.reads(end.qe.optimizedPlan)) add(FinishedQuery(end.qe, end.time, end.duration / 1000000))
     case _ =>
   }
 
@@ -42,59 +39,28 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
 
   def newest(session: ClassicSession): Seq[FinishedQuery] = {
     context.listenerBus.waitUntilEmpty(FinishedQueries.busMilliseconds)
-    synchronized(last.filter(_.session.get.exists(_ eq session)).toSeq)
+    synchronized(last.filter(_.query.sparkSession eq session).toSeq)
   }
 }
 
 /**
- * A query that has run, without what Spark keeps for it as long as its plan can be reached: shuffles, and
- * broadcasts.
- *
- * @param id           Spark's number of the query's plan
  * @param at           when it ended, in milliseconds since the epoch
  * @param milliseconds that it took
- * @param facts        for the report. They are gathered now, or when somebody asks for them if the query
- *   would have to be planned again: then it is a write, whose plan has no shuffle, or reads cached data
- * @param rows         the analyzed plan, to find the run of a query
  */
-private case class FinishedQuery(
-    session: WeakReference[ClassicSession], id: Long, at: Long, milliseconds: Long, statement: String, facts: () => JObject,
-    rows: () => Option[LogicalPlan])
+private case class FinishedQuery(query: QueryExecution, at: Long, milliseconds: Long) {
+  def statement: String = query.logical.origin.sqlText.getOrElse(query.analyzed.simpleString(FinishedQuery.fields))
+}
 
 private object FinishedQuery {
   /** Fields of a node that stand for a query without a text. */
-  private val fields = 5
-
-  def of(query: QueryExecution, at: Long, milliseconds: Long): FinishedQuery = FinishedQuery(
-    WeakReference(query.sparkSession), query.id, at, milliseconds,
-    query.logical.origin.sqlText.getOrElse(query.analyzed.simpleString(fields)), factsOf(query), rowsOf(query.analyzed))
-
-  private def factsOf(query: QueryExecution): () => JObject =
-    if (inPlans(query.optimizedPlan)) {
-      val gathered = Try(Reports.ofRun(query))
-      () => gathered.get
-    } else () => Reports.ofRun(query)
-
-  /**
-   * Whether the facts are in a query's plans: no query has to be planned again, nor the planner to be asked.
-   */
-  private def inPlans(plan: LogicalPlan): Boolean = !plan.collectWithSubqueries { case node => node }.exists {
-    case relation: DataSourceV2ScanRelation => relation.scan match {
-      case scan: ParquetryScan => scan.isEstimated
-      case _ => false
-    }
-    case done: CommandResult => !done.commandPhysicalPlan.exists(_.isInstanceOf[RewriteRowsExec])
-    case other => other.isInstanceOf[InMemoryRelation]
-  }
-
-  /** A plan over an RDD reaches the RDD's shuffles, too, so it is not kept. */
-  private def rowsOf(analyzed: LogicalPlan): () => Option[LogicalPlan] =
-    if (analyzed.collectWithSubqueries { case rdd @ (_: LogicalRDD | _: ExternalRDD[_]) => rdd }.isEmpty) () => Some(analyzed)
-    else WeakReference(analyzed).get _
+  val fields = 5
 }
 
 object FinishedQueries {
-  /** Queries of all sessions of an application. */
+  /**
+   * Queries of all sessions of an application: each keeps its plans, with the files of their scans, and its
+   * session.
+   */
   private val kept = 20
   /** Spark reports a query to its listeners some milliseconds after it returned the rows. */
   private val busMilliseconds = 5000L
@@ -118,12 +84,9 @@ object FinishedQueries {
   /** The last queries of a session, the newest first, each with its report. */
   def reports(session: SparkSession, count: Int, settings: java.util.List[String]): String =
     compact(JArray(newest(session).take(count).map { each =>
-      JObject("query" -> JLong(each.id), "at" -> JLong(each.at), "milliseconds" -> JLong(each.milliseconds),
-        "statement" -> JString(each.statement), "report" -> report(session, each, settings))
+      JObject("query" -> JLong(each.query.id), "at" -> JLong(each.at), "milliseconds" -> JLong(each.milliseconds),
+        "statement" -> JString(each.statement), "report" -> parse(Reports.ofQuery(each.query, settings)))
     }.toList))
-
-  private def report(session: SparkSession, query: FinishedQuery, settings: java.util.List[String]): JObject =
-    Reports.withSettings(query.facts(), session.asInstanceOf[ClassicSession], settings)
 
   /**
    * The report of the newest run of a query that gives the rows of this one, or else of this one, which is
@@ -132,8 +95,8 @@ object FinishedQueries {
   def reportOfRun(session: SparkSession, text: String, settings: java.util.List[String]): String = {
     val classic = session.asInstanceOf[ClassicSession]
     val wanted = classic.withActive(bare(classic.sessionState.executePlan(classic.sessionState.sqlParser.parsePlan(text)).analyzed))
-    newest(session).find(_.rows().exists(bare(_).sameResult(wanted)))
-      .map(each => compact(report(session, each, settings)))
+    newest(session).find(each => bare(each.query.analyzed).sameResult(wanted))
+      .map(each => Reports.ofQuery(each.query, settings))
       .getOrElse(Reports.ofSql(session, text, settings))
   }
 

@@ -32,8 +32,9 @@ object Reports extends PredicateHelper {
     shown(rows.sparkSession, rows.queryExecution, settings)
   }
 
-  /** The facts about a query that has run. */
-  def ofRun(query: QueryExecution): JObject = query.sparkSession.withActive(facts(query.sparkSession, query))
+  /** The report of a query that has run. */
+  def ofQuery(query: QueryExecution, settings: java.util.List[String]): String =
+    query.sparkSession.withActive(shown(query.sparkSession, query, settings))
 
   /** The report of a statement that is planned and not run; it may be a command. */
   def ofSql(session: SparkSession, text: String, settings: java.util.List[String]): String = {
@@ -47,14 +48,7 @@ object Reports extends PredicateHelper {
   private def planned(session: ClassicSession, plan: LogicalPlan): QueryExecution =
     session.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
 
-  private def shown(session: ClassicSession, query: QueryExecution, settings: java.util.List[String]): String =
-    compact(withSettings(facts(session, query), session, settings))
-
-  /** @param settings names of settings of the session; their values are reported, too */
-  def withSettings(facts: JObject, session: ClassicSession, settings: java.util.List[String]): JObject =
-    JObject(facts.obj :+ ("settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
-
-  private def facts(session: ClassicSession, query: QueryExecution): JObject = {
+  private def shown(session: ClassicSession, query: QueryExecution, settings: java.util.List[String]): String = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val scans = List.newBuilder[JValue]
     val joins = List.newBuilder[JValue]
@@ -106,10 +100,11 @@ object Reports extends PredicateHelper {
       case command: Command => visit(command, Nil)
       case _ => visitQuery(query)
     }
-    JObject(
+    compact(JObject(
       "scans" -> JArray(scans.result()),
       "joins" -> JArray(joins.result()),
-      "values" -> JArray(values.result()))
+      "values" -> JArray(values.result()),
+      "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap)))
   }
 
   /**
