@@ -53,7 +53,7 @@ class NewFooters:
         self._waiting = deque((partition.relative_path, paths) for partition, paths in partitions)
         self._found: dict[str, ReadFooters] = {}
 
-    def of(self, partition: DiscoveredPartition) -> ReadFooters:
+    def of_partition(self, partition: DiscoveredPartition) -> ReadFooters:
         """Return the facts in the footers of a partition's new files. The caller asks once for each.
 
         Raises:
