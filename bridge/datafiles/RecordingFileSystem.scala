@@ -27,7 +27,9 @@ private[datafiles] class RecordingConfiguration(val of: Configuration) extends J
   private[datafiles] def recorded(path: Path): Option[RecordedFile] = Option(files.get(path.toUri.getPath))
   private[datafiles] def forget(path: Path): Unit = files.remove(path.toUri.getPath)
 
-  private def isFileSystem(name: String, end: String) = name.startsWith("fs.") && name.endsWith(end)
+  /** Whether a setting is of a scheme, such as fs.s3a.impl; fs.s3a.s3.client.factory.impl is not. */
+  private def isFileSystem(name: String, end: String) =
+    name.startsWith("fs.") && name.endsWith(end) && !name.substring(3).dropRight(end.length).contains('.')
   override def getClass(name: String, default: Class[_]): Class[_] =
     if (isFileSystem(name, ".impl")) classOf[RecordingFileSystem] else super.getClass(name, default)
   override def getBoolean(name: String, default: Boolean): Boolean =

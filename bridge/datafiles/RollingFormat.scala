@@ -44,13 +44,12 @@ class RollingFactory(format: String, inner: OutputWriterFactory, val protocol: D
   /** The task's configuration. */
   @transient private var conf: RecordingConfiguration = _
 
-  /** Tells the protocol of a file that is closed, and returns its bytes. */
-  private[datafiles] def closed(path: Path): Long = WrittenFooters.take(format, path, conf) match {
-    case Some((file, footer)) =>
-      protocol.close(path, file.length, footer)
-      file.length
-    case None => path.getFileSystem(conf).getFileStatus(path).getLen
+  /** Tells the protocol of a file that is closed, and returns its bytes if they were recorded. */
+  private[datafiles] def closed(path: Path): Option[Long] = WrittenFooters.take(format, path, conf).map { case (file, footer) =>
+    protocol.close(path, file.length, footer)
+    file.length
   }
+  private[datafiles] def lengthOf(path: Path): Long = path.getFileSystem(conf).getFileStatus(path).getLen
 }
 
 class RollingWriter(override val path: String, factory: RollingFactory, open: String => OutputWriter)
@@ -71,7 +70,7 @@ class RollingWriter(override val path: String, factory: RollingFactory, open: St
   }
 
   private def roll(): Unit = {
-    val bytes = finish()
+    val bytes = finish().getOrElse(factory.lengthOf(new Path(writer.path())))
     factory.perRow = 0
     factory.perByte = bytes.toDouble / inMemory
     inMemory = 0
@@ -79,7 +78,7 @@ class RollingWriter(override val path: String, factory: RollingFactory, open: St
     writer = open(factory.protocol.another(path))
   }
 
-  private def finish(): Long = {
+  private def finish(): Option[Long] = {
     writer.close()
     factory.closed(new Path(writer.path()))
   }

@@ -50,7 +50,7 @@ private[datafiles] object WrittenFooters extends Logging {
 
   private def parquet(file: RecordedFile): Option[Array[Byte]] = {
     val tail = file.tail
-    Option.when(tail.length >= Ending) {
+    Option.when(tail.length >= Ending && new String(tail, tail.length - 4, 4, UTF_8) == "PAR1") { // PARE: encrypted
       ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt(tail.length - Ending) + Ending
     }.filter(_ <= tail.length).map(size => Arrays.copyOfRange(tail, tail.length - size, tail.length))
   }

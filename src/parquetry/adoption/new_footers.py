@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +39,7 @@ class NewFooters:
     Args:
         footers: reads footers.
         metadata: of the table.
-        partitions: the partitions with the paths of their new files. The caller asks in this order.
+        partitions: the partitions with the paths of their new files. The caller asks in this order, once for each.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class NewFooters:
         self._footers = footers
         self._metadata = metadata
         self._waiting = deque((partition.relative_path, paths) for partition, paths in partitions)
-        self._found: dict[str, ReadFooters] = {}
+        self._ready: deque[ReadFooters] = deque()
 
-    def of_partition(self, partition: DiscoveredPartition) -> ReadFooters:
-        """Return the facts in the footers of a partition's new files. The caller asks once for each.
+    def read_next(self) -> ReadFooters:
+        """Return the facts in the footers of the next partition's new files.
 
         Raises:
             FileMissingError: a file of this partition, or of one that is read with it, is gone.
         """
-        while (found := self._found.pop(partition.relative_path, None)) is None:
-            self._found.update(self._read(self._next()))
-        return found
+        if not self._ready:
+            self._ready.extend(self._read(self._next()))
+        return self._ready.popleft()
 
     def _next(self) -> list[tuple[str, Sequence[str]]]:
         """Take the next partitions whose files are read together: all below the table, or one elsewhere."""
@@ -77,7 +77,7 @@ class NewFooters:
             files += len(taken[-1][1])
         return taken
 
-    def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> dict[str, ReadFooters]:
+    def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> list[ReadFooters]:
         metadata, broken = self._metadata, dict[str, str]()
         unfit: dict[str, list[str]] = {}
 
@@ -87,23 +87,23 @@ class NewFooters:
 
         alone = is_absolute(partitions[0][0])
         root = partitions[0][0] if alone else metadata.location
-        owners = {
-            path if alone else join_relative(place, path): (place, path)
-            for place, paths in partitions
-            for path in paths
-        }
+        owners: dict[str, list[tuple[int, str]]] = defaultdict(list)  # several partitions may be at one place
+        for number, (place, paths) in enumerate(partitions):
+            for path in paths:
+                owners[path if alone else join_relative(place, path)].append((number, path))
         files = self._footers.data_files(metadata.format, root, list(owners), broken=broken, look=look)
         if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
             for file in files:
                 if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
                     unfit[file.path] = sentences
-        found = {place: ReadFooters() for place, _ in partitions}
+        found = [ReadFooters() for _ in partitions]
         for file in files:
-            place, path = owners[file.path]
-            found[place].files.append(msgspec.structs.replace(file, path=path))
-        for whole, (place, path) in owners.items():
-            if whole in broken:
-                found[place].broken[path] = broken[whole]
-            if whole in unfit:
-                found[place].unfit[path] = unfit[whole]
+            for number, path in owners[file.path]:
+                found[number].files.append(msgspec.structs.replace(file, path=path))
+        for whole, each in owners.items():
+            for number, path in each:
+                if whole in broken:
+                    found[number].broken[path] = broken[whole]
+                if whole in unfit:
+                    found[number].unfit[path] = unfit[whole]
         return found

@@ -148,7 +148,7 @@ class _Sync:
         """Make the transaction add a partition, with the files in its folder."""
         snapshot = transaction.base
         root, place = snapshot.metadata.location, folder.relative_path
-        read = footers.of_partition(folder)
+        read = footers.read_next()
         metadata, lies_at = snapshot.metadata, join_location(root, place)
         lacks = lacks_tuples(lies_at, metadata.format)
         adopted = adopt(read.files, metadata.data_columns, metadata.arrangement, lacks)
@@ -171,7 +171,7 @@ class _Sync:
         snapshot, values = transaction.base, change.partition.values
         known = snapshot.partition(values)
         assert known is not None  # `compare` found it among the known ones
-        read = footers.of_partition(change.partition)
+        read = footers.read_next()
         found = {file.path for file in read.files}
         broken = {file.path for file in change.added} - found
         # a listed file that is broken now stays listed: queries fail, and do not silently lose its rows

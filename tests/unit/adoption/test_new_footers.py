@@ -1,0 +1,55 @@
+"""Footers of many partitions are read together, and each partition gets its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquetry.adoption import new_footers
+from parquetry.adoption.discover import DiscoveredPartition
+from parquetry.adoption.new_footers import NewFooters
+from parquetry.data_files import ArrowFooters, FileRecord
+from tests.support.stores.metastores import metadata
+
+
+class Counting(ArrowFooters):
+    """Footers of real files, with the number of paths in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[int] = []
+
+    def data_files(
+        self, file_format: str, location: str, paths: Sequence[str], *more: Any, **named: Any
+    ) -> list[FileRecord]:
+        self.calls.append(len(paths))
+        return super().data_files(file_format, location, paths, *more, **named)
+
+
+def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the table four files are read at a time, elsewhere each place alone. Two partitions may share a place."""
+    monkeypatch.setattr(new_footers, "_FILES_PER_CALL", 4)
+    table, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
+    places = ["d=1/s=a", "d=2/s=a", "d=3/s=a", elsewhere.as_uri(), "d=3/s=a", "d=4/s=a"]
+    for number, place in enumerate(places):
+        folder = elsewhere if ":" in place else table / place
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": range(number + 1)}), folder / "one.parquet")
+        (folder / "two.parquet").write_bytes(b"broken")
+    partitions = [
+        (DiscoveredPartition((n, "a"), place, ()), ["one.parquet", "two.parquet"])
+        for n, place in enumerate(places)
+    ]
+    counting = Counting()
+    footers = NewFooters(counting, metadata(location=table.as_uri()), partitions)
+    read = [footers.read_next() for _ in partitions]
+    assert [[(file.path, file.rows) for file in each.files] for each in read] == [
+        [("one.parquet", rows)] for rows in (1, 2, 5, 4, 5, 6)
+    ]
+    assert [list(each.broken) for each in read] == [["two.parquet"]] * 6
+    assert counting.calls == [4, 2, 2, 4]
