@@ -39,7 +39,8 @@ class NewFooters:
     Args:
         footers: reads footers.
         metadata: of the table.
-        partitions: the partitions with the paths of their new files. The caller asks in this order, once for each.
+        partitions: the partitions with the paths of their new files. The caller asks in this order, once for
+            each.
     """
 
     def __init__(
