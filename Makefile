@@ -6,9 +6,13 @@ SHELL := bash
 
 # SPARK=4.2 names a series of Spark (a folder of bridge/versions) other than the newest, in an environment of its own.
 SPARK :=
+# PYTHON=/path/to/python3.14 names an interpreter, which has environments of its own, too.
+PYTHON ?=
+OF_PYTHON := $(if $(PYTHON),-$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+export PYTHON
 SERIES := $(notdir $(wildcard bridge/versions/*))
-VENV ?= .venv$(if $(SPARK),-spark-$(SPARK))
-FAST ?= .venv-fast
+VENV ?= .venv$(OF_PYTHON)$(if $(SPARK),-spark-$(SPARK))
+FAST ?= .venv-fast$(OF_PYTHON)
 SITE ?= .venv-site
 SF ?= 0.1
 STORAGE ?= local
@@ -80,7 +84,7 @@ golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/p
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py
 
 clean: ## remove all that was made here: the environment, the demo's data, builds, caches
-	rm -rf .venv .venv-fast .venv-site .venv-spark-* demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* demo-data site dist build src/parquetry/spark/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
