@@ -19,7 +19,11 @@ _MAKING = pytest.StashKey[Popen[bytes] | None]()
 # What makes a golden store is no module that can be imported by its folder's name.
 collect_ignore = [
     "golden",
-    *([] if find_spec("pyspark") else ["spark", "hbase", "postgresql", "servers", "unit/test_demo.py"]),
+    *(
+        []
+        if find_spec("pyspark")
+        else ["spark", "hbase", "postgresql", "servers", "unit/test_demo.py", "unit/test_packaging.py"]
+    ),
 ]
 
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.

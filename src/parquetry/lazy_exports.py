@@ -41,10 +41,10 @@ def lazy_exports(package: str) -> None:
     >>> from parquetry import layout
     >>> layout.SkewMap.__module__, "PLAIN" in dir(layout), "PLAIN" in layout.__all__
     ('parquetry.layout.arrangement', True, True)
-    >>> layout.Plain
+    >>> layout.Unknown
     Traceback (most recent call last):
         ...
-    AttributeError: module 'parquetry.layout' has no attribute 'Plain'
+    AttributeError: module 'parquetry.layout' has no attribute 'Unknown'
     """
     door = sys.modules[package]
 

@@ -41,7 +41,7 @@ is 2 MiB."""
 FIRST_BATCH_ROWS = 64
 
 _stores: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
-_inherited: list[sqlite3.Connection] = []
+_inherited: list[_Connections] = []
 
 
 class _Connections:
@@ -58,6 +58,16 @@ class _Connections:
         self.lock = threading.Lock()
         self.local = threading.local()
         self.open: dict[threading.Thread, sqlite3.Connection] = {}
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self.lock:
+            for connection in self.open.values():
+                connection.close()
+            self.open.clear()
 
 
 class SQLiteStore:
@@ -201,7 +211,7 @@ class SQLiteStore:
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             return connection, None
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             connection.close()
             if "unable to open" not in str(error) and "readonly" not in str(error):
                 raise
@@ -388,16 +398,14 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._connections.lock:
-            for connection in self._connections.open.values():
-                connection.close()
+        self._connections.close()
         self._connections = _Connections()
 
 
 def _leave_inherited() -> None:
     """Keep a forked child from using, or closing, its parent's connections: SQLite forbids both."""
     for store in list(_stores):
-        _inherited.extend(store._connections.open.values())
+        _inherited.append(store._connections)
         store._connections = _Connections()
 
 

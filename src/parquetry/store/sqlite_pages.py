@@ -15,9 +15,10 @@ def plain_page(
     connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
 ) -> RowPage:
     """Read `count` rows with start <= key < stop, or fewer if they reach a group with several rows."""
-    below = "" if stop is None else "AND k < ?2"
+    below = "" if stop is None else "AND k < :stop"
     cursor = connection.execute(
-        f"SELECT k, v FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT ?3", (start, stop, count)
+        f"SELECT k, v FROM kv WHERE k >= :start {below} ORDER BY k LIMIT :count",
+        {"start": start, "stop": stop, "count": count},
     )
     rows: list[Row] = []
     size = MIN_PAGE_ROWS
@@ -40,22 +41,28 @@ def skipping_page(
     One statement seeks from group to group, which takes a third of the time of a statement per group. The
     operator `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
     """
-    below = "" if stop is None else "AND k < ?2"
+    below = "" if stop is None else "AND k < :stop"
     rows: list[Row] = connection.execute(
         f"""
         WITH RECURSIVE leading (k) AS (
-          SELECT * FROM (SELECT k FROM kv WHERE k >= ?1 {below} ORDER BY k LIMIT 1)
+          SELECT * FROM (SELECT k FROM kv WHERE k >= :start {below} ORDER BY k LIMIT 1)
           UNION ALL
           SELECT (
             SELECT k FROM kv
-            WHERE k >= CAST(substr(leading.k, 1, length(leading.k) - ?4) || ?5 AS BLOB) {below}
+            WHERE k >= CAST(substr(leading.k, 1, length(leading.k) - :width) || :end AS BLOB) {below}
             ORDER BY k LIMIT 1
           )
           FROM leading WHERE leading.k IS NOT NULL
-          LIMIT ?3
+          LIMIT :count
         )
         SELECT kv.k, kv.v FROM leading CROSS JOIN kv ON kv.k = leading.k
         """,
-        (start, stop, count, groups.width, groups.end(bytes(groups.width))),
+        {
+            "start": start,
+            "stop": stop,
+            "count": count,
+            "width": groups.width,
+            "end": groups.end(bytes(groups.width)),
+        },
     ).fetchall()
     return RowPage(rows, rows[-1][0] if len(rows) == count else None)

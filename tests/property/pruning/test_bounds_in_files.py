@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def tables(draw: st.DrawFn) -> tuple[TableColumn, list[FileRecord]]:
     )
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @settings(max_examples=examples(600), deadline=None)
 @given(tables())
 def test_all_at_once_is_one_by_one(table: tuple[TableColumn, list[FileRecord]]) -> None:

@@ -68,6 +68,9 @@ class Rows:
         self._file = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.format = unpack(self.get(b"\0") or b"\x80")
 
+    def __del__(self) -> None:
+        self._file.close()
+
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key."""
         row = self._file.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from pathlib import Path
@@ -40,9 +41,10 @@ def test_the_page_is_about_the_newest_format() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=[shown(example)[0][:1].hex() for example in EXAMPLES])
 def test_an_example_is_a_row(example: str) -> None:
     """Key and value are a row of the golden metastore, to the last byte."""
-    file = sqlite3.connect(f"file:{ROOT}/tests/golden/format-5/metastore.sqlite?mode=ro", uri=True)
     key, value = shown(example)
-    assert file.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone() == (value,)
+    golden = ROOT / "tests" / "golden" / "format-5" / "metastore.sqlite"
+    with contextlib.closing(sqlite3.connect(f"file:{golden}?mode=ro", uri=True)) as file:
+        assert file.execute("SELECT v FROM kv WHERE k = ?", (key,)).fetchone() == (value,)
 
 
 def test_every_kind_of_row_is_specified() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+from collections.abc import Iterator
 
 import msgspec
 
@@ -89,17 +90,22 @@ class StagedTable:
         self, store: Store, names: TableNames, metadata: TableMetadata, database: str, name: str
     ) -> None:
         author = owner.enter()
-        weakref.finalize(self, owner.leave, author)
-        try:
+        self._leave = weakref.finalize(self, owner.leave, author)
+        with self._left_on_failure():
             self.id = create_staged(store, metadata, author)
-        except BaseException:
-            owner.leave(author)  # now: the error may keep this object alive for long
-            raise
         self._store = store
         self._names = names
         self._database = database
         self._name = name
         self._kind = metadata.kind
+
+    @contextlib.contextmanager
+    def _left_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._leave()  # now: the error may keep this object alive for long
+            raise
 
     @property
     def snapshot(self) -> TableSnapshot:
@@ -114,13 +120,17 @@ class StagedTable:
         return load(self._store, self.id, head)
 
     def publish(self) -> TableSnapshot:
-        """Give the table its name.
+        """Give the table its name. If that fails, the table becomes an orphan, unless it has the name already.
 
         Raises:
             NamespaceNotFoundError: the database was dropped meanwhile.
             TableExistsError: a table or a view has the name.
             TableNotFoundError: the table was discarded.
         """
+        with self._left_on_failure():
+            return self._publish()
+
+    def _publish(self) -> TableSnapshot:
         before = self.snapshot
         while True:
             token = new_token()
