@@ -77,7 +77,7 @@ private object FinishedQuery {
     FinishedQuery(new WeakReference(query.sparkSession), query.id, at, milliseconds, statement, query.analyzed, facts(query))
   }
 
-  /** The text of a statement. Spark forgets the one of CREATE TABLE AS, and keeps it with the table's name. */
+  /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
   private def text(plan: LogicalPlan): Option[String] = plan match {
     case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
     case other => other.origin.sqlText
