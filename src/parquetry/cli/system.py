@@ -137,9 +137,8 @@ def conf(
     with them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The
     bridge starts the Python that spark.parquetry.python names.
     """
-    import shlex
-
     import parquetry
+    from parquetry.errors import ConfigurationError
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)
@@ -149,7 +148,14 @@ def conf(
     if as_json:
         print(output.json_text(settings))
     elif flags:
-        print(" ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in settings.items()))
+        for name, value in settings.items():
+            if any(each.isspace() for each in value):
+                raise ConfigurationError(
+                    f"{name} is {value!r}, which a shell would split in $(parquetry conf --flags): write the settings "
+                    "into a file (parquetry conf > lake.conf), and say --properties-file lake.conf."
+                )
+        # Not quoted: a shell does not take quotes away that $(…) brings.
+        print(" ".join(f"--conf {name}={value}" for name, value in settings.items()))
     else:
         for name, value in settings.items():
             # Spark reads the file as Java properties, where a backslash escapes.

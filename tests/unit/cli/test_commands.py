@@ -430,14 +430,24 @@ def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
     assert "/a\\\\b\n" in run("conf", "-w", "/a\\b")[1]
 
 
-def test_conf_prints_flags(run, warehouse, settings):
-    """`conf --flags` writes `--conf` options, quoted for the shell where they must be."""
-    assert run("conf", "--flags", "--store", "sqlite:////m") == (
+def test_conf_prints_flags(run, warehouse, settings, monkeypatch):
+    """`conf --flags` writes `--conf` options for $(…), where a shell takes no quotes away."""
+    monkeypatch.setitem(
+        vars(parquetry), "settings", lambda catalog, warehouse, **options: {"w": warehouse} | options
+    )
+    assert run("conf", "--flags", "--store", "postgresql://h/d?table=t&a='b'") == (
         0,
-        f"--conf 'spark.jars=/a b.jar' --conf spark.sql.catalog.lake.warehouse={warehouse} --conf store=sqlite:////m "
-        f"--conf spark.parquetry.python={sys.executable}\n",
+        f"--conf w={warehouse} --conf store=postgresql://h/d?table=t&a='b' --conf spark.parquetry.python={sys.executable}\n",
         "",
     )
+
+
+def test_conf_refuses_flags_that_a_shell_would_split(run, settings):
+    """A value with a space is refused, with another way to say it."""
+    code, printed, said = run("conf", "--flags")
+    assert (code, printed) == (1, "")
+    assert "spark.jars is '/a b.jar', which a shell would split" in said
+    assert "--properties-file lake.conf" in said
 
 
 def test_conf_prints_json(objects, warehouse, settings):

@@ -1,0 +1,179 @@
+"""The pages of the doors, tried as they are written, on a machine on which Spark and Parquetry are installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.hdfs import launcher as hdfs
+from tests.support.pages.blocks import Block, blocks_of, is_printed
+from tests.support.postgresql import launcher as postgresql
+from tests.support.processes import ROOT
+from tests.support.spark import doors
+
+QUICK_START = next(
+    block.text for block in blocks_of((ROOT / "README.md").read_text()) if block.language == "python"
+)
+MAKES_THE_TABLE = QUICK_START.partition("query = ")[0]
+BY_DAY = "2026-03-30\t1000\n2026-03-31\t1000\n"
+
+
+class Machine:
+    """A machine with Spark at SPARK_HOME, its programs and `parquetry` on the PATH, and the table of the README.
+
+    What the pages call by a name that no machine here has is replaced: `/data/lake`, hosts and ports.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.home = folder / "spark"
+        self.replaced = {"/data/lake": str(folder / "lake"), "pip install 'parquetry[spark]'\n": ""}
+        (self.home / "conf").mkdir(parents=True)
+        for part in doors.SPARK.iterdir():
+            (self.home / part.name).symlink_to(part)
+
+    def _environment(self) -> dict[str, str]:
+        path = os.pathsep.join([str(self.home / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+        daemons = {"SPARK_LOG_DIR": str(self.folder / "logs"), "SPARK_PID_DIR": str(self.folder)}
+        return doors.environment(SPARK_HOME=str(self.home), PATH=path, USER="ann", **daemons)
+
+    def text(self, text: str) -> str:
+        """Return a page's text as it is typed here."""
+        for name, here in self.replaced.items():
+            text = text.replace(name, here)
+        return text
+
+    def _commands(self, text: str) -> list[str]:
+        return ["bash", "-euo", "pipefail", "-c", self.text(text)]
+
+    def run(self, text: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run commands in a new folder."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        done = subprocess.run(
+            self._commands(text), cwd=folder, env=self._environment(), input=given, text=True, capture_output=True,
+            timeout=400, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def python(self, text: str) -> str:
+        """Run a program in Python, and return what it printed."""
+        return self.run(f'"{sys.executable}" -', self.text(text)).stdout
+
+    @contextmanager
+    def serving(self, text: str, port: int, given: str = "") -> Iterator[None]:
+        """Run commands that serve until the block ends."""
+        folder = self.folder / f"server-{port}"
+        folder.mkdir()
+        with (folder / "log").open("w") as log, subprocess.Popen(
+            self._commands(text), cwd=folder, env=self._environment(), stdin=subprocess.PIPE, stdout=log,
+            stderr=subprocess.STDOUT, start_new_session=True, text=True,
+        ) as process:  # fmt: skip
+            try:
+                assert process.stdin
+                process.stdin.write(given)
+                process.stdin.flush()
+                doors.wait_until_it_listens(port)
+                yield
+            finally:
+                os.killpg(process.pid, 9)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A machine on which the README's quick start was typed."""
+    made = Machine(tmp_path_factory.mktemp("machine"))
+    made.python(MAKES_THE_TABLE.replace('warehouse="lake"', 'warehouse="/data/lake"'))
+    return made
+
+
+def blocks(page: str, language: str) -> list[Block]:
+    """The blocks of a page in a language."""
+    return [block for block in blocks_of((ROOT / "docs" / page).read_text()) if block.language == language]
+
+
+@pytest.fixture(scope="module")
+def configured(machine: Machine) -> tuple[Machine, subprocess.CompletedProcess[str]]:
+    """A machine on which the first block of the page for SQL clients was typed, and what came of it."""
+    return machine, machine.run(blocks("sql-clients.md", "sh")[0].text)
+
+
+def test_spark_sql(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
+    """Three lines configure Spark and query; the log says which process plans."""
+    machine, done = configured
+    assert done.stdout == BY_DAY
+    python = re.search(
+        r"spark.parquetry.python (.*)", (machine.home / "conf" / "spark-defaults.conf").read_text()
+    )
+    assert python
+    notice = re.escape(blocks("sql-clients.md", "text")[0].text)
+    notice = notice.replace("15956", r"\d+").replace("/opt/venv/bin/python", re.escape(python[1]))
+    assert len(re.findall(notice, done.stderr)) == 1
+
+
+def test_reports_for_sql_clients(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
+    """The statements that give reports give the columns that the page lists."""
+    machine, _ = configured
+    (statements,) = blocks("sql-clients.md", "sql")
+    done = machine.run("spark-sql --conf spark.sql.cli.print.header=true -f /dev/stdin", statements.text)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    page = (ROOT / "docs" / "sql-clients.md").read_text()
+    named = [
+        name for row in re.findall(r"^\| (`[^|]*`) \|", page, re.M) for name in re.findall(r"`(\w+)`", row)
+    ]
+    columns = named[: named.index("why") + 1]
+    reports = [line for line in lines if line == columns]
+    assert reports == [columns]
+    assert columns[columns.index("part") :] in lines
+    assert ["lake.shop.sales", "partitions", "1", "90"] in [line[-5:-1] for line in lines]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["a class of Spark's", "a Python session"])
+def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[str]], number: int) -> None:
+    """A server that is started in one of the page's ways answers the page's `beeline`."""
+    machine, _ = configured
+    port = doors.free_port()
+    machine.replaced["10000"] = str(port)
+    scripts = blocks("sql-clients.md", "sh")
+    (beeline,) = (line for line in scripts[1].text.splitlines() if line.startswith("beeline"))
+    (session,) = blocks("sql-clients.md", "python")
+    starts = [(scripts[2].text, ""), (f'"{sys.executable}" -i', machine.text(session.text) + "\n")]
+    with machine.serving(starts[number][0], port, starts[number][1]):
+        assert "| 90000 " in machine.run(beeline).stdout
+
+
+def test_spark_connect(machine: Machine) -> None:
+    """The script starts a server, and the page's program prints what the page says."""
+    port = doors.free_port()
+    machine.replaced["spark.example.org:15002"] = f"127.0.0.1:{port}"
+    (start,), (program,), (printed,) = (
+        blocks("spark-connect.md", language) for language in ("sh", "python", "text")
+    )
+    where = (
+        f"--conf spark.connect.grpc.binding.port={port} --conf spark.connect.grpc.binding.address=127.0.0.1"
+    )
+    machine.run(f"{start.text} {where}")
+    try:
+        doors.wait_until_it_listens(port)
+        assert is_printed(printed.text, machine.python(program.text))
+    finally:
+        machine.run('"$SPARK_HOME/sbin/stop-connect-server.sh"')
+
+
+def test_spark_shell(machine: Machine) -> None:
+    """The page's flags make a shell in which the page's lines read, write and report, on HDFS and PostgreSQL."""
+    (start,), (lines,) = (blocks("jvm-applications.md", language) for language in ("sh", "scala"))
+    warehouse, store = f"{hdfs.shared_server().url}/pages", postgresql.shared_server().url("pages")
+    machine.python(MAKES_THE_TABLE.replace('warehouse="lake"', f'warehouse="{warehouse}", store="{store}"'))
+    machine.replaced |= {"hdfs:///lake": warehouse, "postgresql://ann@db.example.org/lake": f"'{store}'"}
+    said = machine.run(start.text, f"{lines.text}\n").stdout
+    assert len(re.findall(r"^\|2026-03-3[01]\| *1000\|$", said, re.M)) == 2
+    assert re.search(r"\|lake\.shop\.sales *\|partitions *\|2 *\|90 *\|.*day >= DATE '2026-03-30' *\|", said)
