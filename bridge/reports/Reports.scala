@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.CommandExecutionMode
@@ -27,7 +28,9 @@ object Reports {
     }
   }
 
-  /** Adds the session's settings to the facts about a query. */
-  def shown(session: ClassicSession, facts: JObject, settings: java.util.List[String]): JObject =
-    JObject(facts.obj :+ "settings" -> Json.strings(settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap))
+  /** Adds the session's settings, and Spark's version, to the facts about a query. */
+  def shown(session: ClassicSession, facts: JObject, settings: java.util.List[String]): JObject = {
+    val values = settings.asScala.flatMap(name => session.conf.getOption(name).map(name -> _)).toMap
+    JObject(facts.obj ++ List("settings" -> Json.strings(values), "spark" -> JString(SPARK_VERSION)))
+  }
 }

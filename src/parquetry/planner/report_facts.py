@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from parquetry.config import SPARK_SERIES, series_of
 from parquetry.prune.report import IneffectiveCondition, JoinFacts, Report, ScanReport, explain_joins
 from parquetry.prune.runtime import CandidateOutcome, reports
 
@@ -37,7 +38,11 @@ def report_from_facts(found: dict[str, Any]) -> Report:
         scans.append(msgspec.structs.replace(scan, steps=tuple(steps)))
     joins = msgspec.convert(found["joins"], tuple[JoinFacts, ...])
     values = reports(msgspec.convert(found["values"], tuple[CandidateOutcome, ...]))
-    return Report(tuple(scans), explain_joins(joins, found["settings"]), values)
+    lacking = {each.feature: each for each in SPARK_SERIES.get(series_of(found["spark"]) or "", ())}
+    folding = lacking.get("folding buckets")
+    return Report(
+        tuple(scans), explain_joins(joins, found["settings"], folding.reason if folding else None), values
+    )
 
 
 def _bare(text: str) -> str:

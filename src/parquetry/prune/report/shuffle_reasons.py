@@ -92,21 +92,24 @@ class JoinFacts(msgspec.Struct, frozen=True):
     broadcast: int | None
 
 
-def explain_joins(facts: Sequence[JoinFacts], settings: Mapping[str, str]) -> tuple[JoinReport, ...]:
+def explain_joins(
+    facts: Sequence[JoinFacts], settings: Mapping[str, str], unfolded: str | None = None
+) -> tuple[JoinReport, ...]:
     """Return the reports of the joins that have a scan of a bucketed table below them.
 
     Args:
         facts: the joins of a plan.
         settings: the values of `SETTINGS`.
+        unfolded: why this version of Spark cannot fold buckets of rows that it has aggregated, or None if it can.
     """
     return tuple(
-        _report(join, settings)
+        _report(join, settings, unfolded)
         for join in facts
         if any(scan.buckets is not None for side in join.sides for scan in side.scans)
     )
 
 
-def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
+def _report(join: JoinFacts, settings: Mapping[str, str], unfolded: str | None) -> JoinReport:
     left, right = (_Side(side) for side in join.sides)
     keys = zip(*(side.keys for side in join.sides), strict=True)
     named = {"left": left, "right": right}
@@ -114,7 +117,7 @@ def _report(join: JoinFacts, settings: Mapping[str, str]) -> JoinReport:
     if join.broadcast is not None:
         reason = f"{(left, right)[join.broadcast].name} is broadcast"
     elif sides:
-        reason = _reason(left, right, settings)
+        reason = _reason(left, right, settings, unfolded)
         stays = [side for name, side in named.items() if name not in sides]
         reason = "; ".join([reason, *map(_staying, stays)])
     else:
@@ -172,7 +175,7 @@ class _Side:
         return {position for position, key in self.column_keys(name) if key.plain}
 
 
-def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
+def _reason(left: _Side, right: _Side, settings: Mapping[str, str], unfolded: str | None) -> str:
     both = (left, right)
     for side in both:
         if side.side.repartitioned:
@@ -194,6 +197,7 @@ def _reason(left: _Side, right: _Side, settings: Mapping[str, str]) -> str:
         _hashes_reason(left, right, left.buckets, right.buckets)
         or _settings_reason(left, left.buckets, right.buckets, settings)
         or _plan_reason(left, right)
+        or _version_reason(left.buckets, right.buckets, unfolded)
         or "Spark does not say why"
     )
 
@@ -278,6 +282,13 @@ def _plan_reason(left: _Side, right: _Side) -> str | None:
         if side.side.through:
             return f"rows of {side.name} come through {', '.join(side.side.through)}, which leaves them in no buckets"
     return None
+
+
+def _version_reason(one: BucketReport, other: BucketReport, unfolded: str | None) -> str | None:
+    """Return why this version of Spark cannot join different numbers of buckets, or None."""
+    if unfolded is None or one.count == other.count:
+        return None
+    return f"numbers of buckets differ, {one.count} and {other.count}, and {unfolded} in this version"
 
 
 def _settings_reason(
