@@ -120,7 +120,7 @@ class StagedTable:
         return load(self._store, self.id, head)
 
     def publish(self) -> TableSnapshot:
-        """Give the table its name. If that fails, the table becomes an orphan, unless it has the name already.
+        """Give the table its name, or leave it as an orphan if that fails and it has not got the name.
 
         Raises:
             NamespaceNotFoundError: the database was dropped meanwhile.

@@ -100,7 +100,7 @@ def explain_joins(
     Args:
         facts: the joins of a plan.
         settings: the values of `SETTINGS`.
-        unfolded: why this version of Spark cannot fold buckets of rows that it has aggregated, or None if it can.
+        unfolded: why this version of Spark cannot fold the buckets of aggregated rows, or None if it can.
     """
     return tuple(
         _report(join, settings, unfolded)
