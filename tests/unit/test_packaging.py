@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -85,6 +87,19 @@ def test_the_wheel_brings_a_compiled_bridge(wheel: Path, tmp_path: Path):
     with zipfile.ZipFile(jar) as archive:
         assert "org/apache/spark/sql/parquetry/ParquetryCatalog.class" in archive.namelist()
     assert not (tmp_path / "cache").exists()
+
+
+def test_the_wheel_brings_a_bridge_for_each_series(wheel: Path):
+    """Each series has a jar of its own, and no two have the same classes."""
+    with zipfile.ZipFile(wheel) as archive:
+        jars = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jar")}
+    named = [re.search(r"-spark-(\d+\.\d+)\.\d+\.jar$", name) for name in jars]
+    assert sorted(name[1] for name in named if name) == sorted(SPARK_SERIES)
+    classes = set()
+    for jar in jars.values():
+        with zipfile.ZipFile(io.BytesIO(jar)) as archive:
+            classes.add(frozenset((each.filename, each.CRC) for each in archive.infolist()))
+    assert len(classes) == len(SPARK_SERIES)
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path):
