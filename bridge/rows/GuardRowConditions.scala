@@ -1,11 +1,13 @@
 package org.apache.spark.sql.parquetry.rows
 
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions.{AttributeMap, CommonExpressionRef, Expression, RuntimeReplaceable, With}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, ReplaceData}
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan, Project, ReplaceData}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.predicates.{GuardUntranslatablePredicates, PartitionPredicates}
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 
 /**
  * Marks the parts of a DELETE's condition that Spark fails to translate. Spark translates the condition
@@ -37,6 +39,23 @@ object PadRowConditions extends Rule[LogicalPlan] {
       if (padded.isEmpty) r
       else r.copy(condition = PartitionPredicates.inlined(r.condition, padded),
         groupFilterCondition = r.groupFilterCondition.map(PartitionPredicates.inlined(_, padded)))
+    case _ => plan
+  }
+}
+
+/**
+ * Puts the padding of a char into the condition of a DELETE. Spark 4.0 pads the chars of the table below the
+ * statement, and then makes no statement on rows of it.
+ */
+object PadDeleteConditions extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case d: DeleteFromTable => EliminateSubqueryAliases(d.table) match {
+      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) =>
+        val condition = PartitionPredicates.inlined(d.condition, PartitionPredicates.aliases(padding))
+        // what a subquery names of the table stays, and Spark refuses the statement
+        if (condition.references.subsetOf(table.outputSet)) d.copy(table = table, condition = condition) else d
+      case _ => d
+    }
     case _ => plan
   }
 }
