@@ -2,7 +2,8 @@ package org.apache.spark.sql.parquetry.rows
 
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions.{AttributeMap, CommonExpressionRef, Expression, RuntimeReplaceable, With}
-import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan, Project, ReplaceData}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Assignment, DeleteFromTable, LogicalPlan, MergeAction, MergeIntoTable, Project, ReplaceData, UpdateTable}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -44,19 +45,34 @@ object PadRowConditions extends Rule[LogicalPlan] {
 }
 
 /**
- * Puts the padding of a char into the condition of a DELETE. Spark 4.0 pads the chars of the table below the
- * statement, and then makes no statement on rows of it.
+ * Puts the padding of a char into the conditions of DELETE, UPDATE and MERGE. Spark 4.0 pads the chars of
+ * some statements' tables below the statement, and then does not find the table.
  */
-object PadDeleteConditions extends Rule[LogicalPlan] {
+object PadTargetConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case d: DeleteFromTable => EliminateSubqueryAliases(d.table) match {
-      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) =>
-        val condition = PartitionPredicates.inlined(d.condition, PartitionPredicates.aliases(padding))
-        // what a subquery names of the table stays, and Spark refuses the statement
-        if (condition.references.subsetOf(table.outputSet)) d.copy(table = table, condition = condition) else d
-      case _ => d
+    case d @ DeleteFromTable(Padded(table, inlined), condition) => checked(d, d.copy(table, inlined(condition)))
+    case u @ UpdateTable(Padded(table, inlined), assignments, condition) =>
+      checked(u, u.copy(table, assignments.map(inlined(_).asInstanceOf[Assignment]), condition.map(inlined)))
+    case m: MergeIntoTable => m.targetTable match {
+      case Padded(table, inlined) =>
+        def ready(clauses: Seq[MergeAction]) = clauses.map(inlined(_).asInstanceOf[MergeAction])
+        checked(m, m.copy(targetTable = table, mergeCondition = inlined(m.mergeCondition), matchedActions = ready(m.matchedActions),
+          notMatchedActions = ready(m.notMatchedActions), notMatchedBySourceActions = ready(m.notMatchedBySourceActions)))
+      case _ => m
     }
     case _ => plan
+  }
+
+  /** The new statement. If a subquery names a padded column, it is the old one, which Spark refuses. */
+  private def checked(old: LogicalPlan, statement: LogicalPlan): LogicalPlan =
+    if (statement.expressions.forall(_.references.subsetOf(statement.inputSet))) statement else old
+
+  private object Padded {
+    def unapply(target: LogicalPlan): Option[(LogicalPlan, Expression => Expression)] = EliminateSubqueryAliases(target) match {
+      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) =>
+        Some((table, PartitionPredicates.inlined(_, PartitionPredicates.aliases(padding))))
+      case _ => None
+    }
   }
 }
 

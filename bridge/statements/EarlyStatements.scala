@@ -57,8 +57,10 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
   }
 
   /** A condition that may be NULL: before 4.3, Spark fails on one that has no type. */
-  private def typed(condition: Expression): Expression =
-    if (condition.semanticEquals(Literal(null, NullType))) Literal(null, BooleanType) else condition
+  private def typed(condition: Expression): Expression = condition match {
+    case Literal(null, NullType) => Literal(null, BooleanType)
+    case other => other
+  }
 
   private def typedIn(clause: MergeAction): MergeAction = clause.mapChildren(typed).asInstanceOf[MergeAction]
 

@@ -77,6 +77,11 @@ _HIDDEN_COLUMNS = Missing(
     "a MERGE that names a hidden column, such as _file, inserts no rows",
     "Spark wants a value for each hidden column",
 )
+_LEFT_OUT_COLUMNS = Missing(
+    "left-out columns",
+    "an INSERT and a write by name give a value or DEFAULT for each column",
+    "Spark fills in columns for its own tables alone",
+)
 _SHOW_PROCEDURES = Missing(
     "show procedures",
     "procedures are called, and there is no list of them",
@@ -139,6 +144,7 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
         _KEPT_CACHES,
         _PARAMETERS,
         _HIDDEN_COLUMNS,
+        _LEFT_OUT_COLUMNS,
         _SHOW_PROCEDURES,
         _CREATE_LIKE,
         _PARTITION_FUNCTIONS,
