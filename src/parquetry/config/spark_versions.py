@@ -54,7 +54,7 @@ _EVOLVING_MERGES = Missing(
 )
 _CONSTRAINTS = Missing(
     "constraints",
-    "a table that enforces a CHECK is read, and loses rows by DELETE, but takes no other rows",
+    "constraints are not shown; a table that enforces a CHECK is read, and DELETE works, but it takes no new rows",
     "Spark tests no rows by constraints",
 )
 _NEWER_VERSIONS = Missing(
@@ -81,6 +81,11 @@ _LEFT_OUT_COLUMNS = Missing(
     "left-out columns",
     "an INSERT and a write by name give a value or DEFAULT for each column",
     "Spark fills in columns for its own tables alone",
+)
+_VOID_COLUMNS = Missing(
+    "void columns",
+    "columns of the type VOID are neither written nor read",
+    "Spark's Parquet files have no such type",
 )
 _SHOW_PROCEDURES = Missing(
     "show procedures",
@@ -145,6 +150,7 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
         _PARAMETERS,
         _HIDDEN_COLUMNS,
         _LEFT_OUT_COLUMNS,
+        _VOID_COLUMNS,
         _SHOW_PROCEDURES,
         _CREATE_LIKE,
         _PARTITION_FUNCTIONS,
