@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.joingraph.JoinRanges
-import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeCandidate, RuntimeVerdict, TimedSubquery, TupleSubquery}
+import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /** The verdicts on a query's runtime filters, and how many values its scans got. */
@@ -26,7 +26,7 @@ object RuntimeFacts {
       "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
-        case filters => got.of(filters).orElse(got.by(each.candidate)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
+        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
       })))
   }
 
@@ -88,9 +88,10 @@ object RuntimeFacts {
      * The facts for the only filter by a candidate's key, if its id is unknown. Without adaptive execution,
      * Spark 4.0 gives a filter another id if a plan runs for its values.
      */
-    def by(candidate: RuntimeCandidate): Option[GatheredFacts] = {
-      val keys = candidate.source.key +: (candidate.source.widened.map(_._1) ++ candidate.sparks.map(_.pruningKey)).toSeq
-      val (some, none) = others.values.toSeq.collect { case (scan, key, facts) if scan.isVariantOf(candidate.source.scan) && keys.exists(key.semanticEquals) => facts }
+    def by(judged: RuntimeVerdict): Option[GatheredFacts] = {
+      val candidate = judged.candidate
+      val key = if (judged.verdict.wanted) Some(candidate.source.widened.fold(candidate.source.key)(_._1)) else candidate.sparks.map(_.pruningKey)
+      val (some, none) = others.values.toSeq.collect { case (scan, by, facts) if scan.isVariantOf(candidate.source.scan) && key.exists(by.semanticEquals) => facts }
         .partition(_.values.exists(_ > 0)) // before 4.2, a node may have a filter without values beside (`RuntimeFilteredScan`)
       if (some.length > 1) None else some.headOption.orElse(none.headOption)
     }

@@ -1,9 +1,10 @@
 package org.apache.spark.sql.parquetry.rows
 
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
-import org.apache.spark.sql.catalyst.expressions.{AttributeMap, CommonExpressionRef, Expression, RuntimeReplaceable, With}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias, Attribute, AttributeMap, CommonExpressionRef, Expression, OuterReference, RuntimeReplaceable, SubqueryExpression, With}
 import org.apache.spark.sql.catalyst.plans.logical.{
-  Assignment, DeleteFromTable, LogicalPlan, MergeAction, MergeIntoTable, Project, ReplaceData, UpdateTable}
+  AnalysisHelper, Assignment, DeleteFromTable, LogicalPlan, MergeAction, MergeIntoTable, Project, ReplaceData, UpdateTable}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -50,29 +51,31 @@ object PadRowConditions extends Rule[LogicalPlan] {
  */
 object PadTargetConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case d @ DeleteFromTable(Padded(table, inlined), condition) => checked(d, d.copy(table, inlined(condition)))
+    case d @ DeleteFromTable(Padded(table, inlined), condition) => d.copy(table, inlined(condition))
     case u @ UpdateTable(Padded(table, inlined), assignments, condition) =>
-      checked(u, u.copy(table, assignments.map(inlined(_).asInstanceOf[Assignment]), condition.map(inlined)))
+      u.copy(table, assignments.map(inlined(_).asInstanceOf[Assignment]), condition.map(inlined))
     case m: MergeIntoTable => m.targetTable match {
       case Padded(table, inlined) =>
         def ready(clauses: Seq[MergeAction]) = clauses.map(inlined(_).asInstanceOf[MergeAction])
-        checked(m, m.copy(targetTable = table, mergeCondition = inlined(m.mergeCondition), matchedActions = ready(m.matchedActions),
-          notMatchedActions = ready(m.notMatchedActions), notMatchedBySourceActions = ready(m.notMatchedBySourceActions)))
+        m.copy(targetTable = table, mergeCondition = inlined(m.mergeCondition), matchedActions = ready(m.matchedActions),
+          notMatchedActions = ready(m.notMatchedActions), notMatchedBySourceActions = ready(m.notMatchedBySourceActions))
       case _ => m
     }
     case _ => plan
   }
 
-  /** The new statement. If a subquery names a padded column, it is the old one, which Spark refuses. */
-  private def checked(old: LogicalPlan, statement: LogicalPlan): LogicalPlan =
-    if (statement.expressions.forall(_.references.subsetOf(statement.inputSet))) statement else old
-
   private object Padded {
     def unapply(target: LogicalPlan): Option[(LogicalPlan, Expression => Expression)] = EliminateSubqueryAliases(target) match {
-      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) =>
-        Some((table, PartitionPredicates.inlined(_, PartitionPredicates.aliases(padding))))
+      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) => Some((table, inlined(_, PartitionPredicates.aliases(padding))))
       case _ => None
     }
+
+    private def inlined(condition: Expression, aliases: AttributeMap[Alias]): Expression =
+      PartitionPredicates.inlined(condition, aliases).transform { case subquery: SubqueryExpression =>
+        subquery.withNewPlan(AnalysisHelper.allowInvokingTransformsInAnalyzer(subquery.plan.transformAllExpressions {
+          case OuterReference(a) if aliases.contains(a.toAttribute) => aliases(a.toAttribute).child.transform { case of: Attribute => OuterReference(of) }
+        }))
+      }
   }
 }
 
