@@ -39,8 +39,8 @@ object PadRowConditions extends Rule[LogicalPlan] {
           PartitionPredicates.aliases(p).toSeq
       }.flatten)
       if (padded.isEmpty) r
-      else r.copy(condition = PartitionPredicates.inlined(r.condition, padded),
-        groupFilterCondition = r.groupFilterCondition.map(PartitionPredicates.inlined(_, padded)))
+      else r.copy(condition = Padding.inlined(r.condition, padded),
+        groupFilterCondition = r.groupFilterCondition.map(Padding.inlined(_, padded)))
     case _ => plan
   }
 }
@@ -66,17 +66,20 @@ object PadTargetConditions extends Rule[LogicalPlan] {
 
   private object Padded {
     def unapply(target: LogicalPlan): Option[(LogicalPlan, Expression => Expression)] = EliminateSubqueryAliases(target) match {
-      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) => Some((table, inlined(_, PartitionPredicates.aliases(padding))))
+      case padding @ Project(_, table @ TableRelation(_: ParquetryTable)) => Some((table, Padding.inlined(_, PartitionPredicates.aliases(padding))))
       case _ => None
     }
-
-    private def inlined(condition: Expression, aliases: AttributeMap[Alias]): Expression =
-      PartitionPredicates.inlined(condition, aliases).transform { case subquery: SubqueryExpression =>
-        subquery.withNewPlan(AnalysisHelper.allowInvokingTransformsInAnalyzer(subquery.plan.transformAllExpressions {
-          case OuterReference(a) if aliases.contains(a.toAttribute) => aliases(a.toAttribute).child.transform { case of: Attribute => OuterReference(of) }
-        }))
-      }
   }
+}
+
+private object Padding {
+  /** A condition with padding in place of padded columns, also where subqueries name them. */
+  def inlined(condition: Expression, aliases: AttributeMap[Alias]): Expression =
+    PartitionPredicates.inlined(condition, aliases).transform { case subquery: SubqueryExpression =>
+      subquery.withNewPlan(AnalysisHelper.allowInvokingTransformsInAnalyzer(subquery.plan.transformAllExpressions {
+        case OuterReference(a) if aliases.contains(a.toAttribute) => aliases(a.toAttribute).child.transform { case of: Attribute => OuterReference(of) }
+      }))
+    }
 }
 
 /**
