@@ -9,7 +9,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
-  PadRowConditions, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache}
+  PadRowConditions, PadTargetConditions, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
 import org.apache.spark.sql.parquetry.scan.SeparateScans
 import org.apache.spark.sql.parquetry.statements.{
@@ -41,6 +41,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               DescribeStatement              DESCRIBE adds what the planner knows of a table and a column
  *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
  *                               SeparateDeleteFromCache        a DELETE's table is not replaced by data cached of it
+ *                               PadTargetConditions            puts a char's padding into conditions of DELETE, UPDATE and MERGE
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
@@ -94,6 +95,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => DescribeStatement)
     extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
     extensions.injectPostHocResolutionRule(_ => SeparateDeleteFromCache)
+    extensions.injectPostHocResolutionRule(_ => PadTargetConditions)
     extensions.injectPostHocResolutionRule(_ => CheckReplaceWhereRows)
     extensions.injectPostHocResolutionRule(session => EvolveViewSchemas(session))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))

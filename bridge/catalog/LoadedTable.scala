@@ -1,12 +1,14 @@
 package org.apache.spark.sql.parquetry.catalog
 
+import org.apache.spark.SPARK_VERSION_SHORT
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RowLevelOperationBuilder, RowLevelOperationInfo, WriteBuilder}
-import org.apache.spark.sql.parquetry.protocol.{CatalogRef, Settings, TableAnswer}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RowLevelOperation, RowLevelOperationBuilder, RowLevelOperationInfo, WriteBuilder}
+import org.apache.spark.sql.parquetry.protocol.{CatalogRef, ParquetryException, Settings, TableAnswer}
 import org.apache.spark.sql.parquetry.rows.RowsOperation
 import org.apache.spark.sql.parquetry.scan.ParquetryScanBuilder
 import org.apache.spark.sql.parquetry.streaming.StreamScan
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableUse}
+import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.write.ParquetryWriteBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -23,7 +25,19 @@ class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse
       Settings.check("read", options)
       new ParquetryScanBuilder(this, options)
     }
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ParquetryWriteBuilder(this, info)
-  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    requireTests()
+    new ParquetryWriteBuilder(this, info)
+  }
+  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = {
+    if (info.command() != RowLevelOperation.Command.DELETE) requireTests()
     () => new RowsOperation(this, info.command())
+  }
+
+  /** Refuses to write rows that the table's constraints forbid and Spark would not test. */
+  private def requireTests(): Unit =
+    if (!Constraints.areEnforced) answer.constraints.find(c => c.kind == "check" && c.enforced).foreach { c =>
+      throw new ParquetryException("UNSUPPORTED", s"Table ${name()} has the constraint ${c.name} CHECK (${c.predicate}), and Spark " +
+        s"${SPARK_VERSION_SHORT} tests no rows by constraints: write with Spark 4.1 or later, or drop the constraint there.")
+    }
 }

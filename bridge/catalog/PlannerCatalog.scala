@@ -14,7 +14,9 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException}
-import org.apache.spark.sql.parquetry.table.{Changes, Constraints, ParquetryTable}
+import org.apache.spark.sql.parquetry.table.{Changes, ParquetryTable}
+import org.apache.spark.sql.parquetry.versions.Constraints
+import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
 import org.apache.spark.sql.parquetry.versions.Relations.{Relation, RelationCatalog, View}
 import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -23,11 +25,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * A catalog that gets all its answers from the planner; `ParquetryCatalog` is the class that a session names.
  */
 abstract class PlannerCatalog
-  extends StagingTableCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
+  extends DefiningCatalog with RelationCatalog with SupportsNamespaces with ProcedureCatalog with FunctionCatalog {
   private var ref: CatalogRef = _
 
   override def capabilities(): util.Set[TableCatalogCapability] =
-    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT)
+    util.EnumSet.of(TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, Constraints.capabilities: _*)
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = ref = CatalogRef(name, options)
   override def name(): String = ref.name
   def reference: CatalogRef = ref
@@ -66,14 +68,18 @@ abstract class PlannerCatalog
     case table: ParquetryTable => EvolvedColumns.placed(table.byColumns)
     case other => other
   }
-  override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> JString(version))
-  override def loadTable(ident: Identifier, timestamp: Long): Table = load(ident, "as_of" -> JInt(timestamp))
+  override def loadTable(ident: Identifier, version: String): Table = loadPast(ident, "version" -> JString(version))
+  override def loadTable(ident: Identifier, timestamp: Long): Table = loadPast(ident, "as_of" -> JInt(timestamp))
+  private def loadPast(ident: Identifier, named: JField): Table = load(ident, named) match {
+    case table: ParquetryTable => table.past
+    case table: MetadataTable => table.past
+  }
 
   private def definition(info: TableInfo): Seq[JField] = Seq(
     "schema" -> Json.ofType(StructType(info.columns().map(described))),
     "partitioning" -> JArray(info.partitions().toList.map(transform)),
     "properties" -> Json.strings(info.properties().asScala.toMap),
-    "constraints" -> JArray(Option(info.constraints()).toList.flatten.map(Constraints.described)))
+    "constraints" -> Constraints.ofTable(info))
 
   private def described(c: Column): StructField = {
     if (c.generationExpression() != null || c.identityColumnSpec() != null) {

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.joingraph
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.parquetry.versions.Sums
 import org.apache.spark.sql.types.{DataType, DateType, TimestampNTZType, TimestampType}
 
 /**
@@ -48,8 +49,6 @@ object JoinRanges {
 
   def extremes(condition: Expression): Seq[Extreme] = condition.collect { case end: Extreme => end }
 
-  private val attempt = NumericEvalContext(EvalMode.TRY)
-
   /**
    * Whether an expression never fails, and has the same value each time, for any row. A derived condition is
    * evaluated for more rows than the join's condition.
@@ -61,14 +60,13 @@ object JoinRanges {
         _: Year | _: Quarter | _: Month | _: DayOfMonth | _: DateAdd | _: DateSub | _: TruncDate => true
     case Cast(moment, DateType, _, _) if moment.dataType == TimestampType || moment.dataType == TimestampNTZType => true
     case cast: Cast => Cast.canUpCast(cast.child.dataType, cast.dataType)
-    case _: Add | _: Subtract | _: TimestampAddInterval | _: DateAddInterval => sums
-    case _ => false
+    case other => sums && Sums.is(other)
   })
 
   private def bounded(comparison: Expression, value: Expression, other: Expression): Option[Expression] = {
     // a sum that overflows would fail in the join, too, if the join evaluates it; so here it becomes NULL,
     // and matches nothing
-    val tried = other.transform { case add: Add => add.copy(evalContext = attempt); case sub: Subtract => sub.copy(evalContext = attempt) }
+    val tried = Sums.tried(other)
     def least = Extreme(tried, least = true)
     def greatest = Extreme(tried, least = false)
     def between = And(GreaterThanOrEqual(value, least), LessThanOrEqual(value, greatest))

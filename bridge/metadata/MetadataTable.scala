@@ -13,13 +13,17 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownLimit, SupportsPushDownV2Filters}
 import org.apache.spark.sql.parquetry.protocol.{CatalogRef, Json, MetadataTableAnswer}
 import org.apache.spark.sql.parquetry.versions.Columns
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The planner's metadata of a table, as a table to read: `catalog.db.t.history` and the like. */
-class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer) extends Table with SupportsRead {
+class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer, val isPast: Boolean = false) extends Table with SupportsRead {
   override def name(): String = answer.name
   /** Names the version of the table that it describes. */
   def identity: JValue = answer.identity
+  /** The same table, of a version that the query names. */
+  def past: MetadataTable = new MetadataTable(ref, answer, isPast = true)
+  override def schema(): StructType = answer.schema // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] = Columns.of(answer.schema, withIds = false)
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 

@@ -4,9 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.protocol.Bridge
-import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.types.{AtomicType, StructType}
 
 /**
@@ -19,7 +18,7 @@ import org.apache.spark.sql.types.{AtomicType, StructType}
  */
 object ExpandTupleIn extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case f @ Filter(condition, DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _)) =>
+    case f @ Filter(condition, TableRelation(table: ParquetryTable)) =>
       val found = condition.transform {
         case e @ In(Columns(columns), list) if areInFiles(columns, table) => byColumns(columns, list.map(values), e)
         case e @ InSet(Columns(columns), set) if areInFiles(columns, table) =>

@@ -5,8 +5,7 @@ import java.util.UUID
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 
 /**
@@ -20,7 +19,7 @@ import org.apache.spark.sql.parquetry.versions.Pushdown
  */
 object OfferDirectoryPredicates extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case f @ Filter(condition, relation @ DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _))
+    case f @ Filter(condition, relation @ TableRelation(table: ParquetryTable))
         if (table.hasDirectories || !Pushdown.givesOnPartitions) && !table.isStreamed && table.onDirectories.isEmpty =>
       val columns = relation.output.filter(a => table.logical.fieldNames.contains(a.name))
       val ofFiles = AttributeSet(columns.filterNot(a => table.partitionColumns.contains(a.name)))

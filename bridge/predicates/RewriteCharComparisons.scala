@@ -3,10 +3,9 @@ package org.apache.spark.sql.parquetry.predicates
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
 import org.apache.spark.sql.parquetry.protocol.CharPadding
-import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 
 /**
  * Names the method that pads a char while Spark reads it. Without a name, Spark offers no condition on the
@@ -14,7 +13,7 @@ import org.apache.spark.sql.parquetry.table.ParquetryTable
  */
 object RewriteCharComparisons extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case f @ Filter(condition, DataSourceV2Relation(_: ParquetryTable | _: MetadataTable, _, _, _, _, _)) =>
+    case f @ Filter(condition, TableRelation(_: ParquetryTable | _: MetadataTable)) =>
       val named = condition.transform {
         case padded @ CharPadding(_) if padded.asInstanceOf[StaticInvoke].scalarFunction.isEmpty =>
           padded.asInstanceOf[StaticInvoke].copy(scalarFunction = Some(CharPadding))

@@ -14,11 +14,11 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitioningAw
 import org.apache.spark.sql.execution.datasources.orc.OrcOptions
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.execution.datasources.v2.orc.{OrcPartitionReaderFactory, OrcScan}
-import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, Schemas}
-import org.apache.spark.sql.parquetry.versions.{Bucketing, Capabilities}
+import org.apache.spark.sql.parquetry.versions.{Bucketing, Capabilities, ParquetReaders}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
@@ -42,9 +42,8 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     if (defaults.isEmpty && (table.format == "orc" || !columns.exists(_.getExistenceDefaultValue().isDefined))) given
     else {
       val batched = given.clone()
-      Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED, SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED,
-        SQLConf.PARQUET_VECTORIZED_READER_NULL_TYPE_ENABLED, SQLConf.ORC_VECTORIZED_READER_ENABLED,
-        SQLConf.ORC_VECTORIZED_READER_NESTED_COLUMN_ENABLED).foreach(batched.setConf(_, true))
+      (ParquetReaders.batches ++ Seq(SQLConf.ORC_VECTORIZED_READER_ENABLED, SQLConf.ORC_VECTORIZED_READER_NESTED_COLUMN_ENABLED))
+        .foreach(batched.setConf(_, true))
       batched
     }
   }
@@ -68,8 +67,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
       case "orc" => OrcScan(session, hadoop, index, whole, read, inPath, options, None, Array.empty, Nil, Nil).createReaderFactory() match {
         case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = conf)
       }
-      case _ => ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil, Array.empty)
-        .createReaderFactory()
+      case _ => ParquetReaders.scan(session, hadoop, index, whole, read, inPath, options).createReaderFactory()
     }
     if (conf.caseSensitiveAnalysis) inAnyCase(readers, hadoop) else readers
   }
@@ -84,7 +82,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     readers match {
       case parquet: ParquetPartitionReaderFactory =>
         hadoop.setBoolean(SQLConf.CASE_SENSITIVE.key, false)
-        parquet.copy(sqlConf = other, broadcastedConf = SerializableConfiguration.broadcast(session.sparkContext, hadoop))
+        parquet.copy(sqlConf = other, broadcastedConf = ParquetReaders.sent(session, hadoop))
       case orc: OrcPartitionReaderFactory => orc.copy(sqlConf = other)
     }
   }

@@ -21,12 +21,12 @@ import org.apache.spark.sql.parquetry.scan.ParquetryScan
 object RuntimeFacts {
   def of(query: QueryExecution): Seq[JValue] = {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
-    lazy val got = new Gathered(query.executedPlan)
+    lazy val got = new Gathered(query.executedPlan, judged.flatMap(_.filters).toSet)
     judged.map(each => JObject("candidate" -> each.candidate.facts.json,
       "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
-        case filters => got.of(filters).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
+        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
       })))
   }
 
@@ -67,10 +67,15 @@ object RuntimeFacts {
       "scan" -> JString(scan))
   }
 
-  /** The values that the filters of an executed plan have got, by the ids of their subqueries. */
-  private class Gathered(plan: SparkPlan) {
+  /**
+   * The values that the filters of an executed plan have got, by the ids of their subqueries.
+   *
+   * @param known the ids of the judged filters
+   */
+  private class Gathered(plan: SparkPlan, known: Set[ExprId]) {
     private val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     private val found = mutable.Map.empty[ExprId, GatheredFacts]
+    private val others = mutable.Map.empty[ExprId, (ParquetryScan, Expression, GatheredFacts)]
     private val scans = mutable.ArrayBuffer.empty[ParquetryScan]
     visit(plan)
 
@@ -78,6 +83,17 @@ object RuntimeFacts {
     def of(filters: Seq[ExprId]): Option[GatheredFacts] = {
       val all = filters.flatMap(found.get)
       all.find(_.unused.isEmpty).orElse(all.headOption)
+    }
+    /**
+     * The facts for the only filter by a candidate's key, if its id is unknown. Without adaptive execution,
+     * Spark 4.0 gives a filter another id if a plan runs for its values.
+     */
+    def by(judged: RuntimeVerdict): Option[GatheredFacts] = {
+      val candidate = judged.candidate
+      val key = if (judged.verdict.wanted) Some(candidate.source.widened.fold(candidate.source.key)(_._1)) else candidate.sparks.map(_.pruningKey)
+      val (some, none) = others.values.toSeq.collect { case (scan, by, facts) if scan.isVariantOf(candidate.source.scan) && key.exists(by.semanticEquals) => facts }
+        .partition(_.values.exists(_ > 0)) // before 4.2, a node may have a filter without values beside (`RuntimeFilteredScan`)
+      if (some.length > 1) None else some.headOption.orElse(none.headOption)
     }
     /** The facts for a scan that is not in the plan, or None if it is. */
     def without(scan: ParquetryScan): Option[GatheredFacts] = Option.when(!scans.exists(_.isVariantOf(scan)))(
@@ -104,8 +120,9 @@ object RuntimeFacts {
     private def add(filter: Expression, scan: ParquetryScan): Unit = filter match {
       case DynamicPruningExpression(in: InSubqueryExec) =>
         val values = in.values()
-        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) =
-          GatheredFacts(values.map(_.length), shared(in.plan), missed(in.plan), unused(in, scan))
+        lazy val facts = GatheredFacts(values.map(_.length), shared(in.plan), missed(in.plan), unused(in, scan))
+        if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = facts
+        if (values.isDefined && !known(in.exprId)) others(in.exprId) = (scan, in.child, facts)
       case ranges =>
         lazy val told = unused(ranges.transform { case end: ScalarSubquery => end.toLiteral }, scan)
         ranges.foreach {

@@ -24,7 +24,10 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
       val found = settled(r, condition)
       if (found fastEquals condition) rows else whole(r, found).getOrElse(rows.copy(condition = found))
     case o @ Overwrite(r: DataSourceV2Relation, condition, _, _, _) =>
-      o.copy(deleteExpr = settled(r, condition))
+      o.copy(deleteExpr = settled(r, condition) match {
+        case Literal(null, _) => Literal.FalseLiteral // no row satisfies it, and Spark 4.0 has no predicate for NULL
+        case other => other
+      })
   }
 
   /**

@@ -2,8 +2,7 @@ package org.apache.spark.sql.parquetry.rows
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.parquetry.versions.InsertingMerge
 import org.apache.spark.sql.parquetry.write.ParquetryWrite
 
@@ -14,7 +13,7 @@ import org.apache.spark.sql.parquetry.write.ParquetryWrite
 object MarkInsertOnlyMerge extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     plan match {
-      case InsertingMerge(DataSourceV2Relation(table: ParquetryTable, _, _, _, _, _), Some(write: ParquetryWrite), Some(query)) =>
+      case InsertingMerge(TableRelation(table: ParquetryTable), Some(write: ParquetryWrite), Some(query)) =>
         write.searchedBy = Some(RecordMergeSearch.insertColumns(table, query))
       case _ =>
     }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.parquetry.predicates.PartitionPredicates
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.MergeClauses
 import org.apache.spark.sql.types.NullType
 
 /**
@@ -79,7 +80,7 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
    * count.
    */
   private def anyOf(instructions: Seq[MergeRows.Instruction]): Expression =
-    instructions.filter { case keep: MergeRows.Keep => keep.context != MergeRows.Copy; case _ => true }
+    MergeClauses.applied(instructions)
       .map(_.condition).filter(_.dataType != NullType).foldLeft[Expression](FalseLiteral)(or)
 
   private def or(left: Expression, right: Expression): Expression =

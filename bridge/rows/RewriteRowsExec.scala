@@ -62,7 +62,9 @@ object RowsStrategy extends SparkStrategy {
         case RowsOfChangedFiles(rows, changed) => (rows, Some(planLater(changed)))
         case _ => (query, None)
       }
-      RewriteRowsExec(planLater(rows), changed, projections.rowProjection.colOrdinals, write, StatementReads.of(query)) :: Nil
+      // Spark 4.0 writes hidden columns, too, if the statement names one of them; they come last
+      val places = projections.rowProjection.colOrdinals.take(write.operation.table.logical.length)
+      RewriteRowsExec(planLater(rows), changed, places, write, StatementReads.of(query)) :: Nil
     case RowsOfChangedFiles(rows, _) => planLater(rows) :: Nil // of a statement that is explained and not run
     case _ => Nil
   }

@@ -2,8 +2,7 @@ package org.apache.spark.sql.parquetry.rows
 
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -15,7 +14,7 @@ object SeparateDeleteFromCache extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case d: DeleteFromTable => d.copy(table = d.table.resolveOperators {
-      case r @ DataSourceV2Relation(_: ParquetryTable, _, _, _, _, _) if !r.options.containsKey(option) =>
+      case r @ TableRelation(_: ParquetryTable) if !r.options.containsKey(option) =>
         val options = new java.util.HashMap[String, String](r.options.asCaseSensitiveMap())
         options.put(option, "true")
         r.copy(options = new CaseInsensitiveStringMap(options))

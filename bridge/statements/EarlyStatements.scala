@@ -4,11 +4,12 @@ import java.util.Locale
 
 import scala.collection.mutable
 
+import org.apache.spark.SPARK_VERSION_SHORT
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
@@ -20,7 +21,9 @@ import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.parquetry.hash.HashFunction
 import org.apache.spark.sql.parquetry.protocol.{ParquetryException, Settings}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
+import org.apache.spark.sql.parquetry.versions.Evolution
 import org.apache.spark.sql.parquetry.write.{DynamicOverwrite, MergeSchemaOption, OverwriteOptions}
+import org.apache.spark.sql.types.{BooleanType, NullType}
 
 /**
  * Takes statements that Spark refuses for catalogs of others before any rule of ours could see them resolved.
@@ -28,9 +31,7 @@ import org.apache.spark.sql.parquetry.write.{DynamicOverwrite, MergeSchemaOption
 case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
 
-  private lazy val overwrites = new OverwriteOptions(
-    relation => try tableOf(relation) catch { case _: NoSuchTableException | _: NoSuchNamespaceException => None },
-    session.sessionState.sqlParser.parseExpression)
+  private lazy val overwrites = new OverwriteOptions(existing, session.sessionState.sqlParser.parseExpression)
 
   override def apply(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
     case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
@@ -38,17 +39,30 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: PlannerCatalog, _), _, _), parts, ifExists, purge) =>
       DropAgreeingPartitions(table, parts, ifExists, purge)
     case s @ SetCommand(Some((name, Some(value)))) if Settings.isOurs(name) => Settings.checkValue(name, value); s
-    case d: DeleteFromTable => withoutStruct(d.table, Seq(d.condition), "DELETE"); d
-    case u: UpdateTable => withoutStruct(u.table, u.assignments ++ u.condition, "UPDATE"); u
+    case d: DeleteFromTable => withoutStruct(d.table, Seq(d.condition), "DELETE"); d.copy(condition = typed(d.condition))
+    case u: UpdateTable => withoutStruct(u.table, u.assignments ++ u.condition, "UPDATE"); u.copy(condition = u.condition.map(typed))
     case m: MergeIntoTable =>
       val actions = m.matchedActions ++ m.notMatchedActions ++ m.notMatchedBySourceActions
       withoutStruct(m.targetTable, m.mergeCondition +: actions, "MERGE")
-      m
+      if (m.withSchemaEvolution && Evolution.capabilities.isEmpty) existing(m.targetTable).foreach { table =>
+        throw new ParquetryException("UNSUPPORTED", s"MERGE WITH SCHEMA EVOLUTION INTO ${table.name()}: Spark $SPARK_VERSION_SHORT gives no table " +
+          s"new columns: say ALTER TABLE ${table.name()} ADD COLUMNS before, and MERGE without WITH SCHEMA EVOLUTION.")
+      }
+      m.copy(matchedActions = m.matchedActions.map(typedIn), notMatchedActions = m.notMatchedActions.map(typedIn),
+        notMatchedBySourceActions = m.notMatchedBySourceActions.map(typedIn))
     case w: V2WriteCommand => MergeSchemaOption.evolving(w, tableOf, analyzed)
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
       other.resolveOperatorsDown { case i: InsertIntoStatement => withStaticValues(i) }
   }
+
+  /** A condition that may be NULL: before 4.3, Spark fails on one that has no type. */
+  private def typed(condition: Expression): Expression = condition match {
+    case Literal(null, NullType) => Literal(null, BooleanType)
+    case other => other
+  }
+
+  private def typedIn(clause: MergeAction): MergeAction = clause.mapChildren(typed).asInstanceOf[MergeAction]
 
   private def withStaticValues(insert: InsertIntoStatement): InsertIntoStatement = insert.table match {
     case r @ UnresolvedRelation(CatalogAndIdentifier(_: PlannerCatalog, _), options, _) =>
@@ -64,9 +78,13 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case _ => false
   }
 
+  private def existing(plan: LogicalPlan): Option[ParquetryTable] =
+    try tableOf(plan) catch { case _: NoSuchTableException | _: NoSuchNamespaceException => None } // Spark raises its own error
+
   private def tableOf(plan: LogicalPlan): Option[ParquetryTable] = plan match {
     case UnresolvedRelation(CatalogAndIdentifier(catalog: PlannerCatalog, ident), _, _) =>
       Some(catalog.loadTable(ident)).collect { case t: ParquetryTable => t }
+    case SubqueryAlias(_, child) => tableOf(child)
     case r: DataSourceV2Relation => Some(r.table).collect { case t: ParquetryTable => t }
     case _ => None
   }

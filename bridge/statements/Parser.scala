@@ -1,13 +1,15 @@
 package org.apache.spark.sql.parquetry.statements
 
+import org.json4s.JField
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.parquetry.catalog.Catalogs
-import org.apache.spark.sql.parquetry.protocol.{Bridge, Parameters}
-import org.apache.spark.sql.parquetry.versions.DelegatingParser
+import org.apache.spark.sql.parquetry.protocol.Bridge
+import org.apache.spark.sql.parquetry.versions.{DelegatingParser, StatementParser}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
@@ -15,11 +17,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * occurs in a statement, the planner sees it first, and may return another text, with parameters filled in.
  * Then that text is parsed. Errors show it, too, since their positions are positions in it.
  */
-class Parser(session: SparkSession, protected val inner: ParserInterface) extends DelegatingParser {
-  override def parsePlan(text: String): LogicalPlan = inner.parsePlan(Bridge.rewritten(text, Catalogs.fields(session)).getOrElse(text))
-  override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    Bridge.rewritten(text, Parameters.fields(parameters) ++ Catalogs.fields(session)).map(inner.parsePlan)
-      .getOrElse(inner.parsePlanWithParameters(text, parameters))
+class Parser(session: SparkSession, protected val inner: ParserInterface) extends StatementParser with DelegatingParser {
+  override protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan] =
+    Bridge.rewritten(text, parameters ++ Catalogs.fields(session)).map(inner.parsePlan)
 
   override def parseQuery(text: String): LogicalPlan = inner.parseQuery(text)
   override def parseExpression(text: String): Expression = inner.parseExpression(text)

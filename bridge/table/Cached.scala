@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.table
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.parquetry.protocol.CatalogRef
+import org.apache.spark.sql.parquetry.versions.Kept
 
 /** Keeps Spark's cached data of tables up to date, for statements that Spark itself does not do it for. */
 object Cached {
@@ -16,6 +17,6 @@ object Cached {
   /** Caches a table's data anew; `changed` is the table's database and name, or None if no table changed. */
   def refresh(catalog: CatalogRef, changed: Option[Seq[String]]): Unit = changed.foreach { parts =>
     val session = SparkSession.active
-    session.sharedState.cacheManager.recacheTableOrView(session, catalog.name +: parts, false)
+    Kept.recache(session, catalog.name +: parts)
   }
 }

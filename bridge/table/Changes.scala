@@ -5,6 +5,7 @@ import org.json4s._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.TableChange._
 import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.versions.{Constraints, Definitions}
 import org.apache.spark.sql.types.{DataType, Metadata, StructField, StructType}
 
 /** Encodes changes of tables for the planner. */
@@ -33,15 +34,14 @@ object Changes {
       case u: UpdateColumnType => change("update_type", typed(u.newDataType()) :+ column(u): _*)
       case u: UpdateColumnNullability => change("update_nullability", column(u), "nullable" -> JBool(u.nullable()))
       case u: UpdateColumnComment => change("update_comment", column(u), "comment" -> JString(u.newComment()))
-      case u: UpdateColumnDefaultValue => change("update_default", column(u),
-        "default" -> (if (u.newCurrentDefault() == null) JNull else JString(u.newDefaultValue())))
+      case u: UpdateColumnDefaultValue =>
+        change("update_default", column(u), "default" -> Definitions.newDefault(u).map(JString(_)).getOrElse(JNull))
       case u: UpdateColumnPosition => change("update_position", column(u), position(u.position()))
       case d: DeleteColumn => change("drop_column", column(d), "if_exists" -> JBool(d.ifExists()))
       case c: ClusterBy => change("cluster_by", "columns" -> JArray(c.clusteringColumns().toList.map(r => Json.strings(r.fieldNames()))))
-      case a: AddConstraint => change("add_constraint", "constraint" -> Constraints.described(a.constraint()),
-        "version" -> Option(a.validatedTableVersion()).map(JString(_)).getOrElse(JNull))
-      case d: DropConstraint => change("drop_constraint", "name" -> JString(d.name()), "if_exists" -> JBool(d.ifExists()))
-      case other => change("other", "text" -> JString(other.getClass.getSimpleName))
+      case other =>
+        val (kind, fields) = Constraints.changed(other).getOrElse("other" -> Seq("text" -> JString(other.getClass.getSimpleName)))
+        change(kind, fields: _*)
     }
   }
 

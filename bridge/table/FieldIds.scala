@@ -3,7 +3,6 @@ package org.apache.spark.sql.parquetry.table
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.connector.catalog.V2TableUtil
 import org.apache.spark.sql.parquetry.versions.Columns
 import org.apache.spark.sql.types._
 
@@ -18,10 +17,8 @@ import org.apache.spark.sql.types._
  * writes. So columns have ids only while Spark compares them, before it runs a query.
  */
 object FieldIds {
-  private val comparison = V2TableUtil.getClass.getName
-
   /** Whether the caller is Spark's comparison of a table's columns. */
-  def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(_.getClassName == comparison))
+  def areCompared: Boolean = StackWalker.getInstance().walk(_.limit(4).anyMatch(frame => Columns.comparison.contains(frame.getClassName)))
 
   def added(logical: StructType, physical: StructType): StructType =
     StructType(logical.fields.zip(physical.fields).map { case (l, p) => Columns.withId(l.copy(dataType = within(l.dataType, p.dataType)), id(p.name)) })

@@ -13,11 +13,12 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException, Settings, TableAnswer}
-import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns}
+import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns, Constraints, Evolution}
+import org.apache.spark.sql.parquetry.versions.Constraints.Constraint
+import org.apache.spark.sql.parquetry.versions.Definitions.DefinedTable
 import org.apache.spark.sql.parquetry.versions.Evolution.SupportsSchemaEvolution
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -27,12 +28,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  *
  * @param streamed whether a stream reads the table
  * @param scanned whether the table is described to Spark without its buckets; see `ParquetryTable.scanned`
+ * @param past whether the query names the table's version
  * @param onDirectories the query's conditions that Spark evaluates over directories; see
  *   `OfferDirectoryPredicates`
  * @param order the indices of the columns in the planner's order, or empty if they are in that order
  */
 case class TableUse(
-    streamed: Boolean = false, scanned: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil)
+    streamed: Boolean = false, scanned: Boolean = false, past: Boolean = false, onDirectories: Seq[Expression] = Nil, order: Seq[Int] = Nil)
 
 /**
  * One version of a table, as the planner has described it. Every question about it names this version.
@@ -41,7 +43,7 @@ case class TableUse(
  * only `LoadedTable` (`catalog`) makes scans and writes.
  */
 abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAnswer, use: TableUse)
-  extends Table with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
+  extends DefinedTable with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
   with SupportsMetadataColumns with SupportsAtomicPartitionManagement with SupportsSchemaEvolution {
 
   val logical: StructType = answer.logical
@@ -66,6 +68,7 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   // unchanged.
   def isStreamed: Boolean = use.streamed
   def isScanned: Boolean = use.scanned
+  def isPast: Boolean = use.past
   /** The same version, with another description or another use. */
   protected def like(answer: TableAnswer, use: TableUse): ParquetryTable
   /** The same table, for scans of a streaming query. */
@@ -75,7 +78,9 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   def onDirectories: Seq[Expression] = use.onDirectories
   /** The same table, for scans of a query with such conditions. */
   def withConditions(conditions: Seq[Expression]): ParquetryTable =
-    like(answer, TableUse(scanned = isScanned, onDirectories = conditions))
+    like(answer, TableUse(scanned = isScanned, past = isPast, onDirectories = conditions))
+  /** The same version, named by a query. */
+  def past: ParquetryTable = like(answer, use.copy(past = true))
   /** The same table without the properties that clauses express. */
   def withoutClauses: ParquetryTable =
     like(answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil), TableUse())
@@ -112,30 +117,33 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
    * The same, for a scan. Spark evaluates conditions over partitions' values only if a table is partitioned
    * by columns alone.
    */
-  def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true))
+  def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true, past = isPast))
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
   /** The partition columns with some names, in the order of the names. */
   def partitionColumnsNamed(names: Seq[String]): StructType = StructType(names.map(partitionSchema()(_)))
 
-  override def capabilities(): util.Set[TableCapability] = Capabilities.added(util.EnumSet.of(
-    TableCapability.BATCH_READ,
-    TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
-    TableCapability.V1_BATCH_WRITE,
-    TableCapability.MICRO_BATCH_READ,
-    TableCapability.STREAMING_WRITE,
-    TableCapability.TRUNCATE,
-    TableCapability.OVERWRITE_BY_FILTER,
-    TableCapability.OVERWRITE_DYNAMIC,
-    TableCapability.AUTOMATIC_SCHEMA_EVOLUTION))
+  override def capabilities(): util.Set[TableCapability] = {
+    val all = util.EnumSet.of(
+      TableCapability.BATCH_READ,
+      TableCapability.BATCH_WRITE, // claimed for OVERWRITE_DYNAMIC's sake: a rule turns that into a V1 write
+      TableCapability.V1_BATCH_WRITE,
+      TableCapability.MICRO_BATCH_READ,
+      TableCapability.STREAMING_WRITE,
+      TableCapability.TRUNCATE,
+      TableCapability.OVERWRITE_BY_FILTER,
+      TableCapability.OVERWRITE_DYNAMIC)
+    Evolution.capabilities.foreach(all.add)
+    Capabilities.added(all)
+  }
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
     Answers.held(ask("can_alter", "change" -> Changes.described(change)))
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it
   // is loaded.
   override def equals(other: Any): Boolean = other match {
-    case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.ref == ref && t.id() == id() &&
-      t.version() == version() &&
+    case t: ParquetryTable => t.isStreamed == isStreamed && t.isScanned == isScanned && t.isPast == isPast && t.ref == ref &&
+      t.id() == id() && t.version() == version() &&
       t.onDirectories.map(_.canonicalized) == onDirectories.map(_.canonicalized) // Spark merges scans of equal tables
     case _ => false
   }

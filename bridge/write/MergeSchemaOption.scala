@@ -30,7 +30,7 @@ object MergeSchemaOption {
     case None => write
     case Some(table) if Evolution.isIn(write) || asked(write) =>
       if (!Evolution.inWrites) throw new ParquetryException("UNSUPPORTED",
-        s"Option $option of a write into ${table.name()}: this version of Spark gives tables new columns in MERGE WITH SCHEMA EVOLUTION alone. " +
+        s"Option $option of a write into ${table.name()}: this version of Spark gives tables no new columns by it. " +
           s"ALTER TABLE ${table.name()} ADD COLUMNS before the write.")
       if (!write.isByName) byPosition(table, Nil, analyzed(write.query))
       Evolution.in(write)

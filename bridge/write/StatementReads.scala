@@ -37,13 +37,12 @@ object StatementReads {
   }
 
   private def read(relation: DataSourceV2Relation, conditions: Seq[JValue]): Option[JValue] =
-    if (relation.timeTravelSpec.isDefined) None
-    else identity(relation.table).map(table => JObject("table" -> table, "predicates" -> JArray(conditions.toList)))
+    identity(relation.table).map(table => JObject("table" -> table, "predicates" -> JArray(conditions.toList)))
 
   private def identity(table: Table): Option[JValue] = table match {
-    case ours: ParquetryTable => Some(JObject(ours.identity.toList) \ "table")
+    case ours: ParquetryTable => Option.unless(ours.isPast)(JObject(ours.identity.toList) \ "table")
     case rewritten: RowLevelOperationTable => identity(rewritten.table)
-    case ofTable: MetadataTable => Some(ofTable.identity)
+    case ofTable: MetadataTable => Option.unless(ofTable.isPast)(ofTable.identity)
     case _ => None
   }
 }

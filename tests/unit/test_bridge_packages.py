@@ -16,8 +16,8 @@ ROOT = "org.apache.spark.sql.parquetry"
 
 PACKAGES = {
     "process": "a planner in a Python process that this JVM starts",
-    "versions": "what differs between the versions of Spark: a folder for each, with the same names",
     "protocol": "questions to the planner, its answers and errors, typed once",
+    "versions": "what differs between the versions of Spark: a folder for each, with the same names",
     "storage": "files that are not on a local disk, by the session's own Hadoop file systems",
     "table": "a table and its columns, as all packages know them",
     "metadata": "metadata tables, and rows that the planner gives page by page",

@@ -6,7 +6,6 @@ import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, Reducer}
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.joins.StoragePartitionJoinParams
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
@@ -29,7 +28,9 @@ object Bucketing {
 
   /** A node that reads another scan, without buckets. */
   def without(node: BatchScanExec, scan: Scan): BatchScanExec =
-    node.copy(scan = scan, ordering = None, spjParams = StoragePartitionJoinParams())
+    node.copy(scan = scan, ordering = None, spjParams = node.spjParams.copy(
+      keyGroupedPartitioning = None, joinKeyPositions = None, commonPartitionValues = None, reducers = None,
+      applyPartialClustering = false, replicatePartitions = false))
 
   /** Whether a node brings the tasks of buckets together: in Spark 4.1, scans do so themselves. */
   def groups(node: SparkPlan): Boolean = false

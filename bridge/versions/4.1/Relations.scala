@@ -3,12 +3,12 @@ package org.apache.spark.sql.parquetry.versions
 import java.util
 
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
-import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog, TableInfo}
+import org.apache.spark.sql.connector.catalog.{Identifier, Table, TableCatalog}
 import org.apache.spark.sql.types.StructType
 
 /**
- * Tables and views, as a catalog holds them. Spark 4.1 has no views of catalogs: these types stand in for the
- * types of later versions, and Spark asks no catalog for them.
+ * Tables and views, as a catalog holds them. Before Spark 4.2, it has no views of catalogs: these types stand
+ * in for the types of later versions, and Spark asks no catalog for them.
  */
 object Relations {
   type Relation = AnyRef
@@ -23,7 +23,7 @@ object Relations {
     }
 
     /** Spark 4.1 refuses CREATE TABLE LIKE for tables of catalogs. */
-    def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table
+    def createTableLike(ident: Identifier, info: Definitions.TableInfo, source: Table): Table
 
     def listViews(namespace: Array[String]): Array[Identifier]
     def createView(ident: Identifier, view: View): View

@@ -5,7 +5,9 @@ import scala.util.Try
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruningExpression, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute, DynamicPruningExpression, DynamicPruningSubquery, Expression, ExprId, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering
@@ -83,4 +85,18 @@ case class NoValues(child: SparkPlan) extends BaseSubqueryExec with UnaryExecNod
   override def executeCollect(): Array[InternalRow] = Array.empty
   override protected def doExecute(): RDD[InternalRow] = throw new UnsupportedOperationException("a subquery's rows are collected")
   override protected def withNewChildInternal(newChild: SparkPlan): NoValues = copy(child = newChild)
+}
+
+/** Makes Spark's filters by the values of a subquery. */
+object PruningSubquery {
+  def apply(
+      key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean, exprId: ExprId): DynamicPruningSubquery =
+    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)
+
+  /** The same filter by the values of several keys. */
+  def withPlaces(found: DynamicPruningSubquery, places: Seq[Int]): DynamicPruningSubquery =
+    found.copy(broadcastKeyIndices = places)
+
+  /** A filter by scalar subqueries; Spark 4.1 takes only dynamic pruning for runtime filters. */
+  def between(condition: Expression): Expression = DynamicPruningExpression(condition)
 }

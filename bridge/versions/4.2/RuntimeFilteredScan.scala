@@ -3,7 +3,8 @@ package org.apache.spark.sql.parquetry.versions
 import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, DynamicPruningSubquery, Expression, ExprId, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering
@@ -60,4 +61,18 @@ object RuntimeFilteredScan {
     id <- Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
     query <- Option(SQLExecution.getQueryExecution(id.toLong))
   } yield query.executedPlan
+}
+
+/** Makes Spark's filters by the values of a subquery. */
+object PruningSubquery {
+  def apply(
+      key: Expression, plan: LogicalPlan, keys: Seq[Expression], place: Int, onlyShared: Boolean, exprId: ExprId): DynamicPruningSubquery =
+    DynamicPruningSubquery(key, plan, keys, Seq(place), onlyShared, exprId)
+
+  /** The same filter by the values of several keys. */
+  def withPlaces(found: DynamicPruningSubquery, places: Seq[Int]): DynamicPruningSubquery =
+    found.copy(broadcastKeyIndices = places)
+
+  /** A filter by scalar subqueries. */
+  def between(condition: Expression): Expression = condition
 }

@@ -42,6 +42,56 @@ _EVOLVING_WRITES = Missing(
     "WITH SCHEMA EVOLUTION is for MERGE alone, and there is no option mergeSchema",
     "Spark adds columns in a MERGE alone",
 )
+_NO_EVOLVING_WRITES = Missing(
+    "evolving writes",
+    "there is no INSERT WITH SCHEMA EVOLUTION, and no option mergeSchema",
+    "Spark adds columns in ALTER TABLE alone",
+)
+_EVOLVING_MERGES = Missing(
+    "evolving merges",
+    "MERGE WITH SCHEMA EVOLUTION is refused",
+    "Spark adds columns in ALTER TABLE alone",
+)
+_CONSTRAINTS = Missing(
+    "constraints",
+    "constraints are not shown; a table that enforces a CHECK is read, and DELETE works, but it takes no new rows",
+    "Spark tests no rows by constraints",
+)
+_NEWER_VERSIONS = Missing(
+    "newer versions",
+    "a DataFrame reads the version that its table had when the DataFrame was made",
+    "Spark loads a DataFrame's tables once",
+)
+_KEPT_CACHES = Missing(
+    "kept caches",
+    "data cached of a table is no longer used once the table has changed",
+    "Spark caches data of the same version anew",
+)
+_PARAMETERS = Missing(
+    "parameters",
+    "clauses that Spark does not know, such as SKEWED BY, take no parameter markers",
+    "Spark tells no parser the values of parameters",
+)
+_HIDDEN_COLUMNS = Missing(
+    "hidden columns in merges",
+    "a MERGE that names a hidden column, such as _file, inserts no rows",
+    "Spark wants a value for each hidden column",
+)
+_LEFT_OUT_COLUMNS = Missing(
+    "left-out columns",
+    "an INSERT and a write by name give a value or DEFAULT for each column",
+    "Spark fills in columns for its own tables alone",
+)
+_VOID_COLUMNS = Missing(
+    "void columns",
+    "columns of the type VOID are neither written nor read",
+    "Spark's Parquet files have no such type",
+)
+_SHOW_PROCEDURES = Missing(
+    "show procedures",
+    "procedures are called, and there is no list of them",
+    "Spark has no SHOW PROCEDURES",
+)
 _PARTITION_FUNCTIONS = Missing(
     "functions of partitions",
     "in UPDATE and MERGE, or with a subquery's value, a condition such as upper(p) = 'A' prunes no partitions",
@@ -81,6 +131,27 @@ SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
     "4.1": (
         _VIEWS,
         _EVOLVING_WRITES,
+        _CREATE_LIKE,
+        _PARTITION_FUNCTIONS,
+        _MERGING_SORTED_FILES,
+        _COLUMN_IDS,
+        _FOLDING_BUCKETS,
+        _SUBQUERY_VALUES,
+        _ORC_TIMES,
+        _SCAN_MERGING,
+    ),
+    "4.0": (
+        _VIEWS,
+        _CONSTRAINTS,
+        _NO_EVOLVING_WRITES,
+        _EVOLVING_MERGES,
+        _NEWER_VERSIONS,
+        _KEPT_CACHES,
+        _PARAMETERS,
+        _HIDDEN_COLUMNS,
+        _LEFT_OUT_COLUMNS,
+        _VOID_COLUMNS,
+        _SHOW_PROCEDURES,
         _CREATE_LIKE,
         _PARTITION_FUNCTIONS,
         _MERGING_SORTED_FILES,

@@ -6,10 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
+
+from parquetry.config import series_of
+from parquetry.metastore import Metastore
+from tests.support.spark.asked_lake import BridgeLake
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 COLUMNS = "(id INT, v INT, s STRUCT<a: INT>, p INT, CONSTRAINT positive CHECK (v > 0), CHECK (s.a < p))"
@@ -39,6 +44,7 @@ STATEMENTS = [
 ]
 
 
+@pytest.mark.needs("constraints")
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_no_statement_writes_a_row_that_a_check_excludes(
     spark: SparkSession, rows: Rows, table: str, mode: str
@@ -69,6 +75,40 @@ def test_no_statement_writes_a_row_that_a_check_excludes(
     assert sorted(rows(f"SELECT id, v FROM {table}")) == [(1, 2), (2, 2), (5, None)]
 
 
+@pytest.mark.parametrize("where", ["", "PARTITIONED BY (p)"])
+def test_a_check_of_another_session_holds(
+    spark: SparkSession, rows: Rows, db: str, warehouse: Path, store: Metastore, where: str
+) -> None:
+    """No statement of any Spark writes a row that a CHECK excludes: a Spark that knows none writes nothing, and says which."""
+    spark.sql(f"CREATE TABLE {db}.t (id INT, v INT, s STRUCT<a: INT>, p INT) {where}")
+    spark.sql(f"INSERT INTO {db}.t VALUES (1, 1, struct(0), 1), (2, 2, struct(1), 2)")
+    lake = BridgeLake(warehouse / "lake", store)
+    added = {"name": "positive", "kind": "check", "predicate": "v > 0", "enforced": True}
+    change = {"change": "add_constraint", "constraint": added, "version": None}
+    lake.ask("alter_table", namespace=[db.removeprefix("lake.")], name="t", changes=[change])
+    table, frame = f"{db}.t", spark.sql(BAD)
+    statements = [each for each in STATEMENTS if DEEP not in each and "s.a" not in each]
+    writes = [
+        *((lambda statement=statement: spark.sql(statement.format(table))) for statement in statements),
+        lambda: frame.write.mode("append").saveAsTable(table),
+        lambda: frame.write.mode("overwrite").insertInto(table),
+        lambda: frame.writeTo(table).append(),
+        lambda: frame.writeTo(table).overwritePartitions(),
+    ]
+    refused = (
+        r"positive CHECK \(v > 0\), and Spark 4\.0.* write with Spark 4\.1 or later"
+        if series_of(pyspark.__version__) == "4.0"
+        else "CHECK_CONSTRAINT_VIOLATION"
+    )
+    for write in writes:
+        with pytest.raises(PySparkException, match=refused):
+            write()
+    assert sorted(rows(f"SELECT id, v, s.a, p FROM {table}")) == KEPT
+    spark.sql(f"DELETE FROM {table} WHERE v + id = 2")
+    assert rows(f"SELECT id FROM {table}") == [(2,)]
+
+
+@pytest.mark.needs("constraints")
 def test_rows_that_are_there_are_tested(spark: SparkSession, rows: Rows, table: str) -> None:
     """One that they do not hold is not added; one that they hold is, and holds from then on until it is dropped."""
     with pytest.raises(PySparkException, match="NEW_CHECK_CONSTRAINT_VIOLATION"):
@@ -87,6 +127,7 @@ def test_rows_that_are_there_are_tested(spark: SparkSession, rows: Rows, table: 
     spark.sql(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS few")
 
 
+@pytest.mark.needs("constraints")
 def test_they_are_shown_and_made_again(spark: SparkSession, rows: Rows, db: str) -> None:
     """CHECK, keys of all kinds and RELY, in SHOW CREATE TABLE and DESCRIBE EXTENDED; of a table that is clustered, too."""
     spark.sql(f"CREATE TABLE {db}.o (k INT PRIMARY KEY)")
@@ -112,6 +153,7 @@ def test_they_are_shown_and_made_again(spark: SparkSession, rows: Rows, db: str)
     assert "CHECK" not in rows(f"SHOW CREATE TABLE {db}.t")[0][0]
 
 
+@pytest.mark.needs("constraints")
 def test_columns_that_a_check_names_stay(spark: SparkSession, rows: Rows, table: str) -> None:
     """The text would mean another column or none; others are renamed, and types widen."""
     for statement in ("RENAME COLUMN v TO w", "DROP COLUMN v", "RENAME COLUMN s.a TO b", "DROP COLUMN s"):
@@ -123,6 +165,7 @@ def test_columns_that_a_check_names_stay(spark: SparkSession, rows: Rows, table:
         spark.sql(f"INSERT INTO {table} VALUES (3, -3000000000, struct(0), 1)")
 
 
+@pytest.mark.needs("constraints")
 def test_a_rollback_takes_its_constraints_along(spark: SparkSession, rows: Rows, table: str) -> None:
     """A version of before a CHECK holds rows that nobody has tested by it."""
     [[version]] = rows(f"SELECT max(version) FROM {table}.history")
@@ -133,6 +176,7 @@ def test_a_rollback_takes_its_constraints_along(spark: SparkSession, rows: Rows,
         spark.sql(f"INSERT INTO {table} VALUES (10, -1, struct(0), 1)")
 
 
+@pytest.mark.needs("constraints")
 def test_streams_do_not_write_past_a_check(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
     """Spark tests no rows of streams: they are refused, and go by statements with foreachBatch."""
     spark.sql(f"CREATE TABLE {db}.source AS SELECT 1 AS v")

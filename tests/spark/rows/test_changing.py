@@ -90,9 +90,7 @@ UPDATES = [
     ("p = NULL, v = NULL", "p = 2", {"p": "NULL", "v": "NULL"}),
     ("p = v", "id < 100", {"p": "v"}),
     ("s = 'x'", None, {"s": "'x'"}),
-    pytest.param(
-        "s = ''", "NULL", {}, marks=pytest.mark.newest("Spark 4.1 fails on an UPDATE whose condition is NULL")
-    ),
+    ("s = ''", "NULL", {}),
     ("s = 'in'", "id IN (SELECT id + 100 FROM range(5))", {"s": "'in'"}),
     ("p = 1, s = 'most'", "v = (SELECT max(v) FROM {t})", {"p": "1", "s": "'most'"}),
     ("v = 0", "id NOT IN (SELECT id FROM {t} WHERE v > 1)", {"v": "0"}),

@@ -200,3 +200,23 @@ def test_siblings_that_change_nothing(spark: SparkSession, stock_of: Model, stat
     before = stock_of.version()
     spark.sql(statement.format(stock_of.table))
     assert stock_of.version() == before
+
+
+def test_statements_by_chars(spark: SparkSession, db: str) -> None:
+    """A CHAR is compared with its padding, in subqueries, too, and in a MERGE that only deletes or sets all columns."""
+    spark.sql(f"CREATE TABLE {db}.s (k CHAR(3))")
+    spark.sql(f"INSERT INTO {db}.s VALUES ('ab')")
+    spark.sql(f"CREATE TABLE {db}.t (id INT, k CHAR(3), n INT) USING parquet")
+    spark.sql(f"INSERT INTO {db}.t SELECT CAST(id AS INT), IF(id % 2 = 0, 'ab', 'cd'), 0 FROM range(8)")
+    for statement, left in (
+        (f"DELETE FROM {db}.t WHERE EXISTS (SELECT 1 FROM {db}.s x WHERE x.k = t.k AND t.id = 0)", range(1, 8)),
+        (f"DELETE FROM {db}.t WHERE k IN (SELECT k FROM {db}.s) AND id = 2", (1, 3, 4, 5, 6, 7)),
+        (f"MERGE INTO {db}.t AS t USING {db}.s AS s ON t.k = s.k WHEN MATCHED AND t.id = 4 THEN DELETE", (1, 3, 5, 6, 7)),
+        (f"DELETE FROM {db}.t WHERE k = 'cd' AND id > 4", (1, 3, 6)),
+    ):  # fmt: skip
+        spark.sql(statement)
+        assert [row.id for row in spark.table(f"{db}.t").sort("id").collect()] == list(left), statement
+    spark.sql(f"UPDATE {db}.t SET id = id, k = k, n = 7 WHERE k = 'ab'")
+    assert [tuple(row) for row in spark.table(f"{db}.t").sort("id").collect()] == [
+        (1, "cd ", 0), (3, "cd ", 0), (6, "ab ", 7),
+    ]  # fmt: skip

@@ -58,6 +58,7 @@ def test_without_the_clause(spark: SparkSession, db: str) -> None:
     assert spark.table(f"{db}.t").columns == ["id"]
 
 
+@pytest.mark.needs("evolving merges")
 def test_merge(spark: SparkSession, rows: Rows, db: str) -> None:
     """MERGE WITH SCHEMA EVOLUTION adds the source's columns; rows that no source row matches have NULL in them."""
     spark.sql(f"CREATE TABLE {db}.t (id int, n int)")

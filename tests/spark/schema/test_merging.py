@@ -143,6 +143,7 @@ def test_rows_that_fail_later(spark: SparkSession, rows: Rows, table: str) -> No
     assert rows(f"SELECT id FROM {table}") == [(1,)]
 
 
+@pytest.mark.needs("evolving merges")
 def test_merge_into(spark: SparkSession, rows: Rows, table: str) -> None:
     """mergeInto takes withSchemaEvolution(), as MERGE does the clause."""
     source = spark.sql("SELECT * FROM VALUES (1, 10, 'one'), (2, 20, 'two') AS s(id, n, more)")
@@ -154,6 +155,7 @@ def test_merge_into(spark: SparkSession, rows: Rows, table: str) -> None:
     ]
 
 
+@pytest.mark.needs("evolving merges")
 @pytest.mark.parametrize(
     ("clauses", "expected"),
     [

@@ -149,7 +149,7 @@ def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[...,
         Recording.Java.implements[0], False, jvm.Thread.currentThread().getContextClassLoader()
     )
     methods = {m.getName(): m.getParameterCount() for m in interface.getMethods() if "$" not in m.getName()}
-    assert {"parsePlan", "parsePlanWithParameters"} <= set(methods)
+    assert {"parsePlan", "parseTableSchema"} <= set(methods)
     below = Recording()
     parser = getattr(jvm, BRIDGE_PACKAGE).statements.Parser(spark._jsparkSession, below)
     for name, parameters in methods.items():

@@ -94,6 +94,10 @@ def test_a_condition_on_data_columns(spark: SparkSession, db: str, rows: Rows) -
     spark.sql(f"INSERT INTO {name} REPLACE WHERE a >= 3 SELECT a + 1, s, p, r FROM {name} WHERE a >= 3")
     spark.sql(f"INSERT INTO {name} REPLACE WHERE s = 'z' AND p = 2 VALUES (7, 'z', 2, 'Q')")
     assert rows(f"SELECT * FROM {name} ORDER BY a") == [(1, "x", 1, "A"), (2, "y", 1, "B"), (7, "z", 2, "Q")]
+    spark.sql(
+        f"INSERT INTO {name} REPLACE WHERE s = \"it's\" OR s = '' VALUES (8, \"it's\", 3, 'R'), (9, '', 3, 'R')"
+    )
+    assert rows(f"SELECT s FROM {name} WHERE a > 7 ORDER BY a") == [("it's",), ("",)]
 
 
 def test_renamed_columns(spark: SparkSession, db: str, rows: Rows) -> None:

@@ -10,6 +10,7 @@ to evaluate, and the conditions of static partitions, `p <=> 1` and `p IS NULL`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame
@@ -26,6 +27,8 @@ from parquetry.types import Value
 CHECKED_OPTION = "parquetry.rows-checked"
 """An option of a write: the bridge checks the rows, by a condition that only Spark can evaluate."""
 _MAX_VALUE_CHARACTERS = 100
+_QUOTED = re.compile(r"(`(?:[^`]|``)*`)|'((?:[^'\\]|\\.|'')*)'", re.DOTALL)
+"""A quoted name, or a literal in quotes."""
 
 
 def by_partition(snapshot: TableSnapshot, where: Sequence[Filter]) -> list[Filter]:
@@ -73,8 +76,26 @@ def checked_rows(snapshot: TableSnapshot, where: Sequence[Filter], rows: DataFra
     )
     first, *others = (rows[quoted(name)] for name in rows.columns)
     kind = rows.schema[0].dataType
-    fits = sf.when(sf.expr(str(now)).cast("boolean"), first).otherwise(sf.raise_error(refusal).cast(kind))
+    fits = sf.when(sf.expr(_with_backslashes(str(now))).cast("boolean"), first).otherwise(
+        sf.raise_error(refusal).cast(kind)
+    )
     return rows.select(fits.alias(rows.columns[0]), *others).toDF(*physical)
+
+
+def _with_backslashes(condition: str) -> str:
+    """Write quotes within literals with backslashes, as every version of Spark reads them.
+
+    To Spark 4.0, two quotes are the end of a literal and the beginning of another one.
+
+    >>> print(_with_backslashes("`it''s` = 'it''s' OR s = ''"))
+    `it''s` = 'it\\'s' OR s = ''
+    """
+
+    def written(found: re.Match[str]) -> str:
+        name, literal = found.groups()
+        return name or "'" + literal.replace("''", "\\'") + "'"
+
+    return _QUOTED.sub(written, condition)
 
 
 def check_partitions(

@@ -1,0 +1,63 @@
+package org.apache.spark.sql.parquetry.versions
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Add, DateAddInterval, EvalMode, Expression, Subtract, TimeAdd}
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
+import org.apache.spark.sql.catalyst.plans.logical.MergeRows
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.execution.streaming.HDFSMetadataLog
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.util.SerializableConfiguration
+
+/** The clauses of a MERGE. In Spark 4.0, the last instruction for a row of the target copies it. */
+object MergeClauses {
+  /** The instructions that apply a clause. The others only copy a row. */
+  def applied(instructions: Seq[MergeRows.Instruction]): Seq[MergeRows.Instruction] = instructions match {
+    case applied :+ MergeRows.Keep(TrueLiteral, _) => applied
+    case all => all
+  }
+}
+
+/** Sums of columns. */
+object Sums {
+  def is(e: Expression): Boolean = e match {
+    case _: Add | _: Subtract | _: TimeAdd | _: DateAddInterval => true
+    case _ => false
+  }
+
+  /** An expression whose sums are NULL if they overflow. */
+  def tried(e: Expression): Expression =
+    e.transform { case add: Add => add.copy(evalMode = EvalMode.TRY); case sub: Subtract => sub.copy(evalMode = EvalMode.TRY) }
+}
+
+/** Spark's readers of Parquet. */
+object ParquetReaders {
+  /** Settings: readers give batches of all types that they can. */
+  val batches: Seq[ConfigEntry[Boolean]] = Seq(SQLConf.PARQUET_VECTORIZED_READER_ENABLED,
+    SQLConf.PARQUET_VECTORIZED_READER_NESTED_COLUMN_ENABLED)
+
+  /** A scan without filters. */
+  def scan(session: SparkSession, hadoop: Configuration, index: PartitioningAwareFileIndex, whole: StructType, read: StructType, inPath: StructType,
+      options: CaseInsensitiveStringMap): ParquetScan =
+    ParquetScan(session, hadoop, index, whole, read, inPath, Array.empty, options, None, Nil, Nil)
+
+  /** Settings of file systems, sent to the executors. */
+  def sent(session: SparkSession, hadoop: Configuration): Broadcast[SerializableConfiguration] =
+    session.sparkContext.broadcast(new SerializableConfiguration(hadoop))
+}
+
+/** Logs and cached data of a session. */
+object Kept {
+  type MetadataLog[T <: AnyRef] = HDFSMetadataLog[T]
+
+  /** Drops cached data of a table. Spark 4.0 would cache the data of the same version anew. */
+  def recache(session: classic.SparkSession, name: Seq[String]): Unit =
+    session.sharedState.cacheManager.uncacheTableOrView(session, name, cascade = true)
+}

@@ -1,0 +1,17 @@
+package org.apache.spark.sql.parquetry.versions
+
+import org.json4s._
+
+import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/**
+ * Parses statements. Spark 4.0 puts the values of parameter markers into the plan, and tells no parser of
+ * them.
+ */
+trait StatementParser extends ParserInterface {
+  protected def inner: ParserInterface
+  protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan]
+
+  override def parsePlan(text: String): LogicalPlan = replaced(text, Nil).getOrElse(inner.parsePlan(text))
+}
