@@ -26,10 +26,11 @@ PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests start many processes: an environment that forbids it would have each of them compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
+OF_SERIES := $(if $(SPARK),$$(grep ^tests tests/spark/series.txt))
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-all test-fast lint bench bench-metastore hbase wheel docs site golden clean java
+.PHONY: help demo test test-all test-core test-fast lint bench bench-metastore hbase wheel docs site golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -37,11 +38,14 @@ help: ## show this list
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
-test: java $(READY) ## run all tests (PYTEST_ARGS=… for some of them; SPARK=4.2 for the core of them on Spark 4.2)
-	@$(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(sed '/^# More/q' tests/spark/core.txt | grep -v '^#'))
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of tests/spark/series.txt, on Spark 4.2)
+	@$(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
-	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(if $(SPARK),$$(grep -v '^#' tests/spark/core.txt))
+	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
+
+test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
+	@$(RUN) -m pytest $(PYTEST_ARGS) $$(sed '/^# More/q' tests/spark/series.txt | grep ^tests)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
