@@ -28,7 +28,6 @@ _SCAN_MERGING = Missing(
     "subqueries that differ only in their columns read the table once each",
     "Spark asks no table whether it can merge such scans",
 )
-
 _VIEWS = Missing(
     "views", "a catalog of Parquetry has no views", "Spark keeps views in its session catalog alone"
 )
@@ -107,13 +106,11 @@ _COLUMN_IDS = Missing(
     "a DataFrame that was made before a column was dropped and added again reads the new column",
     "Spark compares columns by name alone",
 )
-
 _ORC_TIMES = Missing(
     "times in orc",
     "timestamps skip files of ORC, and no stripes within them",
     "Spark's reader loses rows of files that were written in another time zone",
 )
-
 _FOLDING_BUCKETS = Missing(
     "folding buckets",
     "a table joined with an aggregate of a table with another number of buckets is shuffled",
@@ -125,42 +122,36 @@ _SUBQUERY_VALUES = Missing(
     "Spark gives a scan only the values of joins and of IN",
 )
 
+_BEFORE_4_3 = (_ORC_TIMES, _SCAN_MERGING)
+_BEFORE_4_2 = (
+    _VIEWS,
+    _CREATE_LIKE,
+    _PARTITION_FUNCTIONS,
+    _MERGING_SORTED_FILES,
+    _COLUMN_IDS,
+    _FOLDING_BUCKETS,
+    _SUBQUERY_VALUES,
+    *_BEFORE_4_3,
+)
+_BEFORE_4_1 = (
+    _CONSTRAINTS,
+    _NO_EVOLVING_WRITES,
+    _EVOLVING_MERGES,
+    _NEWER_VERSIONS,
+    _KEPT_CACHES,
+    _PARAMETERS,
+    _HIDDEN_COLUMNS,
+    _LEFT_OUT_COLUMNS,
+    _VOID_COLUMNS,
+    _SHOW_PROCEDURES,
+    *_BEFORE_4_2,
+)
+
 SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
     "4.3": (),
-    "4.2": (_ORC_TIMES, _SCAN_MERGING),
-    "4.1": (
-        _VIEWS,
-        _EVOLVING_WRITES,
-        _CREATE_LIKE,
-        _PARTITION_FUNCTIONS,
-        _MERGING_SORTED_FILES,
-        _COLUMN_IDS,
-        _FOLDING_BUCKETS,
-        _SUBQUERY_VALUES,
-        _ORC_TIMES,
-        _SCAN_MERGING,
-    ),
-    "4.0": (
-        _VIEWS,
-        _CONSTRAINTS,
-        _NO_EVOLVING_WRITES,
-        _EVOLVING_MERGES,
-        _NEWER_VERSIONS,
-        _KEPT_CACHES,
-        _PARAMETERS,
-        _HIDDEN_COLUMNS,
-        _LEFT_OUT_COLUMNS,
-        _VOID_COLUMNS,
-        _SHOW_PROCEDURES,
-        _CREATE_LIKE,
-        _PARTITION_FUNCTIONS,
-        _MERGING_SORTED_FILES,
-        _COLUMN_IDS,
-        _FOLDING_BUCKETS,
-        _SUBQUERY_VALUES,
-        _ORC_TIMES,
-        _SCAN_MERGING,
-    ),
+    "4.2": _BEFORE_4_3,
+    "4.1": (_EVOLVING_WRITES, *_BEFORE_4_2),
+    "4.0": _BEFORE_4_1,
 }
 """The series that the bridge is compiled for, the newest first, each with what it lacks."""
 
