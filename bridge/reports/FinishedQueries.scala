@@ -11,7 +11,7 @@ import org.json4s.jackson.JsonMethods.compact
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, V2CreateTableAsSelectPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, ReplaceData, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 import org.apache.spark.sql.parquetry.rows.RewriteRowsExec
 import org.apache.spark.sql.parquetry.scan.Reported
+import org.apache.spark.sql.parquetry.versions.ScanRelation
 
 /**
  * The last queries of each session that read tables of ours, for clients that have no handle on them: of
@@ -77,18 +78,25 @@ private object FinishedQuery {
     FinishedQuery(new WeakReference(query.sparkSession), query.id, at, milliseconds, statement, query.analyzed, facts(query))
   }
 
-  /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
+  /** The text of a statement, which Spark keeps with the table's name alone for some writes. */
   private def text(plan: LogicalPlan): Option[String] = plan match {
     case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
+    case rows: ReplaceData => rows.originalTable.origin.sqlText.orElse(rows.collectFirst { case node if node.origin.sqlText.isDefined => node.origin.sqlText.get })
     case other => other.origin.sqlText
   }
 
-  /** Gathers the facts about a query now, or when somebody asks if a query must be planned for them. */
+  /**
+   * Gathers the facts about a query now, or when somebody asks if a query must be planned, or files listed,
+   * for them.
+   */
   private def facts(query: QueryExecution): ClassicSession => JObject = query.optimizedPlan match {
     case _: Command =>
       val plan = query.executedPlan
       if (QueryFacts.queries(plan).isEmpty) now(query, QueryFacts.ofCommand(query.sparkSession, plan)) else QueryFacts.ofCommand(_, plan)
-    case plan if plan.exists(_.isInstanceOf[InMemoryRelation]) => _ => QueryFacts.of(query)
+    case plan if plan.collectWithSubqueries {
+      case cached: InMemoryRelation => cached
+      case ScanRelation(_, scan: Reported, _, _, _) if !scan.isReportReady => scan
+    }.nonEmpty => _ => QueryFacts.of(query)
     case _ => now(query, QueryFacts.of(query))
   }
 

@@ -67,6 +67,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   override def description(): String =
     (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description
   override def report: JValue = plans.report
+  override def isReportReady: Boolean = !plans.reported.state.isInstanceOf[Estimated]
   override def toBatch: Batch = new PlannedBatch(this, listed)
   /** Decided without the files: Spark asks before they are listed. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode =

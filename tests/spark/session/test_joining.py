@@ -259,7 +259,7 @@ def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     """A PySpark of another series is one sentence with both versions and the command that mends it."""
     monkeypatch.setattr(pyspark, "__version__", "3.5.1")
     with pytest.raises(
-        BridgeError, match=r"works with PySpark 4\.3 or 4\.2 or 4\.1, and 3\.5\.1 is installed"
+        BridgeError, match=r"works with PySpark 4\.3 or 4\.2 or 4\.1 or 4\.0, and 3\.5\.1 is installed"
     ):
         bridge_jar.jar()
 
