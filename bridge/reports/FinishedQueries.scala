@@ -11,7 +11,7 @@ import org.json4s.jackson.JsonMethods.compact
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, ReplaceData, V2CreateTableAsSelectPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, V2CreateTableAsSelectPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -53,12 +53,12 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
 }
 
 /**
- * A query that has run. It holds neither its session nor a physical plan, which would keep the files of its
- * shuffles.
+ * A query that has run. It does not hold its session, nor a physical plan, which would keep the files of its
+ * shuffles. Only a query whose facts are gathered later holds its plans.
  *
  * @param at           when it ended, in milliseconds since the epoch
- * @param milliseconds that it took
- * @param facts        what its report tells of it
+ * @param milliseconds its duration
+ * @param facts        gives the facts for its report
  */
 private case class FinishedQuery(
     session: WeakReference[ClassicSession],
@@ -78,10 +78,9 @@ private object FinishedQuery {
     FinishedQuery(new WeakReference(query.sparkSession), query.id, at, milliseconds, statement, query.analyzed, facts(query))
   }
 
-  /** The text of a statement, which Spark keeps with the table's name alone for some writes. */
+  /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
   private def text(plan: LogicalPlan): Option[String] = plan match {
     case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
-    case rows: ReplaceData => rows.originalTable.origin.sqlText.orElse(rows.collectFirst { case node if node.origin.sqlText.isDefined => node.origin.sqlText.get })
     case other => other.origin.sqlText
   }
 

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.catalog.SessionCatalog
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.catalyst.util.{quoteIfNeeded, StringUtils}
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, LookupCatalog}
 import org.apache.spark.sql.execution.command.{LeafRunnableCommand, SetCommand, ShowFunctionsCommand}
@@ -33,7 +34,8 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
 
   private lazy val overwrites = new OverwriteOptions(existing, session.sessionState.sqlParser.parseExpression)
 
-  override def apply(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
+  // a copy of a statement keeps its text and position, which errors and reports show
+  override def apply(plan: LogicalPlan): LogicalPlan = CurrentOrigin.withOrigin(plan.origin)(overwrites.applied(plan, isOurs) match {
     case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
       ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: PlannerCatalog, _), _, _), parts, ifExists, purge) =>
@@ -54,7 +56,7 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
       other.resolveOperatorsDown { case i: InsertIntoStatement => withStaticValues(i) }
-  }
+  })
 
   /** A condition that may be NULL: before 4.3, Spark fails on one that has no type. */
   private def typed(condition: Expression): Expression = condition match {
