@@ -9,7 +9,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
-  PadRowConditions, PadTargetConditions, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache}
+  PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
 import org.apache.spark.sql.parquetry.scan.SeparateScans
 import org.apache.spark.sql.parquetry.statements.{
@@ -41,14 +41,15 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               DescribeStatement              DESCRIBE adds what the planner knows of a table and a column
  *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
  *                               SeparateDeleteFromCache        a DELETE's table is not replaced by data cached of it
- *                               PadTargetConditions            puts a char's padding into conditions of DELETE, UPDATE and MERGE
+ *                               UnpadTargets                   takes the padding of chars away from tables of DELETE, UPDATE and MERGE
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
  *                               MarkStreamedTables             marks tables that a stream reads, before scans are made
  * checks a resolved statement   CheckStreamingModes            refuses streams in the mode update
- * normalizes a plan, before     RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
- *   the optimizer changes it    NarrowMergeFiles               a MERGE searches files by its clauses' conditions, too
+ * normalizes a plan, before     PadTargetChars                 pads the chars that DELETE, UPDATE and MERGE read
+ *   the optimizer changes it    RecordMergeSearch              records the search columns of a MERGE; needs its ON as written
+ *                               NarrowMergeFiles               a MERGE searches files by its clauses' conditions, too
  *                               ReadSourceOnce                 rewrites all files if a source may give other rows the second time
  *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
  *                               PadRowConditions               puts a char's padding into a condition; after short forms are written out
@@ -95,12 +96,13 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => DescribeStatement)
     extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
     extensions.injectPostHocResolutionRule(_ => SeparateDeleteFromCache)
-    extensions.injectPostHocResolutionRule(_ => PadTargetConditions)
+    extensions.injectPostHocResolutionRule(_ => UnpadTargets)
     extensions.injectPostHocResolutionRule(_ => CheckReplaceWhereRows)
     extensions.injectPostHocResolutionRule(session => EvolveViewSchemas(session))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))
     extensions.injectPostHocResolutionRule(_ => MarkStreamedTables)
     extensions.injectCheckRule(_ => CheckStreamingModes)
+    extensions.injectPlanNormalizationRule(_ => PadTargetChars)
     extensions.injectPlanNormalizationRule(_ => RecordMergeSearch)
     extensions.injectPlanNormalizationRule(_ => NarrowMergeFiles)
     extensions.injectPlanNormalizationRule(_ => ReadSourceOnce)

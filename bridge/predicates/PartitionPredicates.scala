@@ -41,7 +41,6 @@ object PartitionPredicates extends PredicateHelper {
     e.children.forall(isOperand) && e.children.count(_.isInstanceOf[Attribute]) <= 1
 
   def aliases(below: Project): AttributeMap[Alias] = getAliasMap(below)
-  def inlined(e: Expression, aliases: AttributeMap[Alias]): Expression = replaceAlias(e, aliases)
   def conjuncts(e: Expression): Seq[Expression] = splitConjunctivePredicates(e)
   def part(e: Expression, of: AttributeSet): Option[Expression] = extractPredicatesWithinOutputSet(e, of)
 }

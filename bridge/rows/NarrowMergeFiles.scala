@@ -65,11 +65,11 @@ object NarrowMergeFiles extends Rule[LogicalPlan] {
     val unmatchedCondition = anyOf(rows.notMatchedBySourceInstructions)
     def changed = or(matches.exist(matchedCondition), and(matches.none, unmatchedCondition))
     def looked(condition: Expression) = Some(condition).filter(_ != TrueLiteral)
-    if (matchedCondition == TrueLiteral) // every row with a match is changed
-      if (unmatchedCondition == FalseLiteral) r else r.copy(groupFilterCondition = looked(or(matches.exist, unmatchedCondition)))
+    // Spark's own condition does not pad chars of the source
+    val read = r.copy(groupFilterCondition = looked(or(matches.exist, unmatchedCondition)))
+    if (matchedCondition == TrueLiteral) read // every row with a match is changed
     else if (rows.notMatchedInstructions.isEmpty) r.copy(groupFilterCondition = looked(changed))
     else {
-      val read = r.copy(groupFilterCondition = if (unmatchedCondition == FalseLiteral) r.groupFilterCondition else looked(or(matches.exist, unmatchedCondition)))
       val ready = PadRowConditions(ExpandRowConditions(r.copy(groupFilterCondition = Some(changed)))).asInstanceOf[ReplaceData]
       read.copy(query = RowsOfChangedFiles(r.query, files(relation, ready.groupFilterCondition.get)))
     }

@@ -95,7 +95,8 @@ def test_plans_are_not_kept(spark: SparkSession, db: str):
     plan = spark._jvm.java.lang.ref.WeakReference(frame._jdf.queryExecution().executedPlan())
     del frame
     deadline = time.monotonic() + 60
-    while plan.get() is not None:
+    # to get the plan would be to hold it, until Python's answer to the JVM that it is done with it
+    while not plan.refersTo(None):
         assert time.monotonic() < deadline, "the plan is still there"
         gc.collect()
         spark._jvm.System.gc()
