@@ -16,9 +16,9 @@ import org.apache.spark.sql.parquetry.table.{ParquetryTable, TableRelation}
 import org.apache.spark.sql.types.{CharType, MetadataBuilder}
 
 /**
- * Pads the chars that DELETE, UPDATE and MERGE read, as Spark pads those of a query. Spark pads them for some
- * of these statements only. A file of another writer may hold chars without their padding, which conditions
- * would not find.
+ * Pads the chars that DELETE, UPDATE and MERGE read, as Spark pads the chars of a query. Spark pads them for
+ * some of these statements only. A file of another writer may hold chars without their padding, and
+ * conditions would not find them.
  */
 object PadTargetChars extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -109,8 +109,8 @@ object UnpadTargets extends Rule[LogicalPlan] {
   }
 
   /**
-   * An inserted value without the type CHAR in its metadata. Spark 4.0 compares this type with that of the
-   * column, whose metadata it has taken away.
+   * An inserted value without the type CHAR in its metadata. Spark 4.0 compares this type with the type of
+   * the column, whose metadata it has taken away.
    */
   private def untyped(value: Expression): Expression = value match {
     case a: Alias =>
