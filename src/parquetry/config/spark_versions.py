@@ -116,6 +116,11 @@ _FOLDING_BUCKETS = Missing(
     "a table joined with an aggregate of a table with another number of buckets is shuffled",
     "Spark loses rows when it folds buckets itself",
 )
+_EXISTS_WITH_COMPUTED = Missing(
+    "exists with computed columns",
+    "a DELETE or UPDATE fails if its EXISTS compares a computed column or a CHAR by =, and another column otherwise",
+    "Spark optimizes such a subquery twice, and fails",
+)
 _SUBQUERY_VALUES = Missing(
     "values of subqueries",
     "the value of a subquery, as in x = (SELECT max(x) …), leaves out no directories",
@@ -131,6 +136,7 @@ _BEFORE_4_2 = (
     _COLUMN_IDS,
     _FOLDING_BUCKETS,
     _SUBQUERY_VALUES,
+    _EXISTS_WITH_COMPUTED,
     *_BEFORE_4_3,
 )
 _BEFORE_4_1 = (
