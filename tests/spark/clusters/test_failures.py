@@ -16,12 +16,20 @@ from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stag
 from tests.support.effort import sampled
 
 
+SETTINGS = {
+    # the executors share a disk: one could read from it what another has left of a shuffle, and no stage would run again
+    "spark.shuffle.readHostLocalDisk": "false",
+    "spark.shuffle.io.retryWait": "100ms",
+}
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two executors, each a process of its own, with a gate at their files."""
     folder = tmp_path_factory.mktemp("cluster")
     gate = gates.Gate(folder / "gate")
-    with Driver("local-cluster[2,1,1024]", folder, gates.settings(folder, folder / "gate")) as driver:
+    settings = SETTINGS | gates.settings(folder, folder / "gate")
+    with Driver("local-cluster[2,1,1024]", folder, settings) as driver:
         yield World(driver, gate, folder)
 
 
@@ -39,6 +47,7 @@ def test_a_task_that_fails(cluster: World, kind: str) -> None:
 @pytest.mark.parametrize("kind", sampled(list(STATEMENTS), "death"))
 def test_an_executor_that_dies(cluster: World, kind: str) -> None:
     """An executor killed while it writes leaves a file, and takes its part of the shuffle with it: both stages run again."""
+    cluster.wait_for_executors(2)
     table = cluster.begin(f"killed_{kind}", STATEMENTS[kind], "create hold 2")
     os.kill(cluster.gate.held(), signal.SIGKILL)
     cluster.driver.answer()

@@ -50,6 +50,17 @@ writer = spark.readStream.table("lake.db.source").writeStream.trigger(availableN
 query = writer.option("checkpointLocation", "checkpoints/{name}").toTable("{t}")
 query.awaitTermination()
 """
+_EXECUTORS = """
+import time
+status, deadline = spark.sparkContext._jsc.sc().statusStore(), time.monotonic() + 180
+while True:
+    spark.range(0, {count}, 1, {count}).collect()
+    every = status.executorList(True)
+    tasks = [e.totalTasks() for e in map(every.apply, range(every.size())) if e.id() != "driver"]
+    if len(tasks) == {count} and min(tasks) > 0:
+        break
+    assert time.monotonic() < deadline, tasks
+"""
 STATEMENTS = {
     "insert": Statement(
         f"INSERT INTO {{t}} {_select(400, 800)}", lambda before: {**before, **filled(400, 800)}
@@ -103,6 +114,11 @@ class World:
             f"INSERT INTO {table} {_select((first + end) // 2, end)}",
         )
         return table
+
+    def wait_for_executors(self, count: int) -> None:
+        """Wait until so many executors run tasks: each then has a part of the next shuffle."""
+        self.driver.begin(_EXECUTORS.format(count=count), "python")
+        self.driver.answer()
 
     def begin(self, name: str, statement: Statement, plan: str, properties: str = BY_PARTITION) -> str:
         """Begin a statement on a new table of 400 rows in two versions; return the table.
