@@ -176,7 +176,7 @@ def _metrics(spark: SparkSession, frame: Any) -> dict[str, str]:
     store = spark._jsparkSession.sharedState().statusStore()
     before = store.executionsCount()
     frame.collect()
-    spark._jvm.java.lang.Thread.sleep(500)  # the listener's queue
+    spark._jsparkSession.sparkContext().listenerBus().waitUntilEmpty()
     executions = store.executionsList(int(before), 1)
     execution = executions.head()
     values = store.executionMetrics(execution.executionId())
