@@ -9,7 +9,7 @@ import org.apache.spark.sql.parquetry.predicates.{
   RewriteCharComparisons}
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
-  PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets}
+  PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
 import org.apache.spark.sql.parquetry.runtime.{LimitSubqueryWait, PlanTupleSubqueries, TupleStrategy}
 import org.apache.spark.sql.parquetry.scan.SeparateScans
 import org.apache.spark.sql.parquetry.statements.{
@@ -42,6 +42,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               LoadDataStatement              LOAD DATA is refused, with what to do instead
  *                               SeparateDeleteFromCache        a DELETE's table is not replaced by data cached of it
  *                               UnpadTargets                   takes the padding of chars away from tables of DELETE, UPDATE and MERGE
+ *                               UntypeWrittenChars             takes the type CHAR from written values, as Spark takes it from the table's columns
  *                               CheckReplaceWhereRows          rows that replace others have to satisfy the condition, too
  *                               EvolveViewSchemas              records the new columns of a view whose query has changed
  *                               RegisterLateRules              puts AddRuntimeFilters and ListInputFiles among the optimizer's last rules
@@ -97,6 +98,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => LoadDataStatement)
     extensions.injectPostHocResolutionRule(_ => SeparateDeleteFromCache)
     extensions.injectPostHocResolutionRule(_ => UnpadTargets)
+    extensions.injectPostHocResolutionRule(_ => UntypeWrittenChars)
     extensions.injectPostHocResolutionRule(_ => CheckReplaceWhereRows)
     extensions.injectPostHocResolutionRule(session => EvolveViewSchemas(session))
     extensions.injectPostHocResolutionRule(session => RegisterLateRules(session))

@@ -79,9 +79,12 @@ private object FinishedQuery {
   }
 
   /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
-  private def text(plan: LogicalPlan): Option[String] = plan match {
-    case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
-    case other => other.origin.sqlText
+  private def text(plan: LogicalPlan): Option[String] = {
+    val named = plan match {
+      case create: V2CreateTableAsSelectPlan => create.name
+      case other => other
+    }
+    named.origin.sqlText.map(_.trim)
   }
 
   /**

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.rows
 
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions.{
-  Alias, Attribute, AttributeMap, AttributeReference, Expression, OuterReference, SubqueryExpression}
+  Alias, Attribute, AttributeMap, AttributeReference, Expression, NamedExpression, OuterReference, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{
   AnalysisHelper, Assignment, DeleteFromTable, InsertAction, KeepAnalyzedQuery, LogicalPlan, MergeAction, MergeIntoTable, Project, ReplaceData,
   UpdateTable, V2WriteCommand}
@@ -98,25 +98,9 @@ object UnpadTargets extends Rule[LogicalPlan] {
         def ready(clauses: Seq[MergeAction]) = clauses.map(unpadded(_).asInstanceOf[MergeAction])
         m.copy(targetTable = table, mergeCondition = unpadded(m.mergeCondition), matchedActions = ready(m.matchedActions),
           notMatchedActions = ready(m.notMatchedActions), notMatchedBySourceActions = ready(m.notMatchedBySourceActions))
-      case _ if m.matchedActions.isEmpty && m.notMatchedBySourceActions.isEmpty =>
-        m.copy(notMatchedActions = m.notMatchedActions.map {
-          case insert: InsertAction => insert.copy(assignments = insert.assignments.map(each => each.copy(value = untyped(each.value))))
-          case other => other
-        })
       case _ => m
     }
     case _ => plan
-  }
-
-  /**
-   * An inserted value without the type CHAR in its metadata. Spark 4.0 compares this type with the type of
-   * the column, whose metadata it has taken away.
-   */
-  private def untyped(value: Expression): Expression = value match {
-    case a: Alias =>
-      val metadata = new MetadataBuilder().withMetadata(a.metadata).remove(CharVarcharUtils.CHAR_VARCHAR_TYPE_STRING_METADATA_KEY).build()
-      Alias(a.child, a.name)(a.exprId, a.qualifier, Some(metadata), a.nonInheritableMetadataKeys)
-    case other => other
   }
 
   private object Padded {
@@ -125,6 +109,42 @@ object UnpadTargets extends Rule[LogicalPlan] {
         Some((table, Padding.inlined(_, AttributeMap(padding.output.zip(table.output)))))
       case _ => None
     }
+  }
+}
+
+/**
+ * Takes the type CHAR from the metadata of written values. Spark 4.0 compares it with the type of the column,
+ * whose metadata it has taken away, and its optimizer would stop at a write that seems no longer resolved.
+ */
+object UntypeWrittenChars extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case m: MergeIntoTable if m.matchedActions.isEmpty && m.notMatchedBySourceActions.isEmpty && isOurs(m.targetTable) =>
+      m.copy(notMatchedActions = m.notMatchedActions.map {
+        case insert: InsertAction => insert.copy(assignments = insert.assignments.map(each => each.copy(value = untyped(each.value))))
+        case other => other
+      })
+    case write: V2WriteCommand if isOurs(write.table) => write.query match {
+      // Spark checks the lengths of values in the lower projection, and casts them in the upper one
+      case cast @ Project(_, checked: Project) => write.withNewQuery(untyped(cast).copy(child = untyped(checked)))
+      case values: Project => write.withNewQuery(untyped(values))
+      case _ => write
+    }
+    case _ => plan
+  }
+
+  private def isOurs(target: LogicalPlan): Boolean = EliminateSubqueryAliases(target) match {
+    case TableRelation(_: ParquetryTable) => true
+    case _ => false
+  }
+
+  private def untyped(values: Project): Project =
+    values.copy(values.projectList.map(untyped(_).asInstanceOf[NamedExpression]))
+
+  private def untyped(value: Expression): Expression = value.transform {
+    case column: AttributeReference => CharVarcharUtils.cleanAttrMetadata(column)
+    case a: Alias =>
+      val metadata = new MetadataBuilder().withMetadata(a.metadata).remove(CharVarcharUtils.CHAR_VARCHAR_TYPE_STRING_METADATA_KEY).build()
+      Alias(a.child, a.name)(a.exprId, a.qualifier, Some(metadata), a.nonInheritableMetadataKeys)
   }
 }
 

@@ -92,3 +92,33 @@ def test_exists_with_a_char_and_a_range(spark: SparkSession, db: str, tmp_path: 
     assert rows(f"SELECT id FROM {names['t']} WHERE n = 1") == [(0,), (2,)]
     spark.sql(f"DELETE FROM {names['t']} WHERE {exists}")
     assert rows(f"SELECT id FROM {names['t']}") == [(1,), (3,), (4,), (5,), (6,), (7,)]
+
+
+def test_chars_are_written_beside_nested_values(spark: SparkSession, db: str, rows: Rows) -> None:
+    """In each way of writing: Spark casts the fields of a map's values, and checks the lengths of chars."""
+    table = f"{db}.t"
+    spark.sql(
+        f"CREATE TABLE {table} (k CHAR(4), m MAP<DATE, STRUCT<x: FLOAT>>, v VARCHAR(4), p INT) PARTITIONED BY (p)"
+    )
+    row = "SELECT '{0}', map(DATE'2026-01-01', named_struct('x', cast(1 AS FLOAT))) AS m, '{0}', {1}"
+    union = " UNION ALL ".join([row.format("a", 1), row.format("ab", 2)])
+    both, first = [("a   ", 1.0, "a", 1), ("ab  ", 1.0, "ab", 2)], ("c   ", 1.0, "c", 1)
+    found = f"SELECT k, m[DATE'2026-01-01'].x, v, p FROM {table} ORDER BY p"
+    for write, expected in (
+        (f"INSERT INTO {table} {union}", both),
+        (
+            f"INSERT OVERWRITE {table} PARTITION (p = 1) {row.format('c', 1).rpartition(',')[0]}",
+            [first, both[1]],
+        ),
+        (f"INSERT INTO {table} REPLACE WHERE p > 0 {union}", both),
+        (f"INSERT OVERWRITE {table} TABLE {table}", both),
+        (f"INSERT INTO {table} REPLACE WHERE p = 1 {row.format('c', 1)}", [first, both[1]]),
+    ):
+        spark.sql(write)
+        assert rows(found) == expected, write
+    spark.sql(union).toDF("k", "m", "v", "p").writeTo(table).overwritePartitions()
+    assert rows(found) == both
+    spark.sql(
+        f"MERGE INTO {table} t USING (SELECT * FROM {table} WHERE p = 1) s ON t.k = s.k WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert rows(f"SELECT count(*) FROM {table}") == [(1,)]
