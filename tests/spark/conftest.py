@@ -19,6 +19,7 @@ from parquetry.config import SPARK_SERIES, series_of
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.s3.launcher import s3a_jars
+from tests.support.spark import series
 
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
@@ -34,11 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that needs what the installed series of Spark lacks."""
-    lacking = {missing.feature: missing for missing in SPARK_SERIES[series_of(pyspark.__version__) or ""]}
     for marker in item.iter_markers("needs"):
-        missing = lacking.get(marker.args[0])
-        if missing is not None:
+        if not series.has(marker.args[0]):
+            missing = series.LACKING[marker.args[0]]
             pytest.skip(f"Spark {pyspark.__version__}: {missing.text}: {missing.reason}")
+    for marker in item.iter_markers("since"):
+        if series.is_before(marker.args[0]):
+            pytest.skip(f"Spark {pyspark.__version__}: {marker.args[1]}")
     for marker in item.iter_markers("newest"):
         if series_of(pyspark.__version__) != next(iter(SPARK_SERIES)):
             pytest.skip(f"Spark {pyspark.__version__}: {marker.args[0]}")

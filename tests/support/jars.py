@@ -33,11 +33,17 @@ def pyspark_jars() -> Path:
     return Path(pyspark.origin).parent / "jars"
 
 
+def hadoop_version() -> str:
+    """Return the version of Hadoop that PySpark brings along."""
+    (jar,) = pyspark_jars().glob("hadoop-client-api-*.jar")
+    return jar.stem.removeprefix("hadoop-client-api-")
+
+
 def fetched(module: Path, name: str, size: str) -> Path:
     """Return the folder of the jars that a module of Ivy asks for, fetched if need be.
 
     Args:
-        module: Ivy's file, with a version of each jar.
+        module: Ivy's file, with a version of each jar; `${hadoop}` is PySpark's version of Hadoop.
         name: of what they are, such as HBase.
         size: how much there is to fetch.
 
@@ -46,13 +52,15 @@ def fetched(module: Path, name: str, size: str) -> Path:
     """
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = base / "parquetry" / name.lower()
-    wanted = cache / hashlib.sha256(module.read_bytes()).hexdigest()[:16]
+    asked = module.read_text().replace("${hadoop}", hadoop_version())
+    wanted = cache / hashlib.sha256(asked.encode()).hexdigest()[:16]
     if wanted.is_dir():
         return wanted
     cache.mkdir(parents=True, exist_ok=True)
     print(f"Fetching {name} into {wanted} (once; {size})", flush=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as folder:
-        _fetch(module, name, Path(folder))
+        (Path(folder) / "ivy.xml").write_text(asked)
+        _fetch(name, Path(folder))
         try:
             os.rename(Path(folder, "jars"), wanted)
         except OSError:
@@ -61,13 +69,13 @@ def fetched(module: Path, name: str, size: str) -> Path:
     return wanted
 
 
-def _fetch(module: Path, name: str, folder: Path) -> None:
+def _fetch(name: str, folder: Path) -> None:
     command = [java(), "-cp", str(pyspark_jars() / "*"), "org.apache.ivy.Main"]
     if os.environ.get(SETTINGS):
         command += ["-settings", os.environ[SETTINGS]]
     command += [
         "-ivy",
-        str(module),
+        str(folder / "ivy.xml"),
         "-confs",
         "run",
         "-types",

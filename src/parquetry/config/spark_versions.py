@@ -36,6 +36,16 @@ _CREATE_LIKE = Missing(
     "CREATE TABLE LIKE makes no table of Parquetry",
     "Spark makes such tables in its session catalog alone",
 )
+_DESCRIBED_PARTITIONS = Missing(
+    "described partitions",
+    "DESCRIBE … PARTITION is refused; SELECT * FROM db.t.partitions shows the same",
+    "Spark describes partitions of its own tables alone",
+)
+_OPTIONS_BY_PLACE = Missing(
+    "options by place",
+    "a query that names a table twice reads both with the options of the first",
+    "Spark looks such a table up once",
+)
 _EVOLVING_WRITES = Missing(
     "evolving writes",
     "WITH SCHEMA EVOLUTION is for MERGE alone, and there is no option mergeSchema",
@@ -131,6 +141,8 @@ _BEFORE_4_3 = (_ORC_TIMES, _SCAN_MERGING)
 _BEFORE_4_2 = (
     _VIEWS,
     _CREATE_LIKE,
+    _DESCRIBED_PARTITIONS,
+    _OPTIONS_BY_PLACE,
     _PARTITION_FUNCTIONS,
     _MERGING_SORTED_FILES,
     _COLUMN_IDS,

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 
 from parquetry import metastore as ms
 from parquetry.layout.arrangement import BucketSpec, SkewMap, SortColumn
+from tests.support.spark import series
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 COLUMNS = "(a INT, `b c` STRING, d DATE, p INT) USING parquet PARTITIONED BY (p)"
@@ -80,11 +81,13 @@ def test_create_takes_the_clause_anywhere(
         )
     ):  # fmt: skip
         spark.conf.set("spark.n_of_buckets", "4")
+        spark.conf.set("spark.sql.scripting.enabled", "true")  # Spark 4.0 has it off
         spark.sql(statement.replace("{}", f"t{number}"))
         assert buckets("t0" if "OR REPLACE" in statement else f"t{number}") == SPEC, statement
-    spark.sql(f"CREATE TABLE {db}.named {COLUMNS} CLUSTERED BY (a) INTO :n BUCKETS", {"n": 6})
-    spark.sql(f"CREATE TABLE {db}.placed {COLUMNS} CLUSTERED BY (a) INTO ? BUCKETS", [6])
-    assert buckets("named") == buckets("placed") == BucketSpec(("a",), 6)
+    if series.has("parameters"):
+        spark.sql(f"CREATE TABLE {db}.named {COLUMNS} CLUSTERED BY (a) INTO :n BUCKETS", {"n": 6})
+        spark.sql(f"CREATE TABLE {db}.placed {COLUMNS} CLUSTERED BY (a) INTO ? BUCKETS", [6])
+        assert buckets("named") == buckets("placed") == BucketSpec(("a",), 6)
     spark.sql(HIVES.format(f"{db}.of_hive", tmp_path / "of_hive"))
     assert buckets("of_hive") == BucketSpec(("k",), 4, 1, (SortColumn("k"), SortColumn("id", True)))
     spark.sql(f"USE {db}")
@@ -109,7 +112,7 @@ def test_sparks_own_ways_say_the_same(
         IllegalArgumentException, match="do not match the existing table's"
     ):  # as docs/buckets.md says
         frame.write.mode("append").partitionBy("p").bucketBy(4, "b").sortBy("a").saveAsTable(f"{db}.v")
-    spark.sql(f"CREATE TABLE {db}.w LIKE {db}.v")
+    spark.sql(rows(f"SHOW CREATE TABLE {db}.v")[0][0].replace(f"{db}.v", f"{db}.w"))
     frame.write.mode("append").partitionBy("p").saveAsTable(f"{db}.w")
     for table in ("u", "v", "w"):
         assert sorted(rows(f"SELECT a, b, p FROM {db}.{table}")) == sorted(
@@ -153,7 +156,7 @@ def test_alter_says_other_buckets_from_then_on(
 def test_what_is_shown_can_be_run_again(
     spark: SparkSession, rows: Rows, db: str, buckets: Callable[..., Any]
 ) -> None:
-    """SHOW CREATE TABLE has both clauses in Hive's order, LIKE keeps them, and DESCRIBE has Hive's rows."""
+    """SHOW CREATE TABLE has both clauses in Hive's order, and DESCRIBE has Hive's rows."""
     spark.sql(
         f"CREATE TABLE {db}.t {COLUMNS} SKEWED BY (a) ON (1) {CLAUSE} TBLPROPERTIES ('bucketing_version' = '1')"
     )
@@ -164,12 +167,8 @@ def test_what_is_shown_can_be_run_again(
     ]
     assert "clustered-by" not in shown
     spark.sql(shown.replace(f"{db}.t", f"{db}.again"))
-    spark.sql(f"CREATE TABLE {db}.alike LIKE {db}.t")
-    one = BucketSpec(SPEC.columns, 4, 1, SPEC.sort)
-    assert buckets("t") == buckets("again") == buckets("alike") == one
+    assert buckets("t") == buckets("again") == BucketSpec(SPEC.columns, 4, 1, SPEC.sort)
     assert rows(f"SHOW CREATE TABLE {db}.again")[0][0] == shown.replace(f"{db}.t", f"{db}.again")
-    spark.sql(f"CREATE TABLE {db}.other LIKE {db}.t CLUSTERED BY (a) INTO 2 BUCKETS")
-    assert buckets("other") == BucketSpec(("a",), 2, 1)
     properties = dict(rows(f"SHOW TBLPROPERTIES {db}.t"))
     assert properties["clustered-by"] == "(`b c`, a) SORTED BY (d DESC, a) INTO 4 BUCKETS"
     assert (properties["bucketing-version"], properties["hive-compatible"]) == ("1", "true")
@@ -183,6 +182,12 @@ def test_what_is_shown_can_be_run_again(
         ("Skewed Columns", "[a]", ""),
         ("Skewed Values", "[[1]]", ""),
     ]
+
+
+@pytest.mark.needs("described partitions")
+def test_a_partition_describes_its_own_buckets(spark: SparkSession, rows: Rows, db: str) -> None:
+    """Those that it was made with; the table has none any longer."""
+    spark.sql(f"CREATE TABLE {db}.t {COLUMNS} {CLAUSE}")
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1)")
     spark.sql(f"ALTER TABLE {db}.t NOT CLUSTERED")
     part = {row[0]: row[1] for row in rows(f"DESCRIBE EXTENDED {db}.t PARTITION (p = 1)")}
@@ -190,6 +195,17 @@ def test_what_is_shown_can_be_run_again(
     assert "Num Buckets" not in [row[0] for row in rows(f"DESCRIBE EXTENDED {db}.t")]
 
 
+@pytest.mark.needs("create table like")
+def test_like_keeps_buckets(spark: SparkSession, db: str, buckets: Callable[..., Any]) -> None:
+    """With their version, unless the statement has buckets of its own."""
+    spark.sql(f"CREATE TABLE {db}.t {COLUMNS} {CLAUSE} TBLPROPERTIES ('bucketing_version' = '1')")
+    spark.sql(f"CREATE TABLE {db}.alike LIKE {db}.t")
+    assert buckets("alike") == BucketSpec(SPEC.columns, 4, 1, SPEC.sort)
+    spark.sql(f"CREATE TABLE {db}.other LIKE {db}.t CLUSTERED BY (a) INTO 2 BUCKETS")
+    assert buckets("other") == BucketSpec(("a",), 2, 1)
+
+
+@pytest.mark.needs("create table like")
 def test_a_table_like_one_of_sparks_has_its_buckets(
     spark: SparkSession, db: str, buckets: Callable[..., Any]
 ) -> None:

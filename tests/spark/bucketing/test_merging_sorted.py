@@ -52,6 +52,7 @@ def _tables(spark: SparkSession, db: str, fmt: str) -> dict[str, str]:
     return names
 
 
+@pytest.mark.needs("merging sorted files")
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
 def test_sorted_files_of_a_bucket_are_merged(session: SparkSession, db: str, rows: Rows, fmt: str) -> None:
     """Answers are those without the setting, with and without generated code, in batches and by rows; joins sort nothing."""

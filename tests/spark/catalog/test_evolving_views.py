@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
+pytestmark = pytest.mark.needs("views")
 CHANGES = [
     "DROP TABLE {t}; CREATE TABLE {t} (a BIGINT, b STRING) USING parquet",
     "DROP TABLE {t}; CREATE TABLE {t} (a INT, b STRING, c DOUBLE) USING parquet",

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.spark import session
+from tests.support.spark import series
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -57,7 +58,8 @@ def build(spark: SparkSession, lake: str, folder: Path) -> None:
     spark.sql(f"ALTER TABLE {lake}.d.near PARTITION (p = 1) RENAME TO PARTITION (p = 7)")
     spark.sql(f"DELETE FROM {lake}.default.rolled WHERE p = 1")
     spark.sql(f"CALL {lake}.system.rollback('default.rolled', 1)")
-    spark.sql(f"CREATE VIEW {lake}.default.v AS SELECT count(*) AS n FROM {lake}.default.plain")
+    if series.has("views"):
+        spark.sql(f"CREATE VIEW {lake}.default.v AS SELECT count(*) AS n FROM {lake}.default.plain")
 
 
 def content(rows: Rows, lake: str) -> dict[str, list[tuple[Any, ...]]]:
@@ -84,7 +86,8 @@ def test_a_copy_and_its_original_go_ways_of_their_own(
     shutil.copytree(first, second)
     two = catalog(spark, "moving_two", second)
     assert content(rows, two) == told
-    assert rows(f"SELECT * FROM {two}.default.v") == [(30,)]
+    if series.has("views"):
+        assert rows(f"SELECT * FROM {two}.default.v") == [(30,)]
     for table in TABLES:
         places = rows(f"SELECT location FROM {full(two, table)}.partitions")
         assert places

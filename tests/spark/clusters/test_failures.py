@@ -15,7 +15,6 @@ from tests.support.clusters.driver import Driver
 from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stages_again
 from tests.support.effort import sampled
 
-
 SETTINGS = {
     # the executors share a disk: one could read from it what another has left of a shuffle, and no stage would run again
     "spark.shuffle.readHostLocalDisk": "false",

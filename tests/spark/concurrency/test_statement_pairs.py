@@ -17,10 +17,13 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 SERIALIZABLE = {"parquetry.isolation": "serializable"}
 
 
+COLUMNS = "(id INT, v INT, p INT) USING parquet PARTITIONED BY (p)"
+
+
 @pytest.fixture
 def table(spark: SparkSession, db: str) -> str:
     """Five rows in three partitions, `p` = 0, 1 and 2, with files that nothing is known of but their rows."""
-    spark.sql(f"CREATE TABLE {db}.t (id INT, v INT, p INT) USING parquet PARTITIONED BY (p)")
+    spark.sql(f"CREATE TABLE {db}.t {COLUMNS}")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 10, 0), (2, 20, 0), (3, 30, 1), (4, 40, 1), (5, 50, 2)")
     return f"{db}.t"
 
@@ -158,7 +161,7 @@ def test_what_a_statement_read_counts_if_it_is_to_be_serializable(
     spark: SparkSession, table: str, rows: Rows, first: str, second: str
 ) -> None:
     """Then the second of a pair fails, and the table is as the other leaves it; without that both succeed (write skew)."""
-    spark.sql(f"CREATE TABLE {table}2 LIKE {table}")
+    spark.sql(f"CREATE TABLE {table}2 {COLUMNS}")
     spark.sql(f"INSERT INTO {table}2 TABLE {table}")
     assert pair(spark, first.format(f"{table}2"), second.format(f"{table}2")) is None
     with settings(spark, SERIALIZABLE):
@@ -202,7 +205,7 @@ def test_where_serializable_is_said(spark: SparkSession, table: str) -> None:
 
 def test_what_does_not_count(spark: SparkSession, table: str) -> None:
     """Partitions that conditions leave out, versions that are named, other tables, and what is compacted."""
-    spark.sql(f"CREATE TABLE {table}2 LIKE {table}")
+    spark.sql(f"CREATE TABLE {table}2 {COLUMNS}")
     spark.sql(f"INSERT INTO {table} VALUES (6, 60, 2)")
     with settings(spark, SERIALIZABLE):
         for first, second in (

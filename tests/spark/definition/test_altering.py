@@ -34,7 +34,7 @@ def test_added_columns(spark: SparkSession, rows: Rows, db: str, file_format: st
         f"INSERT INTO {db}.t VALUES (1, named_struct('a', 1), array(named_struct('x', 1)), map('k', named_struct('y', 1)), 1)"
     )
     spark.sql(
-        f"ALTER TABLE {db}.t ADD COLUMNS (z string COMMENT 'it''s' FIRST, `b c` date AFTER id, last int)"
+        f'ALTER TABLE {db}.t ADD COLUMNS (z string COMMENT "it\'s" FIRST, `b c` date AFTER id, last int)'
     )
     for column in ("st.b int FIRST", "st.c struct<d:int> AFTER a", "ar.element.w string", "m.value.v double"):
         spark.sql(f"ALTER TABLE {db}.t ADD COLUMN {column}")
@@ -135,11 +135,12 @@ def test_widened_columns(spark: SparkSession, rows: Rows, db: str, file_format: 
         f"USING {file_format}"
     )
     spark.sql(f"INSERT INTO {db}.t SELECT 1, named_struct('x', 1), {', '.join(c[1] for c in cases)}")
-    spark.sql(f"INSERT INTO {db}.t (id) VALUES (2)")
+    spark.sql(f"INSERT INTO {db}.t SELECT 2, {', '.join(['NULL'] * (len(names) + 1))}")
     for name, (_, _, wider, _) in zip(names, cases, strict=True):
         spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN {name} TYPE {wider}")
     spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN st.x TYPE bigint")
-    spark.sql(f"INSERT INTO {db}.t (id, st, c2) VALUES (3, named_struct('x', 3000000000), 3000000000)")
+    values = ["3000000000" if name == "c2" else "NULL" for name in names]
+    spark.sql(f"INSERT INTO {db}.t SELECT 3, named_struct('x', 3000000000), {', '.join(values)}")
     assert columns(rows, f"{db}.t") == {
         "id": "int",
         "st": "struct<x:bigint>",
@@ -157,7 +158,7 @@ def test_comments_and_places(spark: SparkSession, rows: Rows, db: str) -> None:
     """ALTER COLUMN comments a column and moves it; nothing else changes."""
     spark.sql(f"CREATE TABLE {db}.t (a int, b int, c int, p int) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 2, 3, 4)")
-    spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN b COMMENT 'it''s \"b\"'")
+    spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN b COMMENT 'it\\'s \"b\"'")
     spark.sql(f"ALTER TABLE {db}.t CHANGE COLUMN c c bigint COMMENT 'c'")
     spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN c FIRST")
     spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN p AFTER c")
@@ -236,9 +237,9 @@ def test_properties(spark: SparkSession, rows: Rows, db: str) -> None:
     """Properties are set and unset; the user's own are kept as they are, and a comment is one of the table."""
     spark.sql(f"CREATE TABLE {db}.t (a int) TBLPROPERTIES ('k'='1')")
     spark.sql(
-        f"ALTER TABLE {db}.t SET TBLPROPERTIES ('k'='2', 'target-file-size'='1 GiB', 'my key'='it''s', 'sort-by'='A')"
+        f"ALTER TABLE {db}.t SET TBLPROPERTIES ('k'='2', 'target-file-size'='1 GiB', 'my key'='it\\'s', 'sort-by'='A')"
     )
-    spark.sql(f"COMMENT ON TABLE {db}.t IS 'it''s'")
+    spark.sql(f"COMMENT ON TABLE {db}.t IS 'it\\'s'")
     assert rows(f"SHOW TBLPROPERTIES {db}.t") == [
         ("k", "2"), ("my key", "it's"), ("sort-by", "A"), ("target-file-size", "1 GiB"),
     ]  # fmt: skip

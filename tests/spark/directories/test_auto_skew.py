@@ -16,6 +16,7 @@ from parquetry import metastore as ms
 from parquetry.locations.uri import join_location
 from parquetry.spark.write import insert as writes
 from parquetry.spark.write.heavy_hitters import cached_rows
+from tests.support.spark import series
 from tests.support.tables.skewed_tables import arrange, files_by_cell, misplaced
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -162,9 +163,9 @@ def test_maps_follow_the_rows(
     before = table().version
     assert cells() == (10, 555)
     assert Counter(file.cell_number for file in part().files) == {-3: 2, 0: 2, 1: 2}
-    assert [
-        row[1] for row in rows(f"DESCRIBE EXTENDED {db}.t PARTITION (p = 3)") if row[0] == "Skewed Values"
-    ] == ["[[10], [555]]"]
+    if series.has("described partitions"):
+        described = dict(row[:2] for row in rows(f"DESCRIBE EXTENDED {db}.t PARTITION (p = 3)"))
+        assert described["Skewed Values"] == "[[10], [555]]"
     assert read("x = 555") == (2, 3, 4)
     assert read("x = 10") == (1, 3, 2)
     assert read("x IN (10, 555)") == (3, 3, 6)
@@ -277,7 +278,7 @@ def test_suggestions(spark: SparkSession, db: str, rows: Rows, store: ms.Metasto
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x string, Y int, m map<int, int>, p int) PARTITIONED BY (p)")
     spark.sql(
-        f"INSERT INTO {db}.t SELECT id, if(id % 2 = 0, 'it''s', concat('u', id)), if(id % 4 = 0, NULL, 7), NULL, "
+        f"INSERT INTO {db}.t SELECT id, if(id % 2 = 0, 'it\\'s', concat('u', id)), if(id % 4 = 0, NULL, 7), NULL, "
         "if(id < 200, 1, 2) FROM range(1000)"
     )
     size = {part.values[0]: part.bytes for part in store.table(*name.split(".")).partitions()}

@@ -175,7 +175,7 @@ said["report"] = [[scan["steps"][0][name] for name in ("kept", "of")]
 said["text"] = str(after).splitlines()[0]
 said["explained"] = str(parquetry.explain("SELECT * FROM f WHERE d = 5 AND x > 0"))
 said["rows"] = [row[5:9] for row in rows("CALL lake.system.last_reports(1)")][:1]
-said["views"] = [row.viewName for row in spark.sql("SHOW VIEWS").collect()]
+said["views"] = [row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect()]
 """
 
 

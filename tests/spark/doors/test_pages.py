@@ -23,6 +23,7 @@ QUICK_START = next(
     block.text for block in blocks_of((ROOT / "README.md").read_text()) if block.language == "python"
 )
 MAKES_THE_TABLE = QUICK_START.partition("query = ")[0]
+SCRIPT = doors.SPARK / "sbin" / "start-connect-server.sh"
 BY_DAY = "2026-03-30\t1000\n2026-03-31\t1000\n"
 
 
@@ -150,22 +151,35 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
         assert "| 90000 " in machine.run(beeline).stdout
 
 
-def test_spark_connect(machine: Machine) -> None:
+@pytest.mark.skipif(not SCRIPT.exists(), reason="PySpark before 4.3 brings no script for Spark Connect")
+def test_a_connect_server_by_its_script(machine: Machine) -> None:
     """The script starts a server, and the page's program prints what the page says."""
     port = doors.free_port()
-    machine.replaced["spark.example.org:15002"] = f"127.0.0.1:{port}"
-    (start,), (program,), (printed,) = (
-        blocks("spark-connect.md", language) for language in ("sh", "python", "text")
-    )
+    by_script, _ = blocks("spark-connect.md", "sh")
     where = (
         f"--conf spark.connect.grpc.binding.port={port} --conf spark.connect.grpc.binding.address=127.0.0.1"
     )
-    machine.run(f"{start.text} {where}")
+    machine.run(f"{by_script.text} {where}")
     try:
         doors.wait_until_it_listens(port)
-        assert is_printed(printed.text, machine.python(program.text))
+        _client_prints_what_the_page_says(machine, port)
     finally:
         machine.run('"$SPARK_HOME/sbin/stop-connect-server.sh"')
+
+
+def test_a_connect_server_by_its_class(machine: Machine) -> None:
+    """The class is the same server."""
+    port = doors.free_port()
+    _, by_class = blocks("spark-connect.md", "sh")
+    where = f" --conf spark.connect.grpc.binding.port={port} spark-internal"
+    with machine.serving(by_class.text.replace(" spark-internal", where), port):
+        _client_prints_what_the_page_says(machine, port)
+
+
+def _client_prints_what_the_page_says(machine: Machine, port: int) -> None:
+    machine.replaced["spark.example.org:15002"] = f"127.0.0.1:{port}"
+    (program,), (printed,) = (blocks("spark-connect.md", language) for language in ("python", "text"))
+    assert is_printed(printed.text, machine.python(program.text))
 
 
 def test_spark_shell(machine: Machine) -> None:

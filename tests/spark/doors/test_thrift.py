@@ -55,7 +55,7 @@ def test_a_python_client(thrift: RunningServer) -> None:
         cursor.execute("INSERT INTO lake.p.t VALUES (1, 'a'), (2, 'b')")
         cursor.execute("SELECT x FROM lake.p.t WHERE d = %s", ("b",))
         assert cursor.fetchall() == [(2,)]
-        cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = ''a''')")
+        cursor.execute("CALL lake.system.explain(query => 'SELECT * FROM lake.p.t WHERE d = \"a\"')")
         assert cursor.fetchall()[0][:5] == (0, "lake.p.t", "partitions", 1, 2)
 
 

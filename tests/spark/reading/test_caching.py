@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.support.spark import series
+
 _STATEMENTS = {
     "ALTER TABLE {} SET TBLPROPERTIES ('k' = 'v')": [(1, 1), (2, 2)],
     "ALTER TABLE {} ADD COLUMNS (n int)": [(1, 1), (2, 2)],
@@ -53,6 +55,10 @@ def made(spark: SparkSession, table: str, place: Path) -> None:
     shutil.copy(written, place / "p=5" / "foreign.parquet")
 
 
+def _changes_nothing(statement: str) -> bool:
+    return "history" in statement or "dry_run" in statement
+
+
 @pytest.mark.parametrize("statement", _STATEMENTS)
 def test_what_is_cached_is_right_and_cached_still(
     spark: SparkSession, db: str, tmp_path: Path, statement: str
@@ -67,7 +73,8 @@ def test_what_is_cached_is_right_and_cached_still(
         spark.sql(per_partition.format(table)).cache().count()
         spark.sql(statement.format(table))
         assert found(spark.table("over_t")) == expected
-        kept = "ADD COLUMNS" not in statement  # after that, Spark's own tables are not cached either
+        # after ADD COLUMNS, Spark's own tables are not cached either
+        kept = "ADD COLUMNS" not in statement and (series.has("kept caches") or _changes_nothing(statement))
         assert from_cache(spark.table("over_t")) is kept
         counted = spark.sql(per_partition.format(table))
         assert found(counted) == [(p, 1) for p in sorted(p for _, p in expected)]
@@ -89,7 +96,7 @@ def test_a_cached_table_is_not_left_behind(
     spark.sql(f"CACHE TABLE {table}")
     spark.sql(statement.format(table))
     assert found(spark.table(table).select("id", "p")) == _STATEMENTS[statement]
-    assert from_cache(spark.table(table))
+    assert from_cache(spark.table(table)) is (series.has("kept caches") or _changes_nothing(statement))
 
 
 def test_another_versions_rows_are_not_taken_from_the_cache(

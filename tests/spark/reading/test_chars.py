@@ -113,6 +113,7 @@ def test_the_report_says_it_as_it_was_written(spark: SparkSession, tables: tuple
         assert told in step.by
 
 
+@pytest.mark.needs("functions of partitions")
 def test_few_partitions_are_looked_at(
     spark: SparkSession, tables: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

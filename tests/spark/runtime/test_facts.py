@@ -206,6 +206,7 @@ def test_weeks_of_an_aggregate(spark: SparkSession, views: dict[str, str], adapt
     assert files(frame, "sales") == [21]
 
 
+@pytest.mark.since("4.1", "Spark 4.0 reads each place by itself")
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_values_of_all_places(spark: SparkSession, views: dict[str, str], adaptive: bool) -> None:
     """What Spark reads once for two places is read for the weeks of both, and still once."""
@@ -244,6 +245,7 @@ def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], co
     assert scans(frame, "returns") == 1, frame._jdf.queryExecution().executedPlan().toString()
 
 
+@pytest.mark.since("4.1", "Spark 4.0 gives the scan below a scalar subquery values of its own")
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 @pytest.mark.parametrize("hint", ["", "/*+ BROADCAST(r) */"], ids=["shuffled", "broadcast"])
 def test_what_a_scalar_subquery_reads_whole_is_read_once(

@@ -39,6 +39,7 @@ _CONDITIONS = (
 )  # fmt: skip
 
 
+@pytest.mark.needs("left-out columns")
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Rows, format: str) -> None:
     """A history of columns, defaults and inserts gives what Spark's own table gives: rows, filters, aggregates, joins."""
@@ -122,6 +123,7 @@ _SPOILED = {
 }
 
 
+@pytest.mark.needs("left-out columns")
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_defaults_that_sparks_readers_of_batches_cannot_give(
     spark: SparkSession, db: str, rows: Rows, format: str
@@ -163,6 +165,7 @@ def test_defaults_that_sparks_readers_of_batches_cannot_give(
     assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE a < 5000") == wanted
 
 
+@pytest.mark.needs("left-out columns")
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
     """UPDATE and MERGE know the word DEFAULT, and what they rewrite keeps the old default where nothing else is said."""
@@ -205,6 +208,8 @@ def test_adopted_files_without_the_column(
     assert rows(f"SELECT sum(b) FROM {db}.t") == [(15,)]
 
 
+@pytest.mark.needs("create table like")
+@pytest.mark.needs("left-out columns")
 def test_shown_copied_and_dumped(
     spark: SparkSession, db: str, stock: str, rows: Rows, store: Metastore, tmp_path: Any
 ) -> None:
@@ -233,6 +238,7 @@ def test_shown_copied_and_dumped(
         assert other.table(schema, name).metadata.columns == store.table(schema, name).metadata.columns
 
 
+@pytest.mark.needs("left-out columns")
 def test_fewer_columns(spark: SparkSession, db: str, stock: str, rows: Rows) -> None:
     """Frames and queries with fewer columns are filled up by name, as by Spark's own table, and refused by position."""
     frame = spark.sql("SELECT 1 AS a")

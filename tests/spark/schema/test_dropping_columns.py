@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import parquetry
+from tests.support.spark import series
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -144,6 +145,7 @@ def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> No
     assert len(kept) > 5
 
 
+@pytest.mark.needs("newer versions")
 def test_a_query_that_was_understood_before(spark: SparkSession, rows: Rows, db: str) -> None:
     """It finds a column of which the name is spelled in other letters by now."""
     spark.sql(f"CREATE TABLE {db}.stale (id INT, v INT) USING parquet")
@@ -171,6 +173,7 @@ def changed(spark: SparkSession, db: str) -> str:
     return f"{db}.t"
 
 
+@pytest.mark.needs("column ids")
 @pytest.mark.parametrize("column", ["c", "s.x", "a.element.x", "m.value.x"])
 def test_a_dataframe_does_not_take_a_new_column_for_an_old_one(
     spark: SparkSession, changed: str, column: str
@@ -215,9 +218,10 @@ def test_schemas_show_no_ids(spark: SparkSession, changed: str) -> None:
         frame.collect()
         assert "FIELD_ID" not in frame.schema.json()
     spark.sql(f"CREATE TABLE {changed}2 AS SELECT * FROM {changed}")
-    spark.sql(f"CREATE TABLE {changed}3 LIKE {changed}")
-    for other in (f"{changed}2", f"{changed}3"):
-        assert "FIELD_ID" not in spark.table(other).schema.json()
+    assert "FIELD_ID" not in spark.table(f"{changed}2").schema.json()
+    if series.has("create table like"):
+        spark.sql(f"CREATE TABLE {changed}3 LIKE {changed}")
+        assert "FIELD_ID" not in spark.table(f"{changed}3").schema.json()
 
 
 def test_what_stays_is_not_another_column(spark: SparkSession, changed: str) -> None:

@@ -70,7 +70,7 @@ def test_renamed_columns_are_found_in_old_files(
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN p TO q")
     spark.sql(f"INSERT INTO {table} VALUES (2, 20, named_struct('z', 3, 'b', 4), 2)")
     spark.sql(f"ALTER TABLE {table} ADD COLUMNS (v int)")
-    spark.sql(f"INSERT INTO {table} (id, w, q, v) VALUES (3, 30, 1, 99)")
+    spark.sql(f"INSERT INTO {table} (id, w, s, q, v) VALUES (3, 30, NULL, 1, 99)")
     query = f"SELECT id, w, v, s.z, q FROM {table}"
     assert sorted(rows(query)) == [(1, 10, None, 1, 1), (2, 20, None, 3, 2), (3, 30, 99, None, 1)]
     for where, kept, ids in (

@@ -1,0 +1,34 @@
+"""What the installed series of Spark lacks."""
+
+from __future__ import annotations
+
+import pyspark
+
+from parquetry.config import SPARK_SERIES, series_of
+from parquetry.config.spark_versions import Missing
+
+LACKING: dict[str, Missing] = {
+    missing.feature: missing for missing in SPARK_SERIES[series_of(pyspark.__version__) or ""]
+}
+"""By the features' keys."""
+
+
+def is_before(other: str) -> bool:
+    """Return whether it is older than another one, such as 4.1."""
+    names = list(SPARK_SERIES)  # the newest first
+    return names.index(series_of(pyspark.__version__) or "") > names.index(other)
+
+
+def has(feature: str) -> bool:
+    """Return whether it has a feature.
+
+    Args:
+        feature: a key that `parquetry.config.spark_versions` lists.
+
+    Raises:
+        KeyError: no series lacks such a feature.
+    """
+    known = {missing.feature for lacking in SPARK_SERIES.values() for missing in lacking}
+    if feature not in known:
+        raise KeyError(feature)
+    return feature not in LACKING
