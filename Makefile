@@ -26,7 +26,7 @@ PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests start many processes: an environment that forbids it would have each of them compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-OF_SERIES := $(if $(SPARK),$$(grep ^tests tests/spark/series.txt))
+OF_SERIES := $(if $(SPARK),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
@@ -38,14 +38,14 @@ help: ## show this list
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
-test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of tests/spark/series.txt, on Spark 4.2)
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2)
 	@$(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
 	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
-	@$(RUN) -m pytest $(PYTEST_ARGS) $$(sed '/^# More/q' tests/spark/series.txt | grep ^tests)
+	@$(RUN) -m pytest $(PYTEST_ARGS) $$(grep ^tests tests/spark/core.txt)
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \

@@ -11,7 +11,7 @@ import org.json4s.jackson.JsonMethods.compact
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, V2CreateTableAsSelectPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, CommandResult, LogicalPlan, Project, V2CreateTableAsSelectPlan, V2WriteCommand}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -80,11 +80,15 @@ private object FinishedQuery {
 
   /** The text of a statement, which Spark keeps with the table's name alone for CREATE TABLE AS. */
   private def text(plan: LogicalPlan): Option[String] = {
-    val named = plan match {
-      case create: V2CreateTableAsSelectPlan => create.name
-      case other => other
+    val whole = plan match {
+      case create: V2CreateTableAsSelectPlan => create.name.origin.sqlText
+      // Spark 4.0 knows the text of an INSERT below it alone; the query of a DataFrame begins its text
+      case write: V2WriteCommand => write.origin.sqlText.orElse(write.query.collectFirst {
+        case of if of.origin.sqlText.nonEmpty => of.origin
+      }.filter(_.startIndex.exists(_ > 0)).flatMap(_.sqlText))
+      case other => other.origin.sqlText
     }
-    named.origin.sqlText.map(_.trim)
+    whole.map(_.trim)
   }
 
   /**

@@ -123,7 +123,7 @@ object UntypeWrittenChars extends Rule[LogicalPlan] {
         case insert: InsertAction => insert.copy(assignments = insert.assignments.map(each => each.copy(value = untyped(each.value))))
         case other => other
       })
-    case write: V2WriteCommand if isOurs(write.table) => write.query match {
+    case write: V2WriteCommand if isOurs(write.table) && write.table.output.forall(isUntyped) => write.query match {
       // Spark checks the lengths of values in the lower projection, and casts them in the upper one
       case cast @ Project(_, checked: Project) => write.withNewQuery(untyped(cast).copy(child = untyped(checked)))
       case values: Project => write.withNewQuery(untyped(values))
@@ -136,6 +136,8 @@ object UntypeWrittenChars extends Rule[LogicalPlan] {
     case TableRelation(_: ParquetryTable) => true
     case _ => false
   }
+
+  private def isUntyped(column: Attribute): Boolean = CharVarcharUtils.getRawType(column.metadata).isEmpty
 
   private def untyped(values: Project): Project =
     values.copy(values.projectList.map(untyped(_).asInstanceOf[NamedExpression]))

@@ -131,6 +131,11 @@ _EXISTS_WITH_COMPUTED = Missing(
     "a DELETE or UPDATE fails if its EXISTS compares a computed column or a CHAR by =, and another column otherwise",
     "Spark optimizes such a subquery twice, and fails",
 )
+_OTHER_BROADCASTS = Missing(
+    "broadcasts of others",
+    "a join in buckets is shuffled if a side was joined before with a broadcast of what is in no such table, as VALUES",
+    "Spark joins in buckets only what it reads from tables of catalogs",
+)
 _SUBQUERY_VALUES = Missing(
     "values of subqueries",
     "the value of a subquery, as in x = (SELECT max(x) …), leaves out no directories",
@@ -147,6 +152,7 @@ _BEFORE_4_2 = (
     _MERGING_SORTED_FILES,
     _COLUMN_IDS,
     _FOLDING_BUCKETS,
+    _OTHER_BROADCASTS,
     _SUBQUERY_VALUES,
     _EXISTS_WITH_COMPUTED,
     *_BEFORE_4_3,

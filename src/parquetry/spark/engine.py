@@ -38,6 +38,7 @@ from parquetry.spark.active import active_session
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
+from parquetry.spark.java_errors import java_error
 from parquetry.spark.storage_checks import storage_checks
 from parquetry.spark.write import counted
 
@@ -190,7 +191,7 @@ class SparkEngine:
         if not isinstance(error, Py4JJavaError | CapturedException):
             return None
         door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
-        java = error._origin if isinstance(error, CapturedException) else error.java_exception
+        java = java_error(error)
         return Failure("SPARK", door.keep(java))
 
 
@@ -203,5 +204,5 @@ def _session() -> dict[str, str]:
 def _reason(error: Py4JJavaError | CapturedException) -> str:
     """Return why Spark could not read a location: the error's condition, or else Java's message."""
     condition = error.getCondition() if isinstance(error, CapturedException) else None
-    java = error._origin if isinstance(error, CapturedException) else error.java_exception
+    java = java_error(error)
     return condition or str(java.toString())

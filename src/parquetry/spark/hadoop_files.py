@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from parquetry.errors import WarehouseError
 from parquetry.locations import FileTail, RemoteFiles, UnfinishedUpload, take_apart
 from parquetry.spark.active import active_session
+from parquetry.spark.java_errors import java_error
 
 _ENTRIES_PER_PAGE = 10_000
 """Entries of a listing that cross from the JVM in one text, of about 1 MB."""
@@ -277,7 +278,7 @@ def _call(method: Any, *arguments: Any) -> Any:
     try:
         return method(*arguments)
     except (Py4JJavaError, CapturedException) as error:
-        java = error._origin if isinstance(error, CapturedException) else error.java_exception
+        java = java_error(error)
         name = java.getClass().getName()
         if not any(part in name for part in ("hadoop", "java.io", "java.nio", "amazon", "IllegalArgument")):
             raise

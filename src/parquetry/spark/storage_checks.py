@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.locations import take_apart
 from parquetry.maintenance import Check
+from parquetry.spark.java_errors import java_error
 
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _DAY_S = 24 * 60 * 60
@@ -41,8 +42,8 @@ def storage_checks(spark: SparkSession, location: str) -> Iterator[Check]:
         yield from _s3a(of_bucket, jvm.java.util.concurrent.TimeUnit.SECONDS)
 
 
-def _missing_class(scheme: str, version: str, error: Exception) -> Check:
-    java = error._origin if isinstance(error, CapturedException) else error.java_exception  # type: ignore[attr-defined]
+def _missing_class(scheme: str, version: str, error: Py4JJavaError | CapturedException) -> Check:
+    java = java_error(error)
     reason = str(java.getMessage()).split("\n", 1)[0]
     jar = "put its jar into spark.jars, and its settings into spark.hadoop.fs.…"
     if scheme == "s3a":

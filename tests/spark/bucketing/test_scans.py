@@ -188,6 +188,7 @@ def test_a_task_for_each_bucket_by_several_columns(
 # -- values that arrive while a query runs
 
 
+@pytest.mark.needs("broadcasts of others")
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_values_found_at_run_time(session: SparkSession, tables: Tables, adaptive: bool) -> None:
     """They leave partitions out and every file in its bucket, for each type of join, also if nothing is left."""

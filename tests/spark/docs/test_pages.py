@@ -19,6 +19,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.newest("the pages quote what the newest prints")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(page: str, tmp_path: Path) -> None:
     """All blocks but excerpts run in the order of the page, in one session and an empty folder."""

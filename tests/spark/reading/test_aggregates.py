@@ -29,7 +29,11 @@ def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
         " date_add(DATE'2024-01-01', CAST(id AS INT)), timestamp_micros(id * 1000001), CAST(id / 3 AS DECIMAL(10,2)),"
         " id % 2 = 0, CAST(concat('b', id) AS BINARY), array(1), CAST(id % 2 AS INT), 'x' FROM range(10)"
     )
-    spark.sql(f"INSERT INTO {name} (i, p, q) VALUES (100, NULL, 'y'), (NULL, 7, NULL), (101, NULL, 'y')")
+    nulls = ", ".join(["NULL"] * _COLUMNS.count(", "))
+    values = ", ".join(
+        f"({i}, {nulls}, {p_q})" for i, p_q in ((100, "NULL, 'y'"), ("NULL", "7, NULL"), (101, "NULL, 'y'"))
+    )
+    spark.sql(f"INSERT INTO {name} VALUES {values}")
     yield name
     spark.sql(f"DROP NAMESPACE lake.aggregates_{request.param} CASCADE")
 

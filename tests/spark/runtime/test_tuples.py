@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 import parquetry
 from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
 from parquetry.prune.runtime.cost_model import LIMITS
-from tests.support.spark import plans
+from tests.support.spark import plans, series
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.tables.bucketed_tables import settings
 
@@ -119,7 +119,8 @@ def test_shapes(spark: SparkSession, tables: dict[str, dict[str, str]], title: s
     if first == "f":
         verdict = judged(spark, tables, query.replace("{f}", "{t}"), "t", adaptive=both)
         verdicts["t" if both else "t, planned"] = verdict
-    SHAPES.check(title, verdicts)
+    if not series.is_before("4.1"):  # which plans several otherwise
+        SHAPES.check(title, verdicts)
 
 
 def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:

@@ -1,6 +1,6 @@
 """Spark's own suites of catalogs, tables and commands, on tables of ours: all of them, or a sample.
 
-`suites.txt` names the tests that do not pass, and why.
+They run on the series of Spark that they are of. `suites.txt` names the tests that do not pass, and why.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
+from parquetry.config import series_of
 from tests.support.effort import sampled
 from tests.support.goldens import UPDATE
 from tests.support.suites import listed
@@ -23,6 +25,11 @@ from tests.support.suites.tally import PROPERTY, tally
 _ROOT = Path(__file__).resolve().parents[3]
 _LISTED = listed.read(listed.LIST.read_text())
 _RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED))
+
+pytestmark = pytest.mark.skipif(
+    series_of(pyspark.__version__) != "4.2",
+    reason="Spark's suites are of Spark 4.2: make test-core SPARK=4.2",
+)
 
 Test = dict[str, Any]
 """One of Spark's: `test`, its name; `outcome`; `message`, of one that failed."""

@@ -159,6 +159,7 @@ def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoi
     writer.toTable(sink).awaitTermination()
 
 
+@pytest.mark.newest("the record is of the newest")
 def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
     """The same questions of each statement, in the same order, and the same answers; every kind of question is among them."""
     spark.catalog.setCurrentCatalog("spark_catalog")

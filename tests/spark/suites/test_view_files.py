@@ -30,6 +30,9 @@ Of views that take all their query's columns it names these for its own catalog 
 """
 
 
+pytestmark = pytest.mark.needs("views")
+
+
 @pytest.fixture
 def databases(spark: SparkSession, db: str, stock: str) -> Iterator[tuple[str, str]]:
     """Databases of ours and of Spark's own, in which one may be; afterwards the session is where it was."""

@@ -386,7 +386,7 @@ def test_nested_types(spark: SparkSession, db: str, rows: Rows, fmt: str) -> Non
     spark.sql(f"INSERT INTO {name} {query}")
     assert sorted(map(str, rows(f"SELECT * FROM {name}"))) == sorted(map(str, rows(query)))
     spark.sql(
-        f"INSERT INTO {name} BY NAME SELECT 3 AS p, named_struct('b', named_struct('c', 'y'), 'a', 5) AS s"
+        f"INSERT INTO {name} BY NAME SELECT NULL AS m, 3 AS p, NULL AS l, named_struct('b', named_struct('c', 'y'), 'a', 5) AS s"
     )
     assert rows(f"SELECT s.a, s.b.c, l FROM {name} WHERE p = 3") == [(5, "y", None)]
 

@@ -12,6 +12,7 @@ from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
 from parquetry.locations import MAX_NAME_BYTES
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.predicate import Filter
+from parquetry.spark.java_errors import java_error
 from parquetry.spark.write.distribution import unnameable
 from parquetry.spark.write.replace_where_check import outside
 
@@ -59,7 +60,7 @@ def _raised(error: Py4JJavaError | CapturedException) -> str:
 
 def _not_an_argument(error: Py4JJavaError | CapturedException) -> str | None:
     """Return Java's message about an invalid argument, or None if that is not why Spark failed."""
-    cause = error._origin if isinstance(error, CapturedException) else error.java_exception
+    cause = java_error(error)
     if isinstance(error, CapturedException) and error.getCondition() is not None:
         return None
     while cause.getCause() is not None:
