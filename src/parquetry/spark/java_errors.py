@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 def java_error(error: Py4JJavaError | CapturedException) -> Any:
     """Return the error that the JVM threw.
 
-    PySpark 4.0 leaves it out of an error of a Python worker. It raises that one while it handles Py4J's error.
+    PySpark 4.0 leaves it out of an error of a Python worker, which it raises while it handles Py4J's error.
     """
     of_py4j: Any = error
     if isinstance(error, CapturedException):
