@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.versions
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.NamedRelation
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.LeftAnti
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableCapability, TableChange}
@@ -39,12 +40,16 @@ object OverwritePartitions {
 }
 
 /**
- * A MERGE that only inserts: its table, write, and query as it was analyzed. In Spark 4.1 it is an append
- * like others, and its query has the anti join.
+ * A MERGE that only inserts: its table, write, and query as it was analyzed. In Spark 4.1 it is an append,
+ * whose query has an anti join.
  */
 object InsertingMerge {
   def unapply(plan: LogicalPlan): Option[(LogicalPlan, Option[Write], Option[LogicalPlan])] = plan match {
-    case AppendData(table, query, _, _, write, analyzed) => Some((table, write, analyzed.orElse(Some(query))))
+    case AppendData(table, query, _, _, write, analyzed) =>
+      Some(analyzed.getOrElse(query)).filter(_.exists {
+        case join: Join => join.joinType == LeftAnti
+        case _ => false
+      }).map(query => (table, write, Some(query)))
     case _ => None
   }
 }

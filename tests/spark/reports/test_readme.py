@@ -39,9 +39,10 @@ def test_quick_start_runs(tmp_path: Path) -> None:
     assert done.stdout.count(printed) == 2
     if os.environ.get(UPDATE) == "1":
         report_picture.PICTURE.write_text(report_picture.draw(printed), encoding="utf-8")
-    if not series.is_before("4.1"):  # whose files have other sizes
-        picture = report_picture.text(report_picture.PICTURE.read_text(encoding="utf-8"))
-        assert picture == report_picture.text(report_picture.draw(printed)), f"run again with {UPDATE}=1"
+    if series.is_before("4.1"):
+        return  # its files have other sizes than those of the picture
+    picture = report_picture.text(report_picture.PICTURE.read_text(encoding="utf-8"))
+    assert picture == report_picture.text(report_picture.draw(printed)), f"run again with {UPDATE}=1"
     (alternative,) = re.findall(r"!\[(.*)\]\(docs/images/report\.svg\)", README.read_text())
     (report,) = re.findall(r"^lake\.shop\.sales: .*", printed, re.MULTILINE)
     told = [part.partition(" (")[0] for part in alternative.split(" · ")]
