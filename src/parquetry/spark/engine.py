@@ -34,11 +34,10 @@ from parquetry.planner import Failure, FinishedQuery, report_from_facts, report_
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
 from parquetry.progress import Progress
 from parquetry.prune.report import SETTINGS, Report
-from parquetry.spark.active import active_session
+from parquetry.spark.active import active_session, java_error
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
-from parquetry.spark.java_errors import java_error
 from parquetry.spark.storage_checks import storage_checks
 from parquetry.spark.write import counted
 

@@ -19,8 +19,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.errors import WarehouseError
 from parquetry.locations import FileTail, RemoteFiles, UnfinishedUpload, take_apart
-from parquetry.spark.active import active_session
-from parquetry.spark.java_errors import java_error
+from parquetry.spark.active import active_session, java_error
 
 _ENTRIES_PER_PAGE = 10_000
 """Entries of a listing that cross from the JVM in one text, of about 1 MB."""

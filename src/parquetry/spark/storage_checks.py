@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.locations import take_apart
 from parquetry.maintenance import Check
-from parquetry.spark.java_errors import java_error
+from parquetry.spark.active import java_error
 
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _DAY_S = 24 * 60 * 60

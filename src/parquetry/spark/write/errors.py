@@ -12,7 +12,7 @@ from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
 from parquetry.locations import MAX_NAME_BYTES
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.predicate import Filter
-from parquetry.spark.java_errors import java_error
+from parquetry.spark.active import java_error
 from parquetry.spark.write.distribution import unnameable
 from parquetry.spark.write.replace_where_check import outside
 
