@@ -469,5 +469,5 @@ def test_a_failed_job_leaves_nothing(
 
     broken = sf.udf(lambda number: str(1 // (number - 5)), "string")
     with pytest.raises(PySparkException, match="ZeroDivisionError"):
-        spark.range(10).select("id", broken("id"), sf.lit(7)).write.insertInto(name)
+        spark.range(0, 10, 1, 1).select("id", broken("id"), sf.lit(7)).write.insertInto(name)  # by one task
     assert on_disk(tmp_path / "f") == before
