@@ -45,12 +45,14 @@ object OverwritePartitions {
  */
 object InsertingMerge {
   def unapply(plan: LogicalPlan): Option[(LogicalPlan, Option[Write], Option[LogicalPlan])] = plan match {
-    case AppendData(table, query, _, _, write, analyzed) =>
-      Some(analyzed.getOrElse(query)).filter(_.exists {
-        case join: Join => join.joinType == LeftAnti
-        case _ => false
-      }).map(query => (table, write, Some(query)))
+    case AppendData(table, query, _, _, write, analyzed) if analyzed.forall(hasAntiJoin) => Some((table, write, analyzed.orElse(Some(query))))
     case _ => None
+  }
+
+  /** Asked of the analyzed query. The optimizer removes the join if it knows that the table is empty. */
+  private def hasAntiJoin(query: LogicalPlan): Boolean = query.exists {
+    case join: Join => join.joinType == LeftAnti
+    case _ => false
   }
 }
 

@@ -176,6 +176,14 @@ def test_what_a_statement_read_counts_if_it_is_to_be_serializable(
         spark.sql(first.format(table))
 
 
+def test_merges_into_an_empty_table(spark: SparkSession, table: str) -> None:
+    """Two that insert the same row conflict: neither found it, and one row is enough."""
+    spark.sql(f"CREATE TABLE {table}2 {COLUMNS}")
+    merge = f"MERGE INTO {table}2 t USING (SELECT 1 AS id, 1 AS v, 1 AS p) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    assert pair(spark, merge, merge) is not None
+    assert spark.table(f"{table}2").count() == 1
+
+
 def test_where_serializable_is_said(spark: SparkSession, table: str) -> None:
     """A property of the table, which the session's setting overrules, which an option of a write does; of a wrong value nothing is written."""
 

@@ -17,7 +17,7 @@ from tests.support.hdfs import launcher as hdfs
 from tests.support.pages.blocks import Block, blocks_of, is_printed
 from tests.support.postgresql import launcher as postgresql
 from tests.support.processes import ROOT
-from tests.support.spark import doors
+from tests.support.spark import doors, series
 
 QUICK_START = next(
     block.text for block in blocks_of((ROOT / "README.md").read_text()) if block.language == "python"
@@ -179,12 +179,10 @@ def test_a_connect_server_by_its_class(machine: Machine) -> None:
 def _client_prints_what_the_page_says(machine: Machine, port: int) -> None:
     machine.replaced["spark.example.org:15002"] = f"127.0.0.1:{port}"
     (program,), (printed,) = (blocks("spark-connect.md", language) for language in ("python", "text"))
-    assert is_printed(_without_sizes(printed.text), _without_sizes(machine.python(program.text)))
-
-
-def _without_sizes(report: str) -> str:
-    """A report without numbers of bytes: each series of Spark writes files of other sizes."""
-    return re.sub(r"[\d.]+ kB", "kB", report)
+    said = machine.python(program.text)
+    if series.is_before("4.1"):  # its files are a little larger
+        said = said.replace("8.8 kB", "8.7 kB")
+    assert is_printed(printed.text, said)
 
 
 def test_spark_shell(machine: Machine) -> None:
