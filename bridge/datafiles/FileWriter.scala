@@ -7,7 +7,9 @@ import scala.jdk.CollectionConverters._
 import org.json4s._
 import org.json4s.jackson.JsonMethods.{compact, parse}
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.{NoSuchDatabaseException, NoSuchNamespaceException}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Ascending, SortOrder}
@@ -57,7 +59,8 @@ object FileWriter {
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
    * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
-   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`).
+   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`). `whole_texts` says that
+   * Parquet's minima and maxima of texts are values of rows.
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories
@@ -82,16 +85,17 @@ object FileWriter {
     val partitioned = partitionColumns.asScala.map(c => output.find(_.name == c).get).toSeq
     // a plan's node takes the active session of the thread that creates it, and there may be none
     val plan = if (tasks > 0) session.withActive(TasksInOrderExec(tasks, execution.executedPlan)) else execution.executedPlan
+    val conf = session.sessionState.newHadoopConfWithOptions(settings)
     // without a name: Spark notifies listeners of each named execution, and of the statement once is enough
     SQLExecution.withNewExecutionId(execution) {
       FileFormatWriter.write(
         session, plan, new RollingFormat(format, formatOf(format), protocol, target, rowBytes), protocol,
         FileFormatWriter.OutputSpec(location, Map.empty, output),
-        session.sessionState.newHadoopConfWithOptions(settings),
+        conf,
         partitioned, None, Nil, settings,
         numStaticPartitionCols = if (onePartition) partitioned.size else 0) // rows of static partitions are not sorted
     }
-    encoded(protocol.committed)
+    encoded(protocol.committed, wholeTexts(conf))
   }
 
   /**
@@ -108,7 +112,7 @@ object FileWriter {
     implicit val formats: Formats = DefaultFormats
     val asked = parse(slots).children.map(each => (each(0).extract[String], each(1).extract[Long]))
     encoded(new EmptyFiles(rows.sparkSession, format, formatOf(format), schema, options.asScala.toMap)
-      .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked))
+      .write(Folders(location, elsewhere.asScala.toMap), prefix, SlotDirectory.read(places), asked), wholeTexts = true)
   }
 
   private def formatOf(name: String): FileFormat = name match {
@@ -116,10 +120,14 @@ object FileWriter {
     case _ => new StatisticsFriendlyParquet
   }
 
-  private def encoded(files: Seq[WrittenFile]): String =
+  /** Whether Parquet's writers leave the minimum and the maximum of texts whole. The file itself does not say it. */
+  private def wholeTexts(conf: Configuration): Boolean =
+    conf.get(ParquetOutputFormat.STATISTICS_TRUNCATE_LENGTH, Int.MaxValue.toString) == Int.MaxValue.toString
+
+  private def encoded(files: Seq[WrittenFile], wholeTexts: Boolean): String =
     compact(JArray(files.map { f => JObject(
       "directory" -> JString(f.directory), "slot" -> JInt(f.slot), "path" -> JString(f.path),
-      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified),
+      "bytes" -> JInt(f.bytes), "modified" -> JInt(f.modified), "whole_texts" -> JBool(wholeTexts),
       "footer" -> f.footer.fold[JValue](JNothing)(bytes => JString(Base64.getEncoder.encodeToString(bytes))))
     }.toList))
 

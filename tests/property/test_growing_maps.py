@@ -35,6 +35,7 @@ from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from tests.support.effort import STEP, examples
+from tests.support.tables.statistics import exact
 
 Row = tuple[Any, ...]
 COLUMNS = (TableColumn("x", "integer"), TableColumn("y", "string"), TableColumn("p", "integer"))
@@ -192,9 +193,7 @@ def _heavy(values: Any, rows: int, share: float) -> dict[Row, int]:
 
 def _statistics(values: list[Any]) -> ColumnStatistics:
     known = [value for value in values if value is not None]
-    return ColumnStatistics(
-        nulls=len(values) - len(known), min=min(known, default=None), max=max(known, default=None)
-    )
+    return exact(nulls=len(values) - len(known), min=min(known, default=None), max=max(known, default=None))
 
 
 @pytest.mark.parametrize("shard", range(2))

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from parquetry.adoption.discover import DiscoveredPartition
-from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns
+from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns, without_table_types
 from parquetry.locations import is_absolute, join_relative
 from parquetry.metastore.storage import TableMetadata
 
@@ -99,8 +99,9 @@ class NewFooters:
                     unfit[file.path] = sentences
         found = [ReadFooters() for _ in partitions]
         for file in files:
+            recorded = without_table_types(file, metadata.data_columns)
             for number, path in owners[file.path]:
-                found[number].files.append(msgspec.structs.replace(file, path=path))
+                found[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, each in owners.items():
             for number, path in each:
                 if whole in broken:

@@ -27,11 +27,13 @@ if FOR_TYPE_CHECKERS:
         ColumnStatistics,
         FileRecord,
         TableColumn,
+        Trust,
         is_same,
     )
     from parquetry.data_files.spark_readable import mixed_columns, twice_named, unfit_columns, unknown_columns
     from parquetry.data_files.statistics_batch import (
         UNKNOWN,
+        Belief,
         Bound,
         Flags,
         Indices,
@@ -41,6 +43,7 @@ if FOR_TYPE_CHECKERS:
         numbers,
         optional,
     )
+    from parquetry.data_files.stored_types import without_table_types
     from parquetry.data_files.tuple_statistics import Row, StatedTuples, lacks
 
 lazy_exports(__name__)

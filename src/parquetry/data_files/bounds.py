@@ -14,7 +14,9 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn
+from parquetry.data_files.conversion import Conversion
+from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn, Trust
+from parquetry.data_files.stored_types import conversion
 from parquetry.predicate.pruning import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
@@ -44,6 +46,8 @@ class FileBounds(msgspec.Struct, frozen=True):
         min_exact: whether `min` is the least value itself.
         max_exact: whether `max` is the greatest value itself.
         all_null: whether every row is NULL, as in a file written before the column was added.
+        proof: whether this may answer `count`, `min` and `max`, and prove that all rows match; see `Trust`.
+            Otherwise it may only leave the file out.
     """
 
     min: Value = None
@@ -53,6 +57,7 @@ class FileBounds(msgspec.Struct, frozen=True):
     min_exact: bool = True
     max_exact: bool = True
     all_null: bool = False
+    proof: bool = True
 
     @property
     def null_state(self) -> int:
@@ -131,20 +136,25 @@ def bounds_from_statistics(
         statistics: of the column in the file.
         rows: how many rows the file has, or None if it is unknown.
     """
-    nulls = statistics.nulls
+    if statistics.stored is not None and conversion(statistics.stored, kind) != Conversion.SAME:
+        return None
+    nulls, proof = statistics.nulls, statistics.trust == Trust.EXACT
+    if statistics.trust == Trust.UNKNOWN and statistics.min is None and nulls == rows:
+        nulls = None  # earlier versions called an ORC file without counts all NULL
     if nulls is not None and nulls == rows:
-        return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True)
+        return FileBounds(None, None, nulls=nulls, rows=rows, all_null=True, proof=proof)
     pair = _converted(kind, statistics.min, statistics.max)
     if pair is None:
-        return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows)
+        return None if nulls is None else FileBounds(None, None, nulls=nulls, rows=rows, proof=proof)
     low, high, same = pair
     return FileBounds(
         low,
         high,
         nulls=nulls,
         rows=rows,
-        min_exact=same and low is not None and statistics.min_exact,
-        max_exact=same and high is not None and statistics.max_exact,
+        min_exact=same and proof and low is not None and statistics.min_exact,
+        max_exact=same and proof and high is not None and statistics.max_exact,
+        proof=proof,
     )
 
 

@@ -22,9 +22,11 @@ from parquetry.data_files.bounds import (
     has_default,
     padded_bounds,
 )
+from parquetry.data_files.conversion import Conversion
 from parquetry.data_files.file_batch import FileColumns
-from parquetry.data_files.records import ColumnStatistics, TableColumn
-from parquetry.data_files.statistics_batch import UNKNOWN, Bound, Flags, StatisticsColumn
+from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
+from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
+from parquetry.data_files.stored_types import conversion
 from parquetry.predicate.pruning import (
     MAX_LISTED_CONTAINERS,
     NO_NULL,
@@ -71,6 +73,7 @@ def bounds_in_files(column: TableColumn, files: FileColumns) -> BoundsInFiles | 
         return None
     if said is None:
         said = StatisticsColumn.from_records([None] * files.count)
+    said = _read_as(kind, said)
     converted = None if files.count <= MAX_LISTED_CONTAINERS else _converted(kind, said)
     if converted is not None:
         return _in_arrays(kind, converted, said, absent, files)
@@ -114,6 +117,15 @@ def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | N
     return StatisticsColumn.from_records(records), absent
 
 
+def _read_as(kind: ColumnType, said: StatisticsColumn) -> StatisticsColumn:
+    """Leave out the statistics of files in which the column has a type that Spark reads as other values."""
+    types = said.belief.stored
+    if types is None:
+        return said
+    kept = {stored: stored is None or conversion(stored, kind) == Conversion.SAME for stored in set(types)}
+    return said.without(np.array([not kept[stored] for stored in types], np.bool_))
+
+
 def _each(
     kind: ColumnType, said: StatisticsColumn, absent: Flags, files: FileColumns
 ) -> list[FileBounds | None]:
@@ -141,6 +153,8 @@ def _one_by_one(
         [each.max for each in known],
         [each.null_state for each in known],
     )
+    if not all(each.proof for each in known):
+        bounds = bounds.with_doubts([not each.proof for each in known])
     return BoundsInFiles(bounds, any(each.all_null or each.min is not None for each in known))
 
 
@@ -148,8 +162,11 @@ def _in_arrays(
     kind: ColumnType, pair: _Converted, said: StatisticsColumn, absent: Flags, files: FileColumns
 ) -> BoundsInFiles | None:
     low, high, bounded = pair
+    all_null = said.nulls == files.rows
+    # earlier versions called an ORC file without counts all NULL
     counted = said.there & (said.nulls != UNKNOWN)
-    only_null = absent | (counted & (said.nulls == files.rows))
+    counted &= ~(all_null & (said.belief.trust == Trust.UNKNOWN) & ~said.min.known_flags())
+    only_null = absent | (counted & all_null)
     bounded = bounded & ~only_null
     told = bounded | only_null | counted
     if not told.any():
@@ -168,13 +185,15 @@ def _in_arrays(
         )
     else:
         bounds = Bounds.from_arrays(kind, low, high, bounded, nulls)
+    if (doubted := told & said.there & (said.belief.trust != Trust.EXACT)).any():
+        bounds = bounds.with_doubts(doubted)
     return BoundsInFiles(bounds, bool((only_null | bounded).any()))
 
 
 def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
     """Return both bounds in a column's type, and where they are known, or None if arrays cannot do it."""
     low, high = said.min, said.max
-    there = _is_known(low) & said.there
+    there = low.known_flags() & said.there
     if not there.any():
         nothing = [None] * len(there)
         return nothing, nothing, there
@@ -182,13 +201,9 @@ def _converted(kind: ColumnType, said: StatisticsColumn) -> _Converted | None:
         return _converted_lists(kind, low.listed(), high.listed(), there)
     if low.values.dtype != high.values.dtype:
         return None
-    there = there & _is_known(high)  # one bound alone is damage
+    there = there & high.known_flags()  # one bound alone is damage
     convert = _BY_TYPE.get((kind.name, low.values.dtype.kind))
     return None if convert is None else convert(kind, low.values, high.values, there)
-
-
-def _is_known(bound: Bound) -> Flags:
-    return np.ones(len(bound.values), np.bool_) if bound.known is None else bound.known
 
 
 def _converted_lists(kind: ColumnType, low: list[Any], high: list[Any], there: Flags) -> _Converted | None:

@@ -1,28 +1,26 @@
-"""Readers of footers: PyArrow reads Parquet, and an engine such as Spark reads ORC as well."""
+"""Readers of footers: this library reads those of Parquet, and an engine such as Spark reads ORC as well."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pyarrow.fs as pafs
-import pyarrow.parquet as pq
 
-from parquetry.data_files.footer_statistics import Look, footer_errors, footer_record, read_footers
+from parquetry.data_files.footer_statistics import (
+    TAIL_BYTES,
+    Look,
+    footer_errors,
+    footer_record,
+    parse_tail,
+    read_footers,
+)
 from parquetry.data_files.records import FileRecord
 from parquetry.errors import FileCorruptError, UnsupportedError
 from parquetry.locations import FileTail, RemoteFiles, open_location, remote_files
 
 _MAX_READER_THREADS = 8
-_TAIL_BYTES = 64 * 1024
-"""How much of a file's end is read before its footer's length is known, in stores that are asked over a
-network.
-
-A footer is seldom longer than 64 KB. A longer one is read once more, whole."""
 _FILES_PER_BATCH = 1024
-_LENGTH_AND_MAGIC_BYTES = 8
-"""The end of a Parquet file: the length of its footer, and `PAR1`."""
 
 
 class FooterReader(Protocol):
@@ -61,7 +59,7 @@ class FooterReader(Protocol):
 
 
 class ArrowFooters:
-    """Reads the footers of Parquet files with PyArrow; needs neither Spark nor Java.
+    """Reads the footers of Parquet files by PyArrow's file systems; needs neither Spark nor Java.
 
     Args:
         time_zone: of the timestamps in directories' names, or None if it is unknown.
@@ -147,7 +145,7 @@ def _read_remote_footers(
 
 def _tails(remote: RemoteFiles, paths: Sequence[str]) -> Iterator[FileTail | OSError]:
     with footer_errors(paths[0] if paths else ""):
-        yield from remote.tails(paths, _TAIL_BYTES)
+        yield from remote.tails(paths, TAIL_BYTES)
 
 
 def _record(
@@ -156,10 +154,10 @@ def _record(
     with footer_errors(path):
         if isinstance(tail, OSError):
             raise tail
-        length = int.from_bytes(tail.tail[-_LENGTH_AND_MAGIC_BYTES:-4], "little")
-        if length + _LENGTH_AND_MAGIC_BYTES <= len(tail.tail) or len(tail.tail) == tail.size:
-            footer = pq.read_metadata(io.BytesIO(tail.tail))
-        else:
+
+        def read_at(count: int, position: int) -> bytes:
             with filesystem.open_input_file(path) as source:
-                footer = pq.read_metadata(source)
+                return bytes(source.read_at(count, position))
+
+        footer = parse_tail(tail.tail, tail.size, read_at)
     return footer_record(footer, name, tail.size, tail.modified, look)

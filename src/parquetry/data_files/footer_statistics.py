@@ -1,8 +1,21 @@
-"""Read the statistics in a data file's footer: rows, and for each column size, NULLs, minimum and maximum.
+"""Read the statistics in a Parquet file's footer: rows, and for each column size, NULLs, minimum and maximum.
 
-A bound is recorded only if it is sure to hold for the values that Spark will read. The module `bounds` has
-the rules that do not depend on the format, and turns the record back into bounds for a predicate. Every
-top-level column of a file is recorded. So a column without an entry is known to be missing from the file.
+This is the one place that decides how far a Parquet file's statistics are believed. What is not believed is
+not recorded. The rules:
+
+- **The file.** If the footer contradicts itself, nothing is known but the file's size: another number of rows
+  than its row groups have, columns with another number of values than rows, more NULLs than values.
+- **The writer** decides between nothing, bounds and exact numbers (`parquet_writers`).
+- **The kind of the bounds.** The deprecated `min` and `max` count for signed numbers only, and never for
+  decimals, as in parquet-java: old writers compared the bytes of all other types as signed ones. The newer
+  `min_value` and `max_value` count if the footer says that they follow the type's order.
+- **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `parquet_types`.
+- **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is known
+  never to shorten them, or if this library has just written the file without shortening.
+- **Dates and times before 1900** count only if Spark 3 or later has written them in the new calendar.
+
+Every top-level column of a file is recorded. So a column without an entry is known to be missing from the
+file. The module `bounds` turns the record back into bounds for a predicate.
 """
 
 from __future__ import annotations
@@ -10,7 +23,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
-import io
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,25 +31,31 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs as pafs
-import pyarrow.parquet as pq
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
+from parquetry.data_files.parquet_footer import (
+    ENCRYPTED_MAGIC,
+    LENGTH_AND_MAGIC_BYTES,
+    MAGIC,
+    Chunk,
+    ParquetFooter,
+)
 from parquetry.data_files.parquet_leaves import Leaf, top_level
-from parquetry.data_files.records import ColumnStatistics, FileRecord
+from parquetry.data_files.parquet_writers import ParquetWriter, parquet_writer
+from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, parse_type, value_from_text
 
-# These writers do not shorten a row group's bounds. Others do, and PyArrow (up to 26) hides the flag.
-_EXACT_WRITERS = ("parquet-mr ", "parquet-cpp")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 # ORC's statistics have the local time where the file was written, truncated to the millisecond. Its instant
 # depends on the zone of the JVM that reads, up to 18 hours away from UTC; in old files, on the writer's zone.
 _ORC_TIMESTAMP_GAP = 2 * MICROS_PER_DAY
+TAIL_BYTES = 64 * 1024
+"""How much of a file's end is read before its footer's length is known. A footer is seldom longer."""
 
-
-Look = Callable[[str, Any], None]
-"""Called with the path and PyArrow's footer of a Parquet file, by one of several threads."""
+Look = Callable[[str, ParquetFooter], None]
+"""Called with the path and the footer of a Parquet file, by one of several threads."""
 
 
 def read_parquet_footer(
@@ -60,9 +78,49 @@ def read_parquet_footer(
     if info.type == pafs.FileType.NotFound:
         raise missing_file(path)
     with footer_errors(path):
-        footer = pq.read_metadata(path, filesystem=filesystem)
+        footer = open_footer(filesystem, path)
     modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
     return footer_record(footer, name or path, info.size, modified, look)
+
+
+def open_footer(filesystem: pafs.FileSystem, path: str) -> ParquetFooter:
+    """Read the footer of a Parquet file.
+
+    Raises:
+        OSError, ValueError: the file cannot be read, or is not Parquet; `footer_errors` names the file.
+    """
+    with filesystem.open_input_file(path) as source:
+        size = source.size()
+        length = min(size, TAIL_BYTES)
+        return parse_tail(source.read_at(length, size - length), size, source.read_at)
+
+
+def parse_tail(tail: bytes, size: int, read_at: Callable[[int, int], bytes] | None = None) -> ParquetFooter:
+    """Return the footer in the last bytes of a Parquet file.
+
+    Args:
+        tail: the last bytes.
+        size: the file's bytes.
+        read_at: reads a number of bytes at a position of the file, where `tail` is too short. None if `tail`
+            has the whole footer.
+
+    Raises:
+        ValueError: the bytes do not end as a Parquet file does.
+    """
+    if len(tail) < LENGTH_AND_MAGIC_BYTES:
+        raise ValueError(f"it has {size} bytes, fewer than the end of a Parquet file")
+    if tail[-4:] == ENCRYPTED_MAGIC:
+        return ParquetFooter.of_encrypted()
+    if tail[-4:] != MAGIC:
+        raise ValueError(f"it does not end with {MAGIC.decode()}")
+    length = int.from_bytes(tail[-LENGTH_AND_MAGIC_BYTES:-4], "little")
+    if not 0 < length <= size - LENGTH_AND_MAGIC_BYTES:
+        raise ValueError(f"its footer would have {length} bytes, and the file has {size}")
+    if length + LENGTH_AND_MAGIC_BYTES > len(tail):
+        if read_at is None:
+            raise ValueError("its footer is longer than what was read of it")
+        tail = read_at(length + LENGTH_AND_MAGIC_BYTES, size - length - LENGTH_AND_MAGIC_BYTES)
+    return ParquetFooter.parse(tail[-LENGTH_AND_MAGIC_BYTES - length : -LENGTH_AND_MAGIC_BYTES])
 
 
 @contextlib.contextmanager
@@ -76,23 +134,43 @@ def footer_errors(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise missing_file(path) from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         # Arrow raises a bare OSError for bytes it cannot decode, and one with a number for the system's own.
         if getattr(error, "errno", None) not in (None, errno.EISDIR):
             raise WarehouseError(f"The file '{path}' cannot be opened: {error}. Check its rights.") from error
+        reason = str(error).strip().rstrip(".")
         raise FileCorruptError(
-            f"The file '{path}' is not a whole Parquet file: {str(error).strip()} Remove or restore it."
+            f"The file '{path}' is not a whole Parquet file: {reason}. Remove or restore it."
         ) from error
 
 
 def footer_record(
-    footer: pq.FileMetaData, name: str, size: int, modified: int | None, look: Look | None = None
+    footer: ParquetFooter,
+    name: str,
+    size: int,
+    modified: int | None,
+    look: Look | None = None,
+    *,
+    whole_texts: bool = False,
 ) -> FileRecord:
-    """Return the record of a file, from its footer and what its file system says."""
+    """Return the record of a file, from its footer and what its file system says.
+
+    Args:
+        footer: of the file.
+        name: the path to record.
+        size: the file's bytes.
+        modified: its time of change in milliseconds since the epoch, or None.
+        look: called with the footer.
+        whole_texts: whether the writer surely has not shortened the bounds of texts and binaries.
+    """
     if look is not None:
         look(name, footer)
-    columns = _parquet_columns(footer)
-    return FileRecord(path=name, bytes=size, rows=footer.num_rows, modified=modified, columns=columns)
+    if footer.rows is None:
+        return FileRecord(path=name, bytes=size, modified=modified)
+    writer = parquet_writer(footer.created_by)
+    columns = _FooterColumns(footer, writer._replace(shortens=False) if whole_texts else writer).read()
+    rows = None if columns is None else footer.rows
+    return FileRecord(path=name, bytes=size, rows=rows, modified=modified, columns=columns)
 
 
 def read_footers(
@@ -175,14 +253,17 @@ def from_writer(file_format: str, path: str, written: Mapping[str, Any]) -> File
     Args:
         file_format: ``parquet`` or ``orc``.
         path: the path to record.
-        written: the bridge's answer, with ``bytes``, ``modified``, and ``footer``: a Parquet footer, or JSON
-            of an ORC file's statistics as `from_bridge` takes it, compressed and in Base64.
+        written: the bridge's answer, with ``bytes``, ``modified``, ``whole_texts``, and ``footer``: a Parquet
+            footer with the end of the file, or JSON of an ORC file's statistics as `from_bridge` takes it,
+            compressed and in Base64.
     """
     content = zlib.decompress(base64.b64decode(written["footer"]))
     size, modified = written["bytes"], written["modified"]
     if file_format == "orc":
         return from_bridge({"path": path, "bytes": size, "modified": modified} | json.loads(content))
-    return footer_record(pq.read_metadata(io.BytesIO(content)), path, size, modified)
+    with footer_errors(path):
+        footer = parse_tail(content, size)
+    return footer_record(footer, path, size, modified, whole_texts=written.get("whole_texts", False))
 
 
 def missing_file(path: str) -> FileMissingError:
@@ -192,69 +273,113 @@ def missing_file(path: str) -> FileMissingError:
     )
 
 
-def _parquet_columns(footer: Any) -> dict[str, ColumnStatistics]:
-    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
-    keys = footer.metadata or {}
-    modern = _spark_major(keys) >= 3 and not any(key in keys for key in _LEGACY_CALENDAR)
-    exact = (footer.created_by or "").startswith(_EXACT_WRITERS)
-    columns: dict[str, ColumnStatistics] = {}
-    for name, leaves in top_level(footer):
-        size = sum(group.column(leaf.position).total_compressed_size for group in groups for leaf in leaves)
-        leaf = leaves[0]
-        if name in columns or leaf.nested:
-            # Two columns of one name cannot be distinguished, and nested columns have no bounds.
-            columns[name] = ColumnStatistics(size=size)
-        else:
-            chunks = [(group.num_rows, group.column(leaf.position)) for group in groups]
-            columns[name] = _merge(leaf, chunks, size, modern, exact)
-    return columns
+class _ContradictionError(Exception):
+    """The footer says two things that cannot both be true."""
 
 
-def _merge(
-    leaf: Leaf, chunks: list[tuple[int, Any]], size: int, modern: bool, exact: bool
-) -> ColumnStatistics:
-    nulls = _nulls(leaf, chunks)
-    if leaf.convert is None:
-        return ColumnStatistics(size=size, nulls=nulls)
-    lows, highs, min_exact, max_exact = [], [], True, True
-    for rows, chunk in chunks:
-        statistics = chunk.statistics if chunk.is_stats_set else None
-        if statistics is None or not statistics.has_min_max:
-            if rows == 0 or (statistics and statistics.has_null_count and statistics.null_count == rows):
+class _FooterColumns:
+    """Reads the statistics of a footer's columns, as far as the writer is believed."""
+
+    def __init__(self, footer: ParquetFooter, writer: ParquetWriter) -> None:
+        self._footer = footer
+        self._writer = writer
+        keys = footer.metadata
+        self._modern = _spark_major(keys) >= 3 and not any(key in keys for key in _LEGACY_CALENDAR)
+
+    def read(self) -> dict[str, ColumnStatistics] | None:
+        """Return the statistics by the columns' names, or None if the footer contradicts itself."""
+        columns: dict[str, ColumnStatistics] = {}
+        try:
+            for leaf in top_level(self._footer):
+                found = self._column(leaf)
+                # Two columns of one name cannot be distinguished.
+                columns[leaf.node.name] = (
+                    ColumnStatistics(size=found.size, trust=found.trust)
+                    if leaf.node.name in columns
+                    else found
+                )
+        except _ContradictionError:
+            return None
+        return columns
+
+    def _column(self, leaf: Leaf) -> ColumnStatistics:
+        trust = int(max(self._writer.trust, Trust.BOUNDS))  # what is not believed at all is left out below
+        sizes = [
+            None if chunk is None else chunk.size
+            for position in range(leaf.position, leaf.position + leaf.leaves)
+            for chunk in self._footer.chunks(position)
+        ]
+        size = None if None in sizes else sum(each for each in sizes if each is not None)
+        if leaf.node.nested:
+            return ColumnStatistics(size=size, trust=trust)
+        stored = f"parquet {leaf.node.stored_type}"
+        chunks = list(zip(self._footer.group_rows, self._footer.chunks(leaf.position), strict=True))
+        nulls = self._nulls(leaf, chunks)
+        bounds = self._bounds(leaf, chunks)
+        if bounds is None:
+            return ColumnStatistics(size=size, nulls=nulls, trust=trust, stored=stored)
+        found = column_statistics(size, nulls, *bounds)
+        exact = trust == Trust.EXACT
+        return ColumnStatistics(
+            size,
+            nulls,
+            found.min,
+            found.max,
+            exact and found.min_exact,
+            exact and found.max_exact,
+            trust,
+            stored,
+        )
+
+    def _nulls(self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]) -> int | None:
+        """Return the number of NULLs, or None if it is unknown.
+
+        Raises:
+            _ContradictionError: a row group has another number of values than of rows, or more NULLs.
+        """
+        total: int | None = 0
+        for rows, chunk in chunks:
+            if chunk is None or chunk.encrypted:
+                total = None
                 continue
-            return ColumnStatistics(size=size, nulls=nulls)
-        low, high = leaf.convert(statistics.min_raw), leaf.convert(statistics.max_raw)
-        # NaN fails the comparison, as do bounds that a broken writer swapped.
-        if low is None or high is None or not low <= high:
-            return ColumnStatistics(size=size, nulls=nulls)
-        lows.append(low)
-        highs.append(high)
-        if isinstance(low, str | bytes):
-            min_exact &= _flag(statistics, "is_min_value_exact", exact)
-            max_exact &= _flag(statistics, "is_max_value_exact", exact)
-    if not lows or (not modern and is_ancient(leaf.calendar, min(lows))):
-        return ColumnStatistics(size=size, nulls=nulls)
-    return column_statistics(size, nulls, min(lows), max(highs), min_exact, max_exact)
+            if chunk.values != rows or not 0 <= (chunk.nulls or 0) <= (rows or 0):
+                raise _ContradictionError
+            if chunk.nulls is None and rows:
+                total = None
+            elif total is not None:
+                total += chunk.nulls or 0
+        if leaf.node.required:
+            return 0
+        return total if self._writer.trust > Trust.UNKNOWN else None
 
-
-def _nulls(leaf: Leaf, chunks: list[tuple[int, Any]]) -> int | None:
-    if leaf.required:
-        return 0
-    total = 0
-    for rows, chunk in chunks:
-        statistics = chunk.statistics if chunk.is_stats_set else None
-        if statistics is None or not statistics.has_null_count:
-            if rows:
+    def _bounds(
+        self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]
+    ) -> tuple[Any, Any, bool, bool] | None:
+        """Return the least and the greatest value, and whether each occurs, or None if they are unknown."""
+        in_bytes = leaf.node.physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+        trust = self._writer.byte_arrays if in_bytes else self._writer.trust
+        if leaf.convert is None or trust == Trust.UNKNOWN or not self._footer.ordered(leaf.position):
+            return None
+        lows, highs, min_exact, max_exact = [], [], True, True
+        for rows, chunk in chunks:
+            if rows == 0 or (chunk is not None and chunk.nulls == rows and not leaf.node.required):
+                continue
+            if chunk is None or chunk.min is None or chunk.max is None:
                 return None
-        else:
-            total += statistics.null_count
-    return total
-
-
-def _flag(statistics: Any, name: str, default: bool) -> bool:
-    # PyArrow up to 26 has no such flag. A later version's flag is used.
-    flag = getattr(statistics, name, None)
-    return default if flag is None else bool(flag)
+            if chunk.deprecated and not leaf.signed:
+                return None
+            low, high = leaf.convert(chunk.min), leaf.convert(chunk.max)
+            # NaN fails the comparison, as do bounds that a broken writer swapped.
+            if low is None or high is None or not low <= high:
+                return None
+            lows.append(low)
+            highs.append(high)
+            default = not (in_bytes and isinstance(low, str | bytes) and self._writer.shortens)
+            min_exact &= default if chunk.min_exact is None else chunk.min_exact
+            max_exact &= default if chunk.max_exact is None else chunk.max_exact
+        if not lows or (not self._modern and is_ancient(leaf.calendar, min(lows))):
+            return None
+        return min(lows), max(highs), min_exact, max_exact
 
 
 def _spark_major(keys: Mapping[bytes, bytes]) -> int:

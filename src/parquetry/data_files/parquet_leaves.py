@@ -1,97 +1,97 @@
-"""The leaf columns of a Parquet file: the top-level column of each, and the meaning of its raw bounds.
-
-Raw bounds are converted here, because PyArrow's own conversion fails for years beyond Python's.
-`footer_statistics` uses the converted bounds.
-"""
+"""The top-level columns of a Parquet file, and how the raw bounds of each become comparable values."""
 
 from __future__ import annotations
 
-import json
+import re
+import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import pyarrow as pa
+from parquetry.data_files.parquet_footer import ParquetFooter, SchemaNode
 
-_MICROS_PER_UNIT = {"microseconds": 1, "milliseconds": 1000}
+_MICROS_PER_UNIT = {"TIMESTAMP(MICROS)": 1, "TIMESTAMP(MILLIS)": 1000}
+_WIDTHS = {"INT32": 4, "INT64": 8}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(-?\d+)\)")
+_MAX_DECIMAL_BYTES = 32
+_INTEGERS = ("", "INT(8)", "INT(16)", "INT(32)", "INT(64)")
+
+Convert = Callable[[bytes], Any]
 
 
 class Leaf(NamedTuple):
-    """A leaf column: its position, and how its raw bounds become comparable values.
+    """A top-level column, and its place among the columns of values.
 
     Attributes:
-        position: among the file's leaves.
+        node: the column.
+        position: of its first column of values, among those of the file.
+        leaves: how many columns of values it has.
         convert: converts a raw bound, to None if it is useless. None if no bound of the column is useful.
+        signed: whether raw bounds that are compared as signed numbers are in the right order.
         calendar: `date` or `timestamp`, or None for other types.
-        required: whether NULL cannot occur.
-        nested: whether the leaf is part of a top-level column, and not a top-level column itself.
     """
 
+    node: SchemaNode
     position: int
-    convert: Callable[[Any], Any] | None
+    leaves: int
+    convert: Convert | None
+    signed: bool
     calendar: str | None
-    required: bool
-    nested: bool = False
 
 
-def top_level(footer: Any) -> Iterator[tuple[str, list[Leaf]]]:
-    """Yield each top-level column's name and its leaves."""
-    schema = footer.schema
-    try:
-        fields = [(field.name, *_shape(field.type)) for field in schema.to_arrow_schema()]
-    except (pa.ArrowException, NotImplementedError):
-        fields = []
-    if sum(count for _, count, _ in fields) != len(schema):
-        # Arrow does not know some type. The paths have to do, where a dot may be part of a name, or a level.
-        fields = []
-        for index in range(len(schema)):
-            name, dot, _ = schema.column(index).path.partition(".")
-            if fields and dot and fields[-1][0] == name:
-                fields[-1] = (name, fields[-1][1] + 1, True)
-            else:
-                fields.append((name, 1, bool(dot)))
-    start = 0
-    for name, count, nested in fields:
-        yield name, [_leaf(schema.column(index), index, nested) for index in range(start, start + count)]
-        start += count
+def top_level(footer: ParquetFooter) -> Iterator[Leaf]:
+    """Yield each top-level column."""
+    position = 0
+    for node in footer.columns:
+        count = node.leaves
+        convert, signed, calendar = (None, False, None) if node.nested else _meaning(node)
+        yield Leaf(node, position, count, convert, signed, calendar)
+        position += count
 
 
-def _shape(kind: Any) -> tuple[int, bool]:
-    if not pa.types.is_nested(kind):
-        return 1, False
-    return sum(_shape(kind.field(index).type)[0] for index in range(kind.num_fields)), True
+def _meaning(node: SchemaNode) -> tuple[Convert | None, bool, str | None]:
+    """Return how bounds are converted, whether their order is that of signed numbers, and the calendar."""
+    physical, annotation = node.physical, node.annotation
+    if (decimal := _DECIMAL.fullmatch(annotation)) is not None:
+        return _decimal_converter(physical, int(decimal[2])), False, None
+    if physical == "BOOLEAN" and not annotation:
+        return _boolean, True, None
+    if physical in ("FLOAT", "DOUBLE") and not annotation:
+        return _unpacker("<f" if physical == "FLOAT" else "<d"), True, None
+    if physical in _WIDTHS:
+        return _integer_meaning(physical, annotation)
+    if physical == "BYTE_ARRAY" and annotation in ("STRING", "ENUM", "JSON"):
+        return _text, False, None
+    if physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY") and annotation in ("", "BSON"):
+        return bytes, False, None
+    return None, False, None
 
 
-def _leaf(column: Any, index: int, nested: bool) -> Leaf:
-    if nested or column.max_repetition_level:
-        return Leaf(index, None, None, required=False, nested=True)
-    logical, physical = column.logical_type.type, column.physical_type
-    required = column.max_definition_level == 0
-    convert: Callable[[Any], Any] | None = None
-    calendar = None
-    if logical == "DECIMAL":
-        convert = _decimal_converter(column.scale)
-    elif physical == "BOOLEAN" or (physical in ("FLOAT", "DOUBLE") and logical == "NONE"):
-        convert = _as_is
-    elif physical in ("INT32", "INT64"):
-        if logical in ("NONE", "DATE"):
-            convert, calendar = _as_is, "date" if logical == "DATE" else None
-        elif logical == "INT":
-            described = json.loads(column.logical_type.to_json())
-            convert = _as_is if described["isSigned"] else _unsigned(32 if physical == "INT32" else 64)
-        elif logical == "TIMESTAMP":
-            # Spark reads nanoseconds, if at all, as plain numbers.
-            factor = _MICROS_PER_UNIT.get(json.loads(column.logical_type.to_json())["timeUnit"])
-            convert, calendar = (None if factor is None else _scaled(factor)), "timestamp"
-    elif physical == "BYTE_ARRAY" and logical in ("STRING", "ENUM", "JSON"):
-        convert = _text
-    elif physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY") and logical in ("NONE", "BSON"):
-        convert = _as_is
-    return Leaf(index, convert, calendar, required)
+def _integer_meaning(physical: str, annotation: str) -> tuple[Convert | None, bool, str | None]:
+    signed = _unpacker("<i" if physical == "INT32" else "<q")
+    if annotation in _INTEGERS:
+        return signed, True, None
+    if annotation == "DATE" and physical == "INT32":
+        return signed, True, "date"
+    if annotation.startswith("UINT("):
+        return _unpacker("<I" if physical == "INT32" else "<Q"), False, None
+    factor = _MICROS_PER_UNIT.get(annotation)
+    if factor is not None and physical == "INT64":
+        return _scaled(signed, factor), True, "timestamp"
+    return None, False, None
 
 
-def _as_is(raw: Any) -> Any:
-    return raw
+def _unpacker(form: str) -> Convert:
+    layout = struct.Struct(form)
+
+    def unpack(raw: bytes) -> Any:
+        return layout.unpack(raw)[0] if len(raw) == layout.size else None
+
+    return unpack
+
+
+def _boolean(raw: bytes) -> bool | None:
+    return raw == b"\x01" if raw in (b"\x00", b"\x01") else None
 
 
 def _text(raw: bytes) -> str | None:
@@ -101,17 +101,23 @@ def _text(raw: bytes) -> str | None:
         return None
 
 
-def _unsigned(bits: int) -> Callable[[int], int]:
-    return lambda raw: raw % (1 << bits)
+def _scaled(unpack: Convert, factor: int) -> Convert:
+    def convert(raw: bytes) -> int | None:
+        number = unpack(raw)
+        return number * factor if number is not None and -(1 << 63) <= number * factor < 1 << 63 else None
+
+    return convert
 
 
-def _scaled(factor: int) -> Callable[[int], int | None]:
-    return lambda raw: raw * factor if -(1 << 63) <= raw * factor < 1 << 63 else None
+def _decimal_converter(physical: str | None, scale: int) -> Convert | None:
+    if physical not in ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+        return None
+    width = _WIDTHS.get(physical)
 
-
-def _decimal_converter(scale: int) -> Callable[[int | bytes], Decimal]:
-    def convert(raw: int | bytes) -> Decimal:
-        unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
-        return Decimal(f"{unscaled}E-{scale}")
+    def convert(raw: bytes) -> Decimal | None:
+        if not raw or len(raw) > _MAX_DECIMAL_BYTES or width not in (None, len(raw)):
+            return None
+        unscaled = int.from_bytes(raw, "little" if width else "big", signed=True)
+        return Decimal(f"{unscaled}E{-scale}")
 
     return convert

@@ -6,6 +6,7 @@ a default, so that older records stay readable.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, Protocol
 
 import msgspec
@@ -60,6 +61,26 @@ class TableColumn(msgspec.Struct, frozen=True, omit_defaults=True):
         return type_from_json(self.type)
 
 
+class Trust(IntEnum):
+    """How far the statistics of a column in a file are believed, which one module decides for each format.
+
+    | trust   | may leave the file out | may answer `min`, `max`, `count`, and prove that all rows match |
+    |---------|------------------------|------------------------------------------------------------------|
+    | UNKNOWN | no                     | no                                                               |
+    | BOUNDS  | yes                    | no                                                               |
+    | EXACT   | yes                    | yes                                                              |
+
+    The numbers are stored. A later rule takes new ones, so a record says under which rule it was made.
+    """
+
+    UNKNOWN = 0
+    """Nothing is believed. In a record: it was made before records had a trust (`earlier_records`)."""
+    BOUNDS = 1
+    """No row is beyond the bounds, and NULL counts are not believed to the last row."""
+    EXACT = 2
+    """The writer is known to be right about this type."""
+
+
 class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """The statistics of one top-level column in one file.
 
@@ -70,6 +91,9 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
         max: upper bound, likewise.
         min_exact: whether `min` occurs in the file; a truncated string is only a bound.
         max_exact: whether `max` occurs in the file.
+        trust: how far all of this is believed, a `Trust`. What is not believed at all is None.
+        stored: the type in the file, such as ``parquet INT32`` or ``orc bigint``, if it is not the one that the
+            table's column had when the file was recorded.
     """
 
     size: int | None = None
@@ -78,6 +102,8 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
     max: Any = None
     min_exact: bool = True
     max_exact: bool = True
+    trust: int = 0
+    stored: str | None = None
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):

@@ -17,55 +17,52 @@ from __future__ import annotations
 
 import itertools
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from parquetry.data_files.parquet_leaves import top_level
+from parquetry.data_files.conversion import Conversion
+from parquetry.data_files.footer_statistics import open_footer
+from parquetry.data_files.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.parquet_types import parquet_conversion
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.locations import open_location, visible_files
-from parquetry.types import INTEGER_BITS, type_text
-
-_TIMES = ("timestamp", "timestamp_ntz")
-_READ_AS: Mapping[str, frozenset[str]] = {
-    "BOOLEAN": frozenset({"boolean"}),
-    "INT32": frozenset({*INTEGER_BITS, "double", "decimal", "date", *_TIMES}),
-    "INT64": frozenset({*INTEGER_BITS, "decimal", *_TIMES}),
-    "INT96": frozenset({"timestamp", "timestamp_ntz"}),
-    "FLOAT": frozenset({"float", "double"}),
-    "DOUBLE": frozenset({"double"}),
-    "BYTE_ARRAY": frozenset({"string", "char", "varchar", "binary", "decimal"}),
-}
-"""The column types that a physical type can be read as. Spark's readers decide about other physical types."""
+from parquetry.types import type_text
 
 _MAX_FILES_READ = 100
 """Most files in a new table's LOCATION whose footers are searched for columns of other names or types."""
 
 
-def unfit_columns(footer: Any, columns: Sequence[TableColumn]) -> Iterator[str]:
+def unfit_columns(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iterator[str]:
     """Yield a sentence for each column of a file that cannot be read with the table's type or name.
 
     Args:
-        footer: of the file, as PyArrow reads it.
+        footer: of the file.
         columns: the table's columns, without partition columns.
     """
     by_name = {column.physical.lower(): column for column in columns}
-    found = list(top_level(footer))
-    yield from twice_named([name for name, _ in found], columns)
+    yield from twice_named([node.name for node in footer.columns], columns)
     yield from _twice_in_structs(footer, columns)
-    for name, leaves in found:
-        column = by_name.get(name.lower())
-        if column is None or not column.column_type.primitive or leaves[0].nested:
+    for node in footer.columns:
+        column = by_name.get(node.name.lower())
+        if column is None or not column.column_type.primitive or node.nested:
             continue
-        stored = footer.schema.column(leaves[0].position)
-        fitting = _READ_AS.get(stored.physical_type)
-        if fitting is not None and column.column_type.name not in fitting:
-            yield (
-                f"column {column.name} is {type_text(column.type)} in the table, and {stored.physical_type} in the file, which cannot "
-                "be read as that: queries of the column fail. Have the file written with the table's type, or take it out"
-            )
+        if parquet_conversion(node.stored_type, column.column_type) == Conversion.REFUSED:
+            yield unreadable(column, node.stored_type)
+
+
+def unreadable(column: TableColumn, stored: str) -> str:
+    """Return the sentence about a column that Spark cannot read from a file.
+
+    Args:
+        column: of the table.
+        stored: the type in the file.
+    """
+    return (
+        f"column {column.name} is {type_text(column.type)} in the table, and {stored} in the file, which cannot be read as that: "
+        "queries of the column fail. Have the file written with the table's type, or take it out"
+    )
 
 
 def twice_named(names: Iterable[str], columns: Sequence[TableColumn]) -> Iterator[str]:
@@ -83,42 +80,45 @@ def twice_named(names: Iterable[str], columns: Sequence[TableColumn]) -> Iterato
             yield _twice(column.name, found)
 
 
-def _twice_in_structs(footer: Any, columns: Sequence[TableColumn]) -> Iterator[str]:
+def _twice_in_structs(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iterator[str]:
     """Yield a sentence for each field within a table's columns whose name a file has more than once."""
-    try:
-        stored_type = footer.schema.to_arrow_schema()
-    except (pa.ArrowException, NotImplementedError):  # Arrow does not know some type
-        return
     for column in columns:
-        for name in stored_type.names:
-            if name.lower() == column.physical.lower() and len(stored_type.get_all_field_indices(name)) == 1:
-                yield from _twice_within(column.type, stored_type.field(name).type, column.name)
+        same = [node for node in footer.columns if node.name.lower() == column.physical.lower()]
+        if len(same) == 1:
+            yield from _twice_within(column.type, same[0], column.name)
 
 
-def _twice_within(kind: Any, stored_type: pa.DataType, path: str) -> Iterator[str]:
+def _twice_within(kind: Any, node: SchemaNode, path: str) -> Iterator[str]:
     """Yield a sentence for each field of a struct that a file has more than once.
 
     Args:
         kind: Spark's JSON type, with the names that the fields have in files.
-        stored_type: the type in the file.
+        node: the column or field of the file.
         path: the name of the struct in the sentence.
     """
     match kind:
-        case {"type": "struct", "fields": fields} if pa.types.is_struct(stored_type):
-            there = [stored_type.field(index) for index in range(stored_type.num_fields)]
+        case {"type": "struct", "fields": fields}:
             for field in fields:
                 stored = field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]).lower()
-                found = [each for each in there if each.name.lower() == stored]
+                same = [child for child in node.children if child.name.lower() == stored]
                 name = f"{path}.{field['name']}"
-                if len(found) > 1:
-                    yield _twice(name, [each.name for each in found])
-                elif found:
-                    yield from _twice_within(field["type"], found[0].type, name)
-        case {"type": "array", "elementType": element} if hasattr(stored_type, "value_type"):
-            yield from _twice_within(element, stored_type.value_type, f"{path}.element")
-        case {"type": "map", "keyType": key, "valueType": value} if pa.types.is_map(stored_type):
-            yield from _twice_within(key, stored_type.key_type, f"{path}.key")
-            yield from _twice_within(value, stored_type.item_type, f"{path}.value")
+                if len(same) > 1:
+                    yield _twice(name, [each.name for each in same])
+                elif same:
+                    yield from _twice_within(field["type"], same[0], name)
+        case {"type": "array", "elementType": element} if len(node.children) == 1:
+            yield from _twice_within(element, _element(node.children[0]), f"{path}.element")
+        case {"type": "map", "keyType": key, "valueType": value} if len(node.children) == 1:
+            for kind_within, child, name in zip(
+                (key, value), node.children[0].children, ("key", "value"), strict=False
+            ):
+                yield from _twice_within(kind_within, child, f"{path}.{name}")
+
+
+def _element(repeated: SchemaNode) -> SchemaNode:
+    """Return the element of a list, given its repeated node: the node itself in files of the old form."""
+    is_old = len(repeated.children) != 1 or repeated.name == "array" or repeated.name.endswith("_tuple")
+    return repeated if is_old else repeated.children[0]
 
 
 def _twice(name: str, spelled: Sequence[str]) -> str:
@@ -137,13 +137,11 @@ def unknown_columns(location: str) -> str | None:
     filesystem, root = open_location(location)
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
-            footer = pq.read_metadata(path, filesystem=filesystem)
-            told = [*_unknown_leaves(footer)] or [
-                text for field in footer.schema.to_arrow_schema() if (text := _unknown(field))
-            ]
+            footer = open_footer(filesystem, path)
+            told = [text for node in footer.columns for text in _unknown(node, node.name)]
             if told:
                 return f"in {posixpath.basename(path)}, {'; '.join(told)}"
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         pass  # Spark's own error says enough
     return None
 
@@ -160,40 +158,35 @@ def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
     told: dict[str, str] = {}
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
-            footer = pq.read_metadata(path, filesystem=filesystem)
+            footer = open_footer(filesystem, path)
             name = path.removeprefix(f"{root.rstrip('/')}/")
             for sentence in unfit_columns(footer, columns):
                 told.setdefault(sentence, f"{name}: {sentence}")
-            for column, _ in top_level(footer):
-                if column.lower() not in known:
+            for node in footer.columns:
+                if node.name.lower() not in known:
                     told.setdefault(
-                        column, f"{name}: column {column} is not in the table; ADD COLUMN adds it"
+                        node.name, f"{name}: column {node.name} is not in the table; ADD COLUMN adds it"
                     )
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         pass  # MSCK REPAIR TABLE reports broken files
     return list(told.values())
 
 
-def _unknown_leaves(footer: Any) -> Iterator[str]:
-    """Yield a sentence for each leaf column whose type Arrow reads as bytes, and Spark cannot read."""
-    leaves = (footer.schema.column(index) for index in range(len(footer.schema)))
-    for leaf in leaves:
-        if leaf.logical_type.type == "UUID":
-            yield f"column {leaf.path} is a UUID, which Spark does not read from Parquet: have it written as a text (in DuckDB: {leaf.path}::VARCHAR)"
-        elif leaf.converted_type == "INTERVAL":
-            yield (
-                f"column {leaf.path} is an INTERVAL of months, days and milliseconds, which Spark does not read from Parquet: have it written "
-                "as a text or as a number of one unit"
-            )
-
-
-def _unknown(field: pa.Field) -> str | None:
-    kind = field.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return (
-            f"column {field.name} is a timestamp in nanoseconds, which Spark has not: SET spark.sql.legacy.parquet.nanosAsLong=true "
+def _unknown(node: SchemaNode, path: str) -> Iterator[str]:
+    """Yield a sentence for each column of values that Spark cannot read."""
+    for child in node.children:
+        yield from _unknown(child, f"{path}.{child.name}")
+    if node.annotation == "UUID":
+        yield f"column {path} is a UUID, which Spark does not read from Parquet: have it written as a text (in DuckDB: {path}::VARCHAR)"
+    elif node.annotation == "INTERVAL":
+        yield (
+            f"column {path} is an INTERVAL of months, days and milliseconds, which Spark does not read from Parquet: have it written "
+            "as a text or as a number of one unit"
+        )
+    elif node.annotation == "TIMESTAMP(NANOS)":
+        yield (
+            f"column {path} is a timestamp in nanoseconds, which Spark has not: SET spark.sql.legacy.parquet.nanosAsLong=true "
             "reads it as a BIGINT, and pandas and PyArrow write microseconds with coerce_timestamps='us'"
         )
-    if pa.types.is_float16(kind) or (pa.types.is_time(kind) and kind.unit == "ns"):
-        return f"column {field.name} is a {kind}, which Spark does not read from Parquet: have it written as another type"
-    return None
+    elif node.annotation in ("FLOAT16", "TIME(NANOS)"):
+        yield f"column {path} is a {node.annotation}, which Spark does not read from Parquet: have it written as another type"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -61,6 +61,10 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         except OverflowError:  # damaged statistics may have larger integers
             return cls(list(values), known)
 
+    def known_flags(self) -> Flags:
+        """Return which values are known."""
+        return np.ones(len(self.values), np.bool_) if self.known is None else self.known
+
     def take(self, positions: Indices) -> Bound:
         """Return the values of some files."""
         known = None if self.known is None else self.known[positions]
@@ -95,6 +99,46 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
         return [value if known else None for value, known in zip(found, self.known.tolist(), strict=True)]
 
 
+class Belief(NamedTuple):
+    """How far the statistics of one column in N files are believed.
+
+    Attributes:
+        min_exact: whether the lower bound occurs in the file.
+        max_exact: whether the upper bound occurs in the file.
+        trust: for each file, a `Trust`.
+        stored: the column's types in the files, with None for the table's type; or None if no file has another
+            type.
+    """
+
+    min_exact: Flags
+    max_exact: Flags
+    trust: Numbers
+    stored: Sequence[str | None] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Belief]) -> Belief:
+        """Return several parts as one, part after part."""
+        types: list[str | None] | None = None
+        if any(part.stored is not None for part in parts):
+            types = [each for part in parts for each in part.stored or [None] * len(part.trust)]
+        return cls(
+            np.concatenate([part.min_exact for part in parts]),
+            np.concatenate([part.max_exact for part in parts]),
+            np.concatenate([part.trust for part in parts]),
+            types,
+        )
+
+    def take(self, positions: Indices) -> Belief:
+        """Return the belief in some of the files."""
+        stored = self.stored
+        return Belief(
+            self.min_exact[positions],
+            self.max_exact[positions],
+            self.trust[positions],
+            None if stored is None else [stored[position] for position in positions.tolist()],
+        )
+
+
 class StatisticsColumn:
     """The statistics of one column in N files: an array for each field of `ColumnStatistics`.
 
@@ -104,34 +148,24 @@ class StatisticsColumn:
         nulls: numbers of NULLs.
         min: lower bounds.
         max: upper bounds.
-        min_exact: whether the lower bound occurs in the file.
-        max_exact: whether the upper bound occurs in the file.
+        belief: how far they are believed.
     """
 
     def __init__(
-        self,
-        there: Flags,
-        size: Numbers,
-        nulls: Numbers,
-        min: Bound,
-        max: Bound,
-        min_exact: Flags,
-        max_exact: Flags,
+        self, there: Flags, size: Numbers, nulls: Numbers, min: Bound, max: Bound, belief: Belief
     ) -> None:
         self.there = there
         self.size = size
         self.nulls = nulls
         self.min = min
         self.max = max
-        self.min_exact = min_exact
-        self.max_exact = max_exact
+        self.belief = belief
 
     @classmethod
     def from_records(cls, records: Sequence[ColumnStatistics | None]) -> StatisticsColumn:
         """Return the statistics of records as arrays; the record is None for a file without an entry."""
         found = RecordedColumn(records)
-        fields = (found.size, found.nulls, found.min, found.max, found.min_exact, found.max_exact)
-        return StatisticsColumn(found.there, *fields)
+        return StatisticsColumn(found.there, found.size, found.nulls, found.min, found.max, found.belief)
 
     @classmethod
     def joined(cls, parts: Sequence[StatisticsColumn]) -> StatisticsColumn:
@@ -142,8 +176,7 @@ class StatisticsColumn:
             np.concatenate([part.nulls for part in parts]),
             Bound.joined([part.min for part in parts]),
             Bound.joined([part.max for part in parts]),
-            np.concatenate([part.min_exact for part in parts]),
-            np.concatenate([part.max_exact for part in parts]),
+            Belief.joined([part.belief for part in parts]),
         )
 
     @classmethod
@@ -159,20 +192,31 @@ class StatisticsColumn:
             self.nulls[positions],
             self.min.take(positions),
             self.max.take(positions),
-            self.min_exact[positions],
-            self.max_exact[positions],
+            self.belief.take(positions),
         )
+
+    def without(self, removed: Flags) -> StatisticsColumn:
+        """Return the same entries, where some know nothing but that the file has the column."""
+        if not removed.any():
+            return self
+        records = self.records()
+        for position in np.flatnonzero(removed).tolist():
+            records[position] = records[position] and _NO_STATISTICS
+        return StatisticsColumn.from_records(records)
 
     def records(self) -> list[ColumnStatistics | None]:
         """Return a record for each file, or None for a file without an entry."""
+        belief = self.belief
         fields = zip(
             self.there.tolist(),
             optional(self.size),
             optional(self.nulls),
             self.min.listed(),
             self.max.listed(),
-            self.min_exact.tolist(),
-            self.max_exact.tolist(),
+            belief.min_exact.tolist(),
+            belief.max_exact.tolist(),
+            belief.trust.tolist(),
+            belief.stored or [None] * len(self.there),
             strict=True,
         )
         return [ColumnStatistics(*rest) if there else None for there, *rest in fields]
@@ -213,14 +257,15 @@ class RecordedColumn(StatisticsColumn):
         return Bound.from_values([record.max for record in self._held])
 
     @cached_property
-    def min_exact(self) -> Flags:  # type: ignore[override]
-        """Return whether the lower bound occurs, for each file."""
-        return np.array([record.min_exact for record in self._held], np.bool_)
-
-    @cached_property
-    def max_exact(self) -> Flags:  # type: ignore[override]
-        """Return whether the upper bound occurs, for each file."""
-        return np.array([record.max_exact for record in self._held], np.bool_)
+    def belief(self) -> Belief:  # type: ignore[override]
+        """Return how far the statistics are believed."""
+        types = [record.stored for record in self._held]
+        return Belief(
+            np.array([record.min_exact for record in self._held], np.bool_),
+            np.array([record.max_exact for record in self._held], np.bool_),
+            np.array([record.trust for record in self._held], np.int64),
+            types if any(types) else None,
+        )
 
     def take(self, positions: Indices) -> StatisticsColumn:
         """Return the statistics of some of the files, in arrays."""

@@ -43,7 +43,7 @@ class StatedTuples:
         row: list[Value] = []
         for type, read in zip(self._types, self._readers, strict=True):
             bounds = read(file)
-            if bounds is None or not file.rows:
+            if bounds is None or not bounds.proof or not file.rows:
                 return None
             if bounds.all_null:
                 row.append(None)
@@ -68,7 +68,12 @@ class StatedTuples:
             row = self.only(file)
             if row is not None:
                 found[row] += file.rows or 0
-            elif len(self._readers) == 1 and (bounds := self._readers[0](file)) is not None and bounds.nulls:
+            elif (
+                len(self._readers) == 1
+                and (bounds := self._readers[0](file)) is not None
+                and bounds.nulls
+                and bounds.proof
+            ):
                 found[None,] += bounds.nulls
                 if file.rows and not self._types[0].floating and _is_one_value(bounds):
                     found[bounds.min,] += file.rows - bounds.nulls

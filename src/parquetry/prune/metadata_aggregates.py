@@ -146,7 +146,7 @@ def _count(column: TableColumn, position: int | None, files: _GroupedFiles) -> l
 
 
 def _not_null(rows: int, found: FileBounds | None) -> int:
-    if found is None:
+    if found is None or not found.proof:
         raise _NotExactError
     if found.all_null:
         return 0
@@ -156,7 +156,7 @@ def _not_null(rows: int, found: FileBounds | None) -> int:
 
 
 def _extreme(kind: ColumnType, found: FileBounds | None, function: str) -> Value:
-    if found is None:
+    if found is None or not found.proof:
         raise _NotExactError
     if found.all_null:
         return None

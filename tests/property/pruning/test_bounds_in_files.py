@@ -47,10 +47,14 @@ def statistics(values: st.SearchStrategy[Any]) -> st.SearchStrategy[ColumnStatis
         st.tuples(values, values), st.tuples(values, values), st.tuples(either, either), st.just((None, None))
     )
     return st.builds(
-        lambda pair, nulls, exact: ColumnStatistics(9, nulls, *pair, exact, exact),
+        lambda pair, nulls, exact, trust, stored: ColumnStatistics(
+            9, nulls, *pair, exact, exact, trust, stored
+        ),
         pairs,
         COUNTS,
         st.booleans(),
+        st.sampled_from([0, 1, 2]),
+        st.sampled_from([None, None, "parquet INT32", "parquet INT64 TIMESTAMP(MILLIS)", "parquet DOUBLE"]),
     )
 
 

@@ -22,6 +22,7 @@ from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match import Match, match
 from tests.support.effort import examples
 from tests.support.planning.filters import make_filter
+from tests.support.tables.statistics import exact
 
 _DAY = 86_400_000_000
 _INTS = st.integers(-3, 3) | st.sampled_from([-(1 << 31), 1 << 31, (1 << 24) + 1, (1 << 63) - 1, -(1 << 63)])
@@ -61,15 +62,16 @@ ASKED = {name: kinds[3] for name, kinds in SCHEMA.items()} | dict.fromkeys(
 def _statistics(draw: st.DrawFn, stated: st.SearchStrategy[Any], rows: int | None) -> ColumnStatistics:
     nulls = draw(st.none() | st.sampled_from([0, 0, 1, rows, rows, 9]))
     size = draw(st.none() | st.integers(0, 9))
+    trust = draw(st.sampled_from([0, 1, 2, 2]))
     low = draw(stated | st.none())
     if low is None:
-        return ColumnStatistics(size, nulls)
+        return ColumnStatistics(size, nulls, trust=trust)
     high = draw(stated.filter(lambda value: type(value) is type(low)))
     if not draw(st.integers(0, 5)):
-        return ColumnStatistics(size, nulls, low, high)
+        return ColumnStatistics(size, nulls, low, high, trust=trust)
     if low == low and high == high and (not isinstance(low, str) or draw(st.booleans())):
         low, high = sorted((low, high))  # as text, decimals are in another order
-    return ColumnStatistics(size, nulls, low, high, draw(st.booleans()), draw(st.booleans()))
+    return ColumnStatistics(size, nulls, low, high, draw(st.booleans()), draw(st.booleans()), trust)
 
 
 @st.composite
@@ -159,12 +161,12 @@ def _summary(*records: tuple[int | None, ColumnStatistics], type: str = "integer
 def test_the_example() -> None:
     """Sums, the least of the least, the greatest of the greatest; files of nothing but NULL have no say in bounds."""
     files = [
-        FileRecord("a", 100, 10, 1, {"c": ColumnStatistics(7, 0, 3, 9)}),
-        FileRecord("b", 200, 5, 2, {"c": ColumnStatistics(8, 5)}),
-        FileRecord("c", 300, 20, None, {"c": ColumnStatistics(9, 1, -2, 4, False)}),
+        FileRecord("a", 100, 10, 1, {"c": exact(7, 0, 3, 9)}),
+        FileRecord("b", 200, 5, 2, {"c": exact(8, 5)}),
+        FileRecord("c", 300, 20, None, {"c": exact(9, 1, -2, 4, False)}),
     ]
     assert summarise(RecordedFiles(files), types_of([TableColumn("c", "integer")])) == FileRecord(
-        "", 600, 35, None, {"c": ColumnStatistics(24, 6, -2, 9, False, True)}
+        "", 600, 35, None, {"c": exact(24, 6, -2, 9, False, True)}
     )
 
 

@@ -7,13 +7,14 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from parquetry.data_files.bounds import column_statistics
 from parquetry.data_files.file_batch import RecordedFiles, optional
-from parquetry.data_files.records import PHYSICAL_NAME, ColumnStatistics
+from parquetry.data_files.records import PHYSICAL_NAME, ColumnStatistics, Trust
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest.chunks import read_chunks
@@ -33,6 +34,7 @@ from parquetry.types import Value, order_key, parse_type
 from tests.support.effort import examples
 from tests.support.planning.filters import make_filter
 from tests.support.tables.generated_tables import POOLS, Columns, predicates, tables
+from tests.support.tables.statistics import exact
 
 Row = tuple[Value, ...]
 INT = parse_type("int")
@@ -120,8 +122,9 @@ def _statistics(values: Sequence[Value], *, counted: bool) -> ColumnStatistics:
     there = sorted((value for value in values if value is not None and value == value), key=order_key)
     nulls = sum(value is None for value in values) if counted else None
     if not there:
-        return ColumnStatistics(4, nulls)
-    return column_statistics(4, nulls, there[0], there[-1], True, True)
+        return exact(4, nulls)
+    found = column_statistics(4, nulls, there[0], there[-1], True, True)
+    return msgspec.structs.replace(found, trust=Trust.EXACT)
 
 
 @st.composite

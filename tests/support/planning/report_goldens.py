@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from parquetry.metastore import (
-    ColumnStatistics,
     FileRecord,
     Metastore,
     TableColumn,
@@ -26,6 +25,7 @@ from parquetry.prune.condition import Condition, Origin
 from parquetry.prune.report.report import Report
 from parquetry.store import MemoryStore
 from parquetry.types import ColumnType, Value, parse_type, value_from_text
+from tests.support.tables.statistics import exact
 
 _LINE_WORDS = ("where", "join", "unknown", "read")
 
@@ -51,7 +51,7 @@ class ExampleTable:
             low, _, high = fields.get(column, "").partition("..")
             size, nulls = fields.get(f"{column}.size"), fields.get(f"{column}.nulls")
             if size is not None:
-                columns[column] = ColumnStatistics(
+                columns[column] = exact(
                     int(size), None if nulls is None else int(nulls), _value(type, low), _value(type, high)
                 )
         values = tuple(_value(type, fields[column]) for column, type in self.by.items())

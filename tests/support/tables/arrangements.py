@@ -55,7 +55,7 @@ TABLES = ArrangementSpec(
 """Of a table: for partitions made from now on."""
 MEASURED = ArrangementSpec(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
 """Of a table whose partitions measure what is heavy in them."""
-STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False)
+STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False, 1, "parquet BYTE_ARRAY")
 FILE = FileRecord("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
 
 EARLIER = FileRecord("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)

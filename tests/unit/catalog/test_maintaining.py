@@ -133,7 +133,7 @@ def test_fsck_tells_of_files_that_the_columns_cannot_be_read_from(
     pq.write_table(pa.table({"ID": ["a"]}), folder / "text.parquet")
     pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "more": [1.5]}), folder / "fits.parquet")
     catalog.sync("orders")
-    told = "column id is bigint in the table, and BYTE_ARRAY in the file, which cannot be read as that: queries of the column"
+    told = "column id is bigint in the table, and BYTE_ARRAY STRING in the file, which cannot be read as that: queries of the column"
     (found,) = catalog.fsck("orders", repair=True)
     assert (found.kind, found.partition, found.path, found.repaired) == (
         "unfit column",

@@ -13,6 +13,7 @@ from parquetry.data_files.bounds import MAX_BOUND_LENGTH, FileBounds, bounds_rea
 from parquetry.data_files.footer_statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.metastore.storage.model import ColumnStatistics, FileRecord, TableColumn
+from tests.support.tables.statistics import exact
 
 LOCAL = pafs.LocalFileSystem()
 SPARK = {b"org.apache.spark.version": b"4.0.0"}
@@ -115,9 +116,9 @@ def test_nested_columns_have_the_size_of_their_leaves_and_nothing_else(tmp_path)
     sizes = [footer.row_group(0).column(index).total_compressed_size for index in range(footer.num_columns)]
     found = columns_of(path)
     assert list(found) == ["s", "l", "m", "s.x"]
-    assert found["s"] == ColumnStatistics(size=sizes[0] + sizes[1])
-    assert found["l"] == ColumnStatistics(size=sizes[2])
-    assert found["m"] == ColumnStatistics(size=sizes[3] + sizes[4])
+    assert found["s"] == exact(size=sizes[0] + sizes[1])
+    assert found["l"] == exact(size=sizes[2])
+    assert found["m"] == exact(size=sizes[3] + sizes[4])
     assert (found["s.x"].size, found["s.x"].min, found["s.x"].max) == (sizes[5], 1, 3)
 
 
@@ -322,17 +323,17 @@ def test_bounds_take_the_type_the_column_has_today(kind, low, high, expected):
 
 def test_widened_bounds_near_1970_are_not_exact():
     """A small number may be a date's days or a timestamp's microseconds, so it is taken for both."""
-    assert not bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 1, 19_000), 5).max_exact
-    assert bounds_of(column("timestamp_ntz"), ColumnStatistics(9, 0, 10**15, 10**15), 5).max_exact
+    assert not bounds_of(column("timestamp_ntz"), exact(9, 0, 1, 19_000), 5).max_exact
+    assert bounds_of(column("timestamp_ntz"), exact(9, 0, 10**15, 10**15), 5).max_exact
 
 
 def test_bounds_know_columns_of_nulls_one_side_and_nothing():
     """As many NULLs as rows is a column of NULLs; without bounds or counts there is nothing to know."""
     assert bounds_of(column("long"), None, 5) is None
-    assert bounds_of(column("long"), ColumnStatistics(9, 5), 5).all_null
-    assert bounds_of(column("long"), ColumnStatistics(9), 5) is None
-    assert bounds_of(column({"type": "array"}), ColumnStatistics(9, 0, 1, 2), 5) is None
-    one_sided = bounds_of(column("string"), ColumnStatistics(9, 0, "a", None, True, False), 5)
+    assert bounds_of(column("long"), exact(9, 5), 5).all_null
+    assert bounds_of(column("long"), exact(9), 5) is None
+    assert bounds_of(column({"type": "array"}), exact(9, 0, 1, 2), 5) is None
+    one_sided = bounds_of(column("string"), exact(9, 0, "a", None, True, False), 5)
     assert (one_sided.min, one_sided.max, one_sided.min_exact, one_sided.max_exact) == (
         "a",
         None,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
+from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.layout.arrangement import (
     PLAIN,
     REST,
@@ -27,6 +27,7 @@ from parquetry.metastore import Metastore, PartitionSnapshot, TableMetadata, Tra
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
 from parquetry.types import parse_type
+from tests.support.tables.statistics import exact
 
 TARGET = 128
 INT = [parse_type("int")]
@@ -181,7 +182,7 @@ AUTO = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 2))
 
 def of_values(path: str, rows: int, least: int | None, most: int | None, **more: Any) -> FileRecord:
     """Return a file of the default directory, as large as it should be, of the values of x from one to another."""
-    columns = {"x": ColumnStatistics(nulls=more.pop("nulls", 0), min=least, max=most)}
+    columns = {"x": exact(nulls=more.pop("nulls", 0), min=least, max=most)}
     folder, cell = (DEFAULT, REST) if "cell" not in more else (f"x={least}", more.pop("cell"))
     return FileRecord(f"{folder}/{path}", more.pop("size", TARGET), rows, columns=columns, cell=cell, **more)
 

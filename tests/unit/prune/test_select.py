@@ -3,7 +3,6 @@
 import pytest
 
 from parquetry.metastore import (
-    ColumnStatistics,
     FileRecord,
     Metastore,
     TableColumn,
@@ -20,6 +19,7 @@ from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
 from tests.support.planning.filters import make_filter, make_filters
+from tests.support.tables.statistics import exact
 
 INT, STRING = parse_type("int"), parse_type("string")
 HASHED = Opaque("hash(v) = 3", ("v",), "function on the column")
@@ -54,8 +54,8 @@ def fill(snapshot, partitions):
 
 
 def file(name, low=None, high=None, nulls=0, rows=10, size=1000, **columns):
-    known = {"v": ColumnStatistics(100, nulls, low, high)} if low is not None else {}
-    known |= {"s": ColumnStatistics(300, 0), **columns}
+    known = {"v": exact(100, nulls, low, high)} if low is not None else {}
+    known |= {"s": exact(300, 0), **columns}
     return FileRecord(name, size, rows, 1, known)
 
 
@@ -221,7 +221,7 @@ def test_bytes_are_those_of_the_columns_read(table):
         2000,
         ("v",),
     )
-    unknown = fill(make(), {(1, "x"): [file("a", 0, 9, f=ColumnStatistics(None, 0, 1.0, 2.0))]})
+    unknown = fill(make(), {(1, "x"): [file("a", 0, 9, f=exact(None, 0, 1.0, 2.0))]})
     assert step(select_files(unknown, [], ["f"]), "bytes")[:3] == (1000, 1000, ())
 
 
@@ -326,11 +326,11 @@ MANY = [(number, "xyz"[number % 3] if number % 7 else None) for number in range(
 
 def numbered(number):
     """Return three files of a partition: one from its number on, one of NULLs, one without statistics."""
-    text = {"s": ColumnStatistics(9, 1, f"a{number:03}", f"a{number + 5:03}")}
-    floats = {"f": ColumnStatistics(9, 0, float(number), float(number + 1))}
+    text = {"s": exact(9, 1, f"a{number:03}", f"a{number + 5:03}")}
+    floats = {"f": exact(9, 0, float(number), float(number + 1))}
     return [
         file("a", number, number + 9, **text, **floats),
-        FileRecord("null", 9, 5, 1, {"v": ColumnStatistics(9, 5), "s": ColumnStatistics(9, 0, "b", None)}),
+        FileRecord("null", 9, 5, 1, {"v": exact(9, 5), "s": exact(9, 0, "b", None)}),
         FileRecord("unknown", 9, None),
     ]
 
@@ -378,7 +378,7 @@ def answer(table, aggregates, group_by=(), predicates=()):
 
 @pytest.fixture
 def counted():
-    text = {"s": ColumnStatistics(9, 1, "a", "c")}
+    text = {"s": exact(9, 1, "a", "c")}
     return fill(
         make(),
         {
@@ -386,7 +386,7 @@ def counted():
             (1, None): [file("c", -5, 3, **text), file("none", rows=0)],
             (2, "x"): [],
             (3, "z"): [file("none", rows=0)],
-            (None, "y"): [FileRecord("old", 9, 7, 1, {"s": ColumnStatistics(9, 7)})],
+            (None, "y"): [FileRecord("old", 9, 7, 1, {"s": exact(9, 7)})],
         },
     )
 
@@ -430,12 +430,12 @@ def test_conditions_must_be_decided(counted):
     [
         ({}, ("min", "a")),
         ({}, ("count", "a")),
-        ({"f": ColumnStatistics(9, 0, 1.0, 2.0)}, ("max", "f")),
-        ({"c": ColumnStatistics(9, 0, "a", "b")}, ("max", "c")),
-        ({"s": ColumnStatistics(9, 0, "a", "b", True, False)}, ("max", "s")),
-        ({"s": ColumnStatistics(9, 0, "a", "b", False, True)}, ("min", "s")),
-        ({"s": ColumnStatistics(9, 0)}, ("min", "s")),
-        ({"s": ColumnStatistics(9, None, "a", "b")}, ("count", "s")),
+        ({"f": exact(9, 0, 1.0, 2.0)}, ("max", "f")),
+        ({"c": exact(9, 0, "a", "b")}, ("max", "c")),
+        ({"s": exact(9, 0, "a", "b", True, False)}, ("max", "s")),
+        ({"s": exact(9, 0, "a", "b", False, True)}, ("min", "s")),
+        ({"s": exact(9, 0)}, ("min", "s")),
+        ({"s": exact(9, None, "a", "b")}, ("count", "s")),
         ({}, ("sum", "v")),
         ({}, ("min", None)),
     ],
@@ -449,7 +449,7 @@ def test_what_is_not_exact_is_not_answered(statistics, aggregate):
 
 def test_the_other_bound_may_be_exact():
     """A maximum that was cut does not hinder the minimum."""
-    table = fill(make(), {(1, "x"): [file("a", 0, 9, s=ColumnStatistics(9, 0, "a", "b", True, False))]})
+    table = fill(make(), {(1, "x"): [file("a", 0, 9, s=exact(9, 0, "a", "b", True, False))]})
     assert answer(table, [("min", "s")]) == [("a",)]
 
 
@@ -471,5 +471,5 @@ def test_groups_by_data_columns_or_floating_point_are_not_answered():
 
 def test_decimals_take_the_scale_the_column_has_today():
     """`1.5` in statistics written before the column was widened is `1.5000`."""
-    table = fill(make(), {(1, "x"): [file("a", 0, 9, d=ColumnStatistics(9, 0, "1.5", "2"))]})
+    table = fill(make(), {(1, "x"): [file("a", 0, 9, d=exact(9, 0, "1.5", "2"))]})
     assert [str(value) for value in answer(table, [("min", "d"), ("max", "d")])[0]] == ["1.5000", "2.0000"]

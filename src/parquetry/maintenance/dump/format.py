@@ -193,9 +193,17 @@ def files_to_json(files: Iterable[FileRecord]) -> list[dict[str, Any]]:
     """Encode files for JSON."""
     plain = [_fields(file) for file in files]
     for file in plain:
-        if file["rest_of"] is None:
-            del file["rest_of"]
+        _leave_out_defaults(file, {"rest_of": None})
+        for statistics in (file["columns"] or {}).values():
+            _leave_out_defaults(statistics, {"trust": 0, "stored": None})
     return plain
+
+
+def _leave_out_defaults(fields: dict[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Remove the fields that earlier dumps have not, as long as they say nothing."""
+    for name, default in defaults.items():
+        if fields[name] == default:
+            del fields[name]
 
 
 def files_from_json(values: list[dict[str, Any]]) -> tuple[FileRecord, ...]:

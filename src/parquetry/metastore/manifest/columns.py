@@ -30,11 +30,13 @@ import numpy as np
 from parquetry.data_files import (
     NO_CELL,
     UNKNOWN,
+    Belief,
     FileColumns,
     Flags,
     Indices,
     Numbers,
     StatisticsColumn,
+    Trust,
     without_earlier_rest,
 )
 from parquetry.errors import MetastoreDamagedError
@@ -70,6 +72,9 @@ class _PackedColumn(msgspec.Struct, frozen=True, array_like=True):
     max: Packed | None = None
     min_exact: Bitmap = True
     max_exact: Bitmap = True
+    trust: Packed | None = None
+    stored: str | list[str | None] | None = None
+    """The type in all files, or in each of them; None if it is the table's."""
 
 
 class _Chunk(msgspec.Struct, frozen=True, array_like=True):
@@ -127,9 +132,17 @@ def _pack(column: StatisticsColumn) -> _PackedColumn:
         pack_numbers(column.nulls),
         pack_bound(column.min),
         pack_bound(column.max),
-        pack_flags(column.min_exact),
-        pack_flags(column.max_exact),
+        pack_flags(column.belief.min_exact),
+        pack_flags(column.belief.max_exact),
+        pack_numbers(column.belief.trust) if column.belief.trust.any() else None,
+        _pack_types(column.belief.stored),
     )
+
+
+def _pack_types(types: Sequence[str | None] | None) -> str | list[str | None] | None:
+    if types is None:
+        return None
+    return types[0] if types[0] is not None and len(set(types)) == 1 else list(types)
 
 
 def _reports_damage(read: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -267,9 +280,29 @@ def _statistics(chunks: Sequence[_Chunk], name: str, places: Indices | None) -> 
         numbers_together([column.nulls for column in columns], counts, places),
         bounds_together([column.min for column in columns], counts, places),
         bounds_together([column.max for column in columns], counts, places),
-        flags_together([column.min_exact for column in columns], counts, places),
-        flags_together([column.max_exact for column in columns], counts, places),
+        Belief(
+            flags_together([column.min_exact for column in columns], counts, places),
+            flags_together([column.max_exact for column in columns], counts, places),
+            np.maximum(numbers_together([column.trust for column in columns], counts, places), Trust.UNKNOWN),
+            _types_together([column.stored for column in columns], counts, places),
+        ),
     )
+
+
+def _types_together(
+    packed: Sequence[str | list[str | None] | None], counts: Sequence[int], places: Indices | None
+) -> list[str | None] | None:
+    """Return the type in each file, or None if no file has another type than the table."""
+    if not any(packed):
+        return None
+    types = [
+        each
+        for stored, count in zip(packed, counts, strict=True)
+        for each in (stored if isinstance(stored, list) else [stored] * count)
+    ]
+    if len(types) != sum(counts):
+        raise ValueError(f"{sum(counts)} files have {len(types)} types")
+    return types if places is None else [types[place] for place in places.tolist()]
 
 
 def _paths(chunk: _Chunk) -> list[str]:

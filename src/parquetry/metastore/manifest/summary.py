@@ -15,6 +15,8 @@ files, and never more: a filter that excludes the summary must exclude every row
 leaves unknown:
 
 - what one of the files does not know,
+- whether its own numbers are exact, if one file's are only bounds (`Trust`),
+- a column that has another type in one of the files than in the table,
 - a column that the files spell in different ways,
 - bounds whose order depends on a column type that the table does not have.
 
@@ -41,6 +43,7 @@ from parquetry.data_files import (
     Numbers,
     StatisticsColumn,
     TableColumn,
+    Trust,
 )
 from parquetry.types import INTEGER_BITS, ColumnType
 
@@ -102,22 +105,28 @@ def _summarised(column: StatisticsColumn, rows: Numbers, type: ColumnType | None
     size, nulls = _sum(column.size), _sum(column.nulls)
     if ((rows != UNKNOWN) & (column.nulls > rows)).any():
         nulls = None
+    trust = int(column.belief.trust.min())
+    if column.belief.stored is not None:
+        return ColumnStatistics(size, trust=trust)
     if type is None:
-        return ColumnStatistics(size, nulls)
-    has_values = (rows != 0) & ((column.nulls != rows) | (column.nulls == UNKNOWN))
+        return ColumnStatistics(size, nulls, trust=trust)
+    # A file of an earlier version that counts as many NULLs as rows may have values (`data_files.bounds`).
+    is_sure = (column.belief.trust != Trust.UNKNOWN) | column.min.known_flags()
+    has_values = (rows != 0) & ((column.nulls != rows) | (column.nulls == UNKNOWN) | ~is_sure)
     if not has_values.any():
-        return ColumnStatistics(size, nulls)
+        return ColumnStatistics(size, nulls, trust=trust)
     pair = _bounds(type.name, column.min, column.max, has_values)
     if pair is None:
-        return ColumnStatistics(size, nulls)
+        return ColumnStatistics(size, nulls, trust=trust)
     low, high = pair
     return ColumnStatistics(
         size,
         nulls,
         low,
         high,
-        _occurs(low, column.min, column.min_exact & has_values),
-        _occurs(high, column.max, column.max_exact & has_values),
+        _occurs(low, column.min, column.belief.min_exact & has_values),
+        _occurs(high, column.max, column.belief.max_exact & has_values),
+        trust,
     )
 
 

@@ -39,12 +39,15 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
             value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
             may contain it.
+        doubts: the containers whose bounds and NULLs may only leave the container out, and prove nothing about
+            all of its rows; None if there are none.
     """
 
     least: Values
     greatest: Values
     nulls: Codes
     shared: bool = False
+    doubts: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_values(cls, values: Sequence[Value]) -> Bounds:
@@ -106,6 +109,10 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         low = masked_value_array(least, trusted, kind, lowest=True)
         return cls(low, masked_value_array(greatest, trusted, kind, lowest=False), nulls)
 
+    def with_doubts(self, doubts: Sequence[bool] | NDArray[np.bool_]) -> Bounds:
+        """Return the same bounds, which prove nothing about some of the containers."""
+        return msgspec.structs.replace(self, doubts=np.asarray(doubts, np.bool_))
+
     def take(self, indices: NDArray[np.intp]) -> Bounds:
         """Return the bounds of the containers at some indices; an index may appear more than once.
 
@@ -115,9 +122,9 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         least = take_values(self.least, indices)
         greatest = least if self.greatest is self.least else take_values(self.greatest, indices)
         nulls = np.asarray(self.nulls, np.uint8)[indices]
-        return Bounds(
-            least, greatest, nulls.tolist() if len(indices) <= MAX_LISTED_CONTAINERS else nulls, self.shared
-        )
+        doubts = None if self.doubts is None else self.doubts[indices]
+        codes = nulls.tolist() if len(indices) <= MAX_LISTED_CONTAINERS else nulls
+        return Bounds(least, greatest, codes, self.shared, doubts)
 
 
 class Knowledge(Protocol):
@@ -159,7 +166,8 @@ class Knowledge(Protocol):
     ## What it is not
 
     It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each
-    no. It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
+    no. Statistics of a writer that may be wrong in details are marked (`Bounds.doubts`): they never prove that
+    all rows match. It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
 
     ## Why not otherwise
 

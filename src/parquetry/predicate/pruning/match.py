@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -26,7 +26,7 @@ from parquetry.predicate.nodes import (
     TupleIn,
 )
 from parquetry.predicate.pruning.guarantees import allowed_values
-from parquetry.predicate.pruning.knowledge import Knowledge
+from parquetry.predicate.pruning.knowledge import Bounds, Knowledge
 from parquetry.predicate.pruning.match_leaf import leaf_outcomes
 from parquetry.predicate.pruning.match_tuples import tuple_outcomes
 from parquetry.predicate.pruning.truth_sets import (
@@ -139,15 +139,31 @@ def match(filter: Filter, knowledge: Knowledge) -> NDArray[np.uint8]:
     >>> match(day, KnownValues(('month',), [(1,)])).tolist() == [Match.MIGHT]
     True
     """
-    return np.asarray(_MATCH_OF_OUTCOMES(_OutcomeEvaluator(knowledge).outcomes(filter.node)), np.uint8)
+    evaluator = _OutcomeEvaluator(knowledge)
+    answers = np.asarray(_MATCH_OF_OUTCOMES(evaluator.outcomes(filter.node)), np.uint8)
+    if evaluator.met_doubts and (answers == Match.MUST).any():
+        proofs = _OutcomeEvaluator(knowledge, proving=True).outcomes(filter.node)
+        proved = np.asarray(_MATCH_OF_OUTCOMES(proofs), np.uint8) == Match.MUST
+        answers[(answers == Match.MUST) & ~proved] = Match.MIGHT
+    return answers
 
 
 class _OutcomeEvaluator:
-    """Evaluates conditions over containers, to sets of truth values."""
+    """Evaluates conditions over containers, to sets of truth values.
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    Args:
+        knowledge: the statistics of the containers.
+        proving: whether statistics in doubt count as unknown, so that what remains is proved.
+
+    Attributes:
+        met_doubts: whether statistics in doubt were used.
+    """
+
+    def __init__(self, knowledge: Knowledge, *, proving: bool = False) -> None:
         self._knowledge = knowledge
         self._count = knowledge.count
+        self._proving = proving
+        self.met_doubts = False
 
     def outcomes(self, node: Predicate) -> Codes:
         """Return the set of truth values that a condition may take, for each container."""
@@ -186,12 +202,26 @@ class _OutcomeEvaluator:
                     else _OUTCOMES_OF_IMPLIED(self.outcomes(implied))
                 )
             case TupleIn(names):
-                return tuple_outcomes(node, [self._knowledge.bounds(name) for name in names], self._count)
+                known = [self._knowledge.bounds(name) for name in names]
+                outcomes = tuple_outcomes(node, known, self._count)
+                return self._doubting(outcomes, [each for each in known if each is not None], ANY)
         bounds = self._knowledge.bounds(node.column)
-        if bounds is not None:
-            return leaf_outcomes(node, bounds)
         null_safe = isinstance(node, IsNull) or (isinstance(node, Compare) and node.op == "<=>")
-        return same(EITHER if null_safe else ANY, self._count)
+        unknown = EITHER if null_safe else ANY
+        if bounds is not None:
+            return self._doubting(leaf_outcomes(node, bounds), [bounds], unknown)
+        return same(unknown, self._count)
+
+    def _doubting(self, outcomes: Codes, known: Sequence[Bounds], unknown: int) -> Codes:
+        """Note whether statistics in doubt were used, and replace their outcomes while proving."""
+        doubts = [bounds.doubts for bounds in known if bounds.doubts is not None]
+        if not doubts:
+            return outcomes
+        self.met_doubts = True
+        if not self._proving:
+            return outcomes
+        replaced = np.where(np.logical_or.reduce(doubts), np.uint8(unknown), np.asarray(outcomes, np.uint8))
+        return replaced.tolist() if isinstance(outcomes, list) else replaced
 
     def _where_possible(self, node: Predicate, outcomes: Codes) -> Codes:
         """Remove TRUE from the outcomes of containers that cannot have any tuple that a condition allows."""

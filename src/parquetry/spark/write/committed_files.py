@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord, FooterReader, from_writer
+from parquetry.data_files import FileRecord, FooterReader, from_writer, without_table_types
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (
@@ -124,10 +124,11 @@ def _records(
     file_format = snapshot.metadata.format
     unknown = [path for path, made in zip(paths, written, strict=True) if "footer" not in made]
     read = iter(footers.data_files(file_format, base, unknown))
-    return [
+    records = [
         from_writer(file_format, path, made) if "footer" in made else next(read)
         for path, made in zip(paths, written, strict=True)
     ]
+    return [without_table_types(record, snapshot.metadata.data_columns) for record in records]
 
 
 def values_in(snapshot: TableSnapshot, directory: str) -> tuple[Value, ...]:

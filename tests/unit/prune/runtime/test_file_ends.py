@@ -8,7 +8,6 @@ import pytest
 
 from parquetry.errors import ValueTypeError
 from parquetry.metastore import (
-    ColumnStatistics,
     FileRecord,
     Metastore,
     TableColumn,
@@ -22,6 +21,7 @@ from parquetry.prune.runtime.key_ranges import partition_key_ranges
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
+from tests.support.tables.statistics import exact
 
 COLUMNS = (
     TableColumn("n", "integer"),
@@ -44,7 +44,7 @@ def table(*partitions: list[FileRecord]) -> TableSnapshot:
 
 def file(name: str, least: Value, greatest: Value, nulls: int | None = 0, column: str = "n") -> FileRecord:
     """Return a file of ten rows."""
-    return FileRecord(f"{name}.parquet", 1000, 10, 1, {column: ColumnStatistics(10, nulls, least, greatest)})
+    return FileRecord(f"{name}.parquet", 1000, 10, 1, {column: exact(10, nulls, least, greatest)})
 
 
 def selected(snapshot: TableSnapshot) -> Selection:

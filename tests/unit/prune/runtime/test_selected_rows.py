@@ -8,7 +8,6 @@ from decimal import Decimal
 import pytest
 
 from parquetry.metastore import (
-    ColumnStatistics,
     FileRecord,
     Metastore,
     TableColumn,
@@ -22,6 +21,7 @@ from parquetry.prune.runtime.estimates import estimate_rows, spread
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type
+from tests.support.tables.statistics import exact
 
 INT, STRING, MONEY = parse_type("int"), parse_type("string"), parse_type("decimal(7,2)")
 COLUMNS = (
@@ -32,8 +32,8 @@ COLUMNS = (
     TableColumn("rate", "double"),
     TableColumn("p", "integer"),
 )
-YEARS = (ColumnStatistics(10, 0, 1900, 1999), ColumnStatistics(10, 0, 2000, 2099))
-MONTHS = (ColumnStatistics(10, 0, 1, 12),) * 2
+YEARS = (exact(10, 0, 1900, 1999), exact(10, 0, 2000, 2099))
+MONTHS = (exact(10, 0, 1, 12),) * 2
 
 
 def days(*files: FileRecord, **properties: str) -> TableSnapshot:
@@ -44,7 +44,7 @@ def days(*files: FileRecord, **properties: str) -> TableSnapshot:
         "db", "t", TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=properties)
     )
     transaction = Transaction(table, "append")
-    prices = ColumnStatistics(10, 0, Decimal(0), Decimal(100))
+    prices = exact(10, 0, Decimal(0), Decimal(100))
     default = tuple(
         FileRecord(f"{n}.parquet", 1000, 12_000, 1, {"year": YEARS[n], "month": MONTHS[n], "price": prices})
         for n in range(2)
@@ -87,9 +87,9 @@ def test_rows_that_conditions_leave(asked: list[Predicate], expected: int) -> No
 
 def test_what_is_not_known_leaves_all() -> None:
     """A file without statistics makes a condition leave all rows; one of NULLs alone has no part in it."""
-    plain = FileRecord("a.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 0, 2000, 2009)})
+    plain = FileRecord("a.parquet", 10, 100, 1, {"year": exact(10, 0, 2000, 2009)})
     bare = FileRecord("b.parquet", 10, 100)
-    empty = FileRecord("c.parquet", 10, 100, 1, {"year": ColumnStatistics(10, 100, None, None)})
+    empty = FileRecord("c.parquet", 10, 100, 1, {"year": exact(10, 100, None, None)})
     table = days(plain, bare)
     assert estimate_rows(table.metadata, whole(table), [year("=", 2000)]) == 200
     assert spread(table.metadata, whole(table), "year") is None
@@ -105,11 +105,11 @@ def test_how_far_values_lie_apart() -> None:
     assert spread(table.metadata, whole(table), "price") == (1, 10_000, False)
     assert spread(table.metadata, whole(table), "p") == (0, 0, False)
     assert spread(table.metadata, whole(table), "name") is None
-    rates = days(FileRecord("a.parquet", 10, 100, 1, {"rate": ColumnStatistics(10, 0, 0.0, 0.5)}))
+    rates = days(FileRecord("a.parquet", 10, 100, 1, {"rate": exact(10, 0, 0.0, 0.5)}))
     assert spread(rates.metadata, whole(rates), "rate") == (1, math.inf, False)
     many = days(
         *(
-            FileRecord(f"{n}.parquet", 10, 5, 1, {"year": ColumnStatistics(10, 0, n * 10, n * 10 + 5)})
+            FileRecord(f"{n}.parquet", 10, 5, 1, {"year": exact(10, 0, n * 10, n * 10 + 5)})
             for n in range(300)
         )
     )

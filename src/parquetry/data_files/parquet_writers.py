@@ -1,0 +1,85 @@
+"""How far the statistics of a Parquet file may be believed, by the writer that its footer names.
+
+| trust    | what the statistics may do                                                      |
+|----------|---------------------------------------------------------------------------------|
+| UNKNOWN  | nothing: the writer is not known, or is known for wrong statistics               |
+| BOUNDS   | leave the file out of a query; the bounds themselves may be values of no row     |
+| EXACT    | also answer `min`, `max` and `count`, and prove that all rows match a condition  |
+
+Spark's own reader leaves row groups out by the statistics of any writer, with the exceptions of parquet-java's
+`CorruptStatistics`. This module believes less: a writer that is not in the list is not believed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from parquetry.data_files.records import Trust
+
+_VERSION = re.compile(r"version v?(\d+)(?:\.(\d+))?")
+
+
+class ParquetWriter(NamedTuple):
+    """What is known of the writer of a file.
+
+    Attributes:
+        trust: how far its statistics are believed.
+        byte_arrays: how far those of texts, binaries, and decimals in bytes are believed.
+        shortens: whether it may shorten the bounds of texts and binaries without saying so.
+    """
+
+    trust: Trust
+    byte_arrays: Trust
+    shortens: bool
+
+
+_NOT_BELIEVED = ParquetWriter(Trust.UNKNOWN, Trust.UNKNOWN, True)
+_BOUNDS = ParquetWriter(Trust.BOUNDS, Trust.BOUNDS, True)
+_EXACT = ParquetWriter(Trust.EXACT, Trust.EXACT, True)
+
+_BELIEVED_IN_BOUNDS = (
+    "parquet-mr", "parquet-cpp", "parquet-rs", "datafusion", "duckdb", "polars", "impala", "apache impala",
+    "fastparquet", "trino", "presto", "parquet-go", "github.com/parquet-go", "parquet-dotnet", "parquet.net",
+    "cudf", "rapids", "clickhouse", "hyparquet", "parquetsharp", "snowflake", "photon", "velox", "arrow2", "io.trino",
+    "jvector", "delta-rs", "databricks",
+)  # fmt: skip
+"""How the names of known writers begin. All of them fill the fields that parquet-format 2.4 defines."""
+
+
+def parquet_writer(created_by: str) -> ParquetWriter:
+    """Return how far a writer's statistics are believed.
+
+    Args:
+        created_by: the text in the footer.
+
+    >>> parquet_writer("parquet-mr version 1.17.0 (build 0a1b)").trust.name
+    'EXACT'
+    >>> parquet_writer("parquet-mr version 1.8.2 (build c6)").trust.name
+    'BOUNDS'
+    >>> parquet_writer("my own writer").trust.name
+    'UNKNOWN'
+    """
+    name = created_by.strip().lower()
+    for begin, least, writer, older in _EXACT_SINCE:
+        if name.startswith(begin):
+            found = _VERSION.search(name)
+            version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+            return writer if version >= least else older
+    return _BOUNDS if name.startswith(_BELIEVED_IN_BOUNDS) else _NOT_BELIEVED
+
+
+_EXACT_SINCE = (
+    # Since 1.10 it writes the fields of parquet-format 2.4. It shortens texts where
+    # parquet.statistics.truncate.length says so, without a word in the file.
+    ("parquet-mr version ", (1, 10), _EXACT, _BOUNDS),
+    # Since Arrow 15 its decimals and unsigned numbers are known to be right. It leaves long texts out. From
+    # Arrow 21 on it states what is exact, and may shorten.
+    ("parquet-cpp-arrow version ", (15, 0), _EXACT._replace(shortens=False), _BOUNDS),
+    # Before it was named for Arrow, it compared decimals and texts as signed bytes (PARQUET-1655, ARROW-5241).
+    ("parquet-cpp version ", (1 << 30, 0), _EXACT, ParquetWriter(Trust.BOUNDS, Trust.UNKNOWN, True)),
+    # They say which bounds they have shortened.
+    ("parquet-rs version ", (50, 0), _EXACT, _BOUNDS),
+    ("duckdb version ", (1, 2), _EXACT, _BOUNDS),
+)
+"""How a writer's name begins, the first version of exact statistics, and how far it and older ones are believed."""
