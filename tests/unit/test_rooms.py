@@ -30,6 +30,14 @@ FLOORS = {
         {"config", "store", "types"},
         {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "texts", "_version"},
     ),
+    "data_files": (
+        {"footers"},
+        {"bounds_vectorized", "projected_files", "tuple_statistics"},
+        {"bounds", "file_batch", "interleave"},
+        {"statistics_batch"},
+        {"stored_types"},
+        {"records"},
+    ),
     "maintenance": (
         {"dump"},
         {"check", "publish", "rollback"},

@@ -1,6 +1,6 @@
 """Find the partitions and files below a table's location.
 
-Directories are listed, but files are not opened (`data_files.footer_statistics` opens them) and not recorded
+Directories are listed, but files are not opened (`data_files.footers` opens them) and not recorded
 (the metastore does that). Names that start with `_` or `.` are hidden, as for Spark and Hive. Empty files are
 ignored.
 """

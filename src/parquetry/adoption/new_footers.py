@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from parquetry.adoption.discover import DiscoveredPartition
-from parquetry.data_files import FileRecord, FooterReader, twice_named, unfit_columns, without_table_types
+from parquetry.data_files import FileRecord
+from parquetry.data_files.footers import FooterReader, ParquetFooter, twice_named, unfit_columns
+from parquetry.data_files.stored_types import without_table_types
 from parquetry.locations import is_absolute, join_relative
 from parquetry.metastore.storage import TableMetadata
 
@@ -82,7 +83,7 @@ class NewFooters:
         metadata, broken = self._metadata, dict[str, str]()
         unfit: dict[str, list[str]] = {}
 
-        def look(path: str, footer: Any) -> None:
+        def look(path: str, footer: ParquetFooter) -> None:
             if sentences := list(unfit_columns(footer, metadata.data_columns)):
                 unfit[path] = sentences
 

@@ -17,7 +17,8 @@ from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
 from parquetry.adoption.new_footers import NewFooters, ReadFooters
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
-from parquetry.data_files import FileRecord, FooterReader
+from parquetry.data_files import FileRecord
+from parquetry.data_files.footers import FooterReader
 from parquetry.errors import CommitConflictError
 from parquetry.locations import join_location, join_relative, path_below, path_within
 from parquetry.maintenance import Difference

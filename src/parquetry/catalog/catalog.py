@@ -223,7 +223,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others changed these partitions each time; run it again.
         """
         from parquetry.adoption import SyncOptions, synchronise
-        from parquetry.data_files import ArrowFooters
+        from parquetry.data_files.footers import ArrowFooters
 
         with self._file_access():
             return synchronise(

@@ -1,6 +1,7 @@
 """Data files and their statistics: one file as a record, and many files as columns.
 
-`records` defines the record of one file. `footer_reader` and `footer_statistics` read it from the footer.
+`records` defines the record of one file, and `footers` reads it. `stored_types` compares a file's types with
+those of the table.
 `file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune` decides whether a
 query needs a file.
 """
@@ -11,8 +12,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.bounds import EXACT_INTEGERS, MAX_DAY, FileBounds, bounds_reader
     from parquetry.data_files.bounds_vectorized import BoundsInFiles, bounds_in_files, each_in_files
     from parquetry.data_files.file_batch import FileColumns, RecordedFiles, without_earlier_rest
-    from parquetry.data_files.footer_reader import ArrowFooters, FooterReader
-    from parquetry.data_files.footer_statistics import Look, from_bridge, from_writer, read_parquet_footer
     from parquetry.data_files.interleave import Interleaving
     from parquetry.data_files.projected_files import (
         MAX_FILES_AS_RECORDS,
@@ -30,7 +29,6 @@ if FOR_TYPE_CHECKERS:
         Trust,
         is_same,
     )
-    from parquetry.data_files.spark_readable import mixed_columns, twice_named, unfit_columns, unknown_columns
     from parquetry.data_files.statistics_batch import (
         UNKNOWN,
         Belief,
@@ -43,7 +41,6 @@ if FOR_TYPE_CHECKERS:
         numbers,
         optional,
     )
-    from parquetry.data_files.stored_types import without_table_types
     from parquetry.data_files.tuple_statistics import Row, StatedTuples, lacks
 
 lazy_exports(__name__)

@@ -2,7 +2,7 @@
 
 `column_statistics` makes the record, and shortens long strings. `bounds_reader` reads it again: a file may
 have been written when the column was an int, or before the column was added. The rules here are for one file;
-`bounds_vectorized` applies them to many at once. `footer_statistics` reads footers, and
+`bounds_vectorized` applies them to many at once. `footers` reads them from files, and
 `parquetry.predicate.pruning.match` evaluates predicates.
 """
 
@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from parquetry.data_files.conversion import Conversion
 from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn, Trust
-from parquetry.data_files.stored_types import conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.predicate.pruning import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
@@ -136,7 +135,7 @@ def bounds_from_statistics(
         statistics: of the column in the file.
         rows: how many rows the file has, or None if it is unknown.
     """
-    if statistics.stored is not None and conversion(statistics.stored, kind) != Conversion.SAME:
+    if statistics.stored is not None and find_conversion(statistics.stored, kind) != Conversion.SAME:
         return None
     nulls, proof = statistics.nulls, statistics.trust == Trust.EXACT
     if statistics.trust == Trust.UNKNOWN and statistics.min is None and nulls == rows:

@@ -22,11 +22,10 @@ from parquetry.data_files.bounds import (
     has_default,
     padded_bounds,
 )
-from parquetry.data_files.conversion import Conversion
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
-from parquetry.data_files.stored_types import conversion
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.predicate.pruning import (
     MAX_LISTED_CONTAINERS,
     NO_NULL,
@@ -122,7 +121,9 @@ def _read_as(kind: ColumnType, said: StatisticsColumn) -> StatisticsColumn:
     types = said.belief.stored
     if types is None:
         return said
-    kept = {stored: stored is None or conversion(stored, kind) == Conversion.SAME for stored in set(types)}
+    kept = {
+        stored: stored is None or find_conversion(stored, kind) == Conversion.SAME for stored in set(types)
+    }
     return said.without(np.array([not kept[stored] for stored in types], np.bool_))
 
 

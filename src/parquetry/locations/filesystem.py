@@ -1,6 +1,6 @@
 """A location's text as a PyArrow file system, and a path on it.
 
-`uri` says how the text is read. `adoption.discover` and `data_files.footer_statistics` say what is stored
+`uri` says how the text is read. `adoption.discover` and `data_files.footers` say what is stored
 there.
 
 This module opens the local disk. It opens every other location by the file systems in use. In a Spark session

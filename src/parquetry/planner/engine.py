@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from parquetry.config import settle
-from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
+from parquetry.data_files import TableColumn
+from parquetry.data_files.footers import ArrowFooters, FooterReader
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
 from parquetry.locations import FileSystems, current_file_systems

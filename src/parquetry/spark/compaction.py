@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from parquetry.config import settle
-from parquetry.data_files import FooterReader
+from parquetry.data_files.footers import FooterReader
 from parquetry.errors import FileCorruptError
 from parquetry.locations import join_location, require_writable
 from parquetry.maintenance.compaction import Rewrite

@@ -14,15 +14,8 @@ from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.config import SESSION_PREFIX, settle
-from parquetry.data_files import (
-    ArrowFooters,
-    FileRecord,
-    Look,
-    TableColumn,
-    from_bridge,
-    mixed_columns,
-    unknown_columns,
-)
+from parquetry.data_files import FileRecord, TableColumn
+from parquetry.data_files.footers import ArrowFooters, Look, from_bridge, mixed_columns, unknown_columns
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from parquetry.data_files.footer_statistics import read_parquet_footer
+from parquetry.data_files.footers.parquet_statistics import read_parquet_footer
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.evaluate import evaluate

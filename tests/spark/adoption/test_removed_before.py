@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
 from parquetry.adoption.sync import synchronise
-from parquetry.data_files.footer_reader import ArrowFooters
+from parquetry.data_files.footers.footer_reader import ArrowFooters
 from parquetry.maintenance.results import Difference
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.data_files.footer_statistics import read_footers
+from parquetry.data_files.footers.parquet_statistics import read_footers
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
 from parquetry.locations.partition_path import unescape_path_name

@@ -13,7 +13,8 @@ import pytest
 from parquetry.adoption import new_footers
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.adoption.new_footers import NewFooters
-from parquetry.data_files import ArrowFooters, FileRecord
+from parquetry.data_files import FileRecord
+from parquetry.data_files.footers import ArrowFooters
 from tests.support.stores.metastores import metadata
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.data_files.bounds import MAX_BOUND_LENGTH, FileBounds, bounds_reader, column_statistics
-from parquetry.data_files.footer_statistics import from_bridge, read_footers, read_parquet_footer
+from parquetry.data_files.footers.parquet_statistics import from_bridge, read_footers, read_parquet_footer
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.metastore.storage.model import ColumnStatistics, FileRecord, TableColumn
 from tests.support.tables.statistics import exact

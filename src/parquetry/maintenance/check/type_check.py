@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-from parquetry.data_files import TableColumn, read_parquet_footer, twice_named, unfit_columns
+from parquetry.data_files import TableColumn
+from parquetry.data_files.footers import ParquetFooter, read_parquet_footer, twice_named, unfit_columns
 from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations import StoragePath, is_own, join_location
 from parquetry.maintenance.deletion import FileAccess
@@ -71,7 +71,7 @@ def _foreign(table: TableSnapshot, system: FileAccess) -> Iterable[tuple[str, St
 def _look(system: FileAccess, place: StoragePath, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
-    def look(_: str, footer: Any) -> None:
+    def look(_: str, footer: ParquetFooter) -> None:
         found.extend(("unfit column", f"{sentence}.") for sentence in unfit_columns(footer, columns))
 
     filesystem, path = system.opened(place)

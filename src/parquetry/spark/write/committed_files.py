@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord, FooterReader, from_writer, without_table_types
+from parquetry.data_files import FileRecord
+from parquetry.data_files.footers import FooterReader, from_writer
+from parquetry.data_files.stored_types import without_table_types
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (

@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Callable
 
-from parquetry.data_files.conversion import Conversion
+from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.types import INTEGER_BITS, ColumnType
 
 SAME, CHANGED, REFUSED = Conversion.SAME, Conversion.CHANGED, Conversion.REFUSED

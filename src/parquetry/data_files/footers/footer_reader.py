@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow.fs as pafs
 
-from parquetry.data_files.footer_statistics import (
+from parquetry.data_files.footers.parquet_statistics import (
     TAIL_BYTES,
     Look,
     footer_errors,

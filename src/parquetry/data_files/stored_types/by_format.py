@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from parquetry.data_files.conversion import Conversion
-from parquetry.data_files.parquet_types import parquet_conversion
 from parquetry.data_files.records import FileRecord, TableColumn
+from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types.parquet_types import parquet_conversion
 from parquetry.types import ColumnType
 
 _WRITTEN_AS = {
@@ -20,7 +20,7 @@ _WRITTEN_AS = {
 """How Spark writes a type into Parquet files."""
 
 
-def conversion(stored: str, kind: ColumnType) -> Conversion:
+def find_conversion(stored: str, kind: ColumnType) -> Conversion:
     """Return what Spark's reader makes of a stored type for a column of a table.
 
     Args:
@@ -28,7 +28,7 @@ def conversion(stored: str, kind: ColumnType) -> Conversion:
         kind: the primitive type in the table.
 
     >>> from parquetry.types import parse_type
-    >>> conversion("parquet INT32", parse_type("bigint")).name
+    >>> find_conversion("parquet INT32", parse_type("bigint")).name
     'SAME'
     """
     file_format, _, name = stored.partition(" ")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from parquetry.data_files.thrift import Struct, decode_struct
+from parquetry.data_files.footers.thrift import Struct, decode_struct
 
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 LENGTH_AND_MAGIC_BYTES = 8

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from parquetry.data_files.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
 
 _MICROS_PER_UNIT = {"TIMESTAMP(MICROS)": 1, "TIMESTAMP(MILLIS)": 1000}
 _WIDTHS = {"INT32": 4, "INT64": 8}

@@ -22,11 +22,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from parquetry.data_files.conversion import Conversion
-from parquetry.data_files.footer_statistics import open_footer
-from parquetry.data_files.parquet_footer import ParquetFooter, SchemaNode
-from parquetry.data_files.parquet_types import parquet_conversion
+from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
+from parquetry.data_files.footers.parquet_statistics import open_footer
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
+from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.locations import open_location, visible_files
 from parquetry.types import type_text
 
@@ -48,7 +47,7 @@ def unfit_columns(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iter
         column = by_name.get(node.name.lower())
         if column is None or not column.column_type.primitive or node.nested:
             continue
-        if parquet_conversion(node.stored_type, column.column_type) == Conversion.REFUSED:
+        if find_conversion(f"parquet {node.stored_type}", column.column_type) == Conversion.REFUSED:
             yield unreadable(column, node.stored_type)
 
 

@@ -1,0 +1,12 @@
+"""Stored types: what Spark's readers make of a column whose type in a file is not the one that the table has.
+
+`by_format` is the entrance, `conversion` names the answers, and each format has a module.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.data_files.stored_types.by_format import find_conversion, without_table_types
+    from parquetry.data_files.stored_types.conversion import Conversion
+
+lazy_exports(__name__)
