@@ -12,7 +12,10 @@ import org.apache.orc.{Reader, _}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.parquetry.storage.ManyFiles
 
-/** Reads ORC footers, since PyArrow does not give the column statistics of ORC files. */
+/**
+ * Reads ORC footers, since PyArrow does not give the column statistics of ORC files. It hands over what a
+ * footer states; the planner decides what of it is believed.
+ */
 object OrcStatistics {
   /**
    * Returns JSON of one entry a path, in order: rows, bytes and statistics of top-level columns, or the
@@ -33,38 +36,58 @@ object OrcStatistics {
       "missing" -> JBool(e.isInstanceOf[java.io.FileNotFoundException]))
   }
 
-  /** The rows of a file, and the statistics of its top-level columns. */
+  /** The writer of a file, its rows, and the statistics of its top-level columns. */
   def facts(reader: Reader): JObject = {
     val schema = reader.getSchema
-    val statistics = reader.getStatistics
+    val stated = reader.getOrcProtoFileStatistics
+    // Some files have no statistics, or fewer than columns.
+    lazy val statistics = reader.getStatistics
+    val version = reader.getWriterVersion
     val columns = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
-      name -> column(child, statistics(child.getId), reader.getNumberOfRows)
+      val fields = if (child.getId >= stated.size) Nil else column(stated.get(child.getId), statistics(child.getId))
+      name -> JObject(("type" -> JString(child.toString)) :: fields)
     }
-    JObject("rows" -> JInt(reader.getNumberOfRows), "columns" -> JObject(columns))
+    JObject("rows" -> JInt(reader.getNumberOfRows),
+      "stripe_rows" -> JInt(reader.getStripes.asScala.map(_.getNumberOfRows).sum),
+      "writer" -> JString(version.getWriterImplementation.name), "writer_version" -> JInt(version.getId),
+      "file_version" -> JString(reader.getFileVersion.getName), "columns" -> JObject(columns))
   }
 
-  private def column(t: TypeDescription, s: ColumnStatistics, rows: Long): JValue = {
-    val (min, max): (Any, Any) = s match {
-      case i: IntegerColumnStatistics if i.getNumberOfValues > 0 => (i.getMinimum, i.getMaximum)
-      case d: DoubleColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimum, d.getMaximum)
-      case c: StringColumnStatistics if c.getNumberOfValues > 0 => (c.getLowerBound, c.getUpperBound)
-      case d: DecimalColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimum, d.getMaximum)
-      case d: DateColumnStatistics if d.getNumberOfValues > 0 => (d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch)
+  /** All statistics of ORC are optional: a field that the file does not state is left out. */
+  private def column(stated: OrcProto.ColumnStatistics, s: ColumnStatistics): List[JField] = {
+    val bounds: Option[(Any, Any)] = s match {
+      case i: IntegerColumnStatistics if stated.getIntStatistics.hasMinimum && stated.getIntStatistics.hasMaximum =>
+        Some((i.getMinimum, i.getMaximum))
+      case d: DoubleColumnStatistics if stated.getDoubleStatistics.hasMinimum && stated.getDoubleStatistics.hasMaximum =>
+        Some((d.getMinimum, d.getMaximum))
+      case c: StringColumnStatistics if stated.hasStringStatistics => Some((c.getLowerBound, c.getUpperBound))
+      case d: DecimalColumnStatistics if stated.getDecimalStatistics.hasMinimum && stated.getDecimalStatistics.hasMaximum =>
+        Some((d.getMinimum, d.getMaximum))
+      case d: DateColumnStatistics if stated.getDateStatistics.hasMinimum && stated.getDateStatistics.hasMaximum =>
+        Some((d.getMinimumDayOfEpoch, d.getMaximumDayOfEpoch))
       // what a clock on the wall showed, as if it were UTC: the only form that is the same in every JVM
-      case t: TimestampColumnStatistics if t.getNumberOfValues > 0 && t.getMinimumUTC != null =>
-        (t.getMinimumUTC.getTime * 1000, t.getMaximumUTC.getTime * 1000)
-      case b: BooleanColumnStatistics if b.getNumberOfValues > 0 => (b.getFalseCount == 0, b.getTrueCount > 0)
-      case _ => (null, null)
+      case t: TimestampColumnStatistics if t.getMinimumUTC != null && t.getMaximumUTC != null =>
+        Some((t.getMinimumUTC.getTime * 1000, t.getMaximumUTC.getTime * 1000))
+      case b: BooleanColumnStatistics if stated.getBucketStatistics.getCountCount > 0 =>
+        Some((b.getFalseCount == 0, b.getTrueCount > 0))
+      case _ => None
     }
     val exact = s match {
       case c: StringColumnStatistics => c.getMinimum != null && c.getMaximum != null
       case _ => true
     }
     def shown(v: Any): JValue = if (v == null) JNull else JString(v.toString)
-    JObject("size" -> (if (s.getBytesOnDisk > 0) JInt(s.getBytesOnDisk) else JNull),
-      "nulls" -> JInt(rows - s.getNumberOfValues), "min" -> shown(min), "max" -> shown(max),
-      "exact" -> JBool(exact), "type" -> JString(t.toString),
+    List[JField](
+      "size" -> (if (s.getBytesOnDisk > 0) JInt(s.getBytesOnDisk) else JNull),
+      "values" -> (if (stated.hasNumberOfValues) JInt(stated.getNumberOfValues) else JNull),
+      "has_null" -> (if (stated.hasHasNull) JBool(stated.getHasNull) else JNull),
+      "min" -> bounds.fold[JValue](JNull)(ends => shown(ends._1)),
+      "max" -> bounds.fold[JValue](JNull)(ends => shown(ends._2)),
+      "exact" -> JBool(exact),
       // the bounds ignore NaN; the sum does not
-      "sum" -> (s match { case d: DoubleColumnStatistics => JString(d.getSum.toString); case _ => JNull }))
+      "sum" -> (s match {
+        case d: DoubleColumnStatistics if stated.getDoubleStatistics.hasSum => JString(d.getSum.toString)
+        case _ => JNull
+      }))
   }
 }

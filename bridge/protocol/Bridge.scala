@@ -132,7 +132,8 @@ object Bridge {
   private def question(op: String, fields: Seq[JField]): String =
     compact(JObject(List[JField]("protocol" -> JInt(protocol), "op" -> JString(op)) ++ fields))
   private def about(catalog: CatalogRef): Seq[JField] =
-    Seq("catalog" -> JString(catalog.name), "options" -> Json.strings(catalog.options.asScala.toMap))
+    Seq[JField]("catalog" -> JString(catalog.name), "options" -> Json.strings(catalog.options.asScala.toMap)) ++
+      Option.when(OrcPositions.used)("by_position" -> JBool(true))
 
   private def unwrap(answer: String): JValue = {
     val parsed = parse(answer)

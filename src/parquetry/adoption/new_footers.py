@@ -10,7 +10,7 @@ import msgspec
 
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.data_files import FileRecord
-from parquetry.data_files.footers import FooterReader, ParquetFooter, twice_named, unfit_columns
+from parquetry.data_files.footers import FooterReader, ParquetFooter, unfit_columns, unfit_statistics
 from parquetry.data_files.stored_types import without_table_types
 from parquetry.locations import is_absolute, join_relative
 from parquetry.metastore.storage import TableMetadata
@@ -27,11 +27,13 @@ class ReadFooters:
         files: the records of the whole files, with paths relative to the partition.
         broken: the reasons why the others cannot be read, by their paths.
         unfit: sentences about columns that do not fit the table's columns, by the files' paths.
+        encrypted: the paths of files that readers need keys for. They are among `files`, without statistics.
     """
 
     files: list[FileRecord] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
     unfit: dict[str, list[str]] = field(default_factory=dict)
+    encrypted: list[str] = field(default_factory=list)
 
 
 class NewFooters:
@@ -82,8 +84,11 @@ class NewFooters:
     def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> list[ReadFooters]:
         metadata, broken = self._metadata, dict[str, str]()
         unfit: dict[str, list[str]] = {}
+        encrypted: set[str] = set()
 
         def look(path: str, footer: ParquetFooter) -> None:
+            if footer.has_encrypted_columns:
+                encrypted.add(path)
             if sentences := list(unfit_columns(footer, metadata.data_columns)):
                 unfit[path] = sentences
 
@@ -96,7 +101,7 @@ class NewFooters:
         files = self._footers.data_files(metadata.format, root, list(owners), broken=broken, look=look)
         if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
             for file in files:
-                if sentences := list(twice_named(file.columns or (), metadata.data_columns)):
+                if sentences := list(unfit_statistics(file, metadata.data_columns)):
                     unfit[file.path] = sentences
         found = [ReadFooters() for _ in partitions]
         for file in files:
@@ -109,4 +114,6 @@ class NewFooters:
                     found[number].broken[path] = broken[whole]
                 if whole in unfit:
                     found[number].unfit[path] = unfit[whole]
+                if whole in encrypted:
+                    found[number].encrypted.append(path)
         return found

@@ -15,6 +15,7 @@ from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
 from parquetry.adoption.new_footers import NewFooters, ReadFooters
+from parquetry.adoption.outdated_records import read_again
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
 from parquetry.data_files import FileRecord
@@ -126,6 +127,8 @@ class _Sync:
                 differences += self._changed(transaction, footers, change, unfit)
         if self.options.add and self.options.buckets:
             differences += look_again(transaction, condition)
+        if self.options.add:
+            differences += read_again(transaction, self.footers, condition, self.progress)
         differences += [self._drop_partition(transaction, values) for values in changes.deleted]
         differences += passing.differences()
         differences += [Difference("ignored", detail=f"{item.path}: {item.reason}") for item in unfit]
@@ -215,10 +218,16 @@ def _new_files(changes: Changes) -> Iterator[tuple[DiscoveredPartition, list[str
 
 
 def _about(snapshot: TableSnapshot, folder: DiscoveredPartition, read: ReadFooters) -> Iterator[Difference]:
-    """Report broken files and unfit columns."""
+    """Report broken and encrypted files, and unfit columns."""
     name = snapshot.describe(snapshot.key_of(folder.values)) if folder.values else None
     for reason in read.broken.values():
         yield Difference("broken", name, detail=reason)
+    for path in sorted(read.encrypted):
+        detail = (
+            f"{join_relative(folder.relative_path, path)}: the file, or columns of it, are encrypted. It is listed without their "
+            "statistics, and a session reads it if it has the keys (parquet.crypto.factory.class)."
+        )
+        yield Difference("encrypted", name, detail=detail)
     for path in sorted(read.unfit):
         for each in read.unfit[path]:
             yield Difference("unfit", name, detail=f"{join_relative(folder.relative_path, path)}: {each}.")

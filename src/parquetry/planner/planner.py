@@ -22,6 +22,7 @@ from parquetry.planner.protocol import answers, codec, questions
 from parquetry.planner.scans import key_ranges, runtime_filters, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
+from parquetry.prune.rules import reading_by_position
 
 _LOG = logging.getLogger("parquetry")
 
@@ -98,7 +99,8 @@ class Planner:
             question = codec.decode(text)
             with use_file_systems(self._engine.file_systems):
                 if isinstance(question, questions.CatalogQuestion):
-                    told = answer(self._lake(question), question)
+                    with reading_by_position(question.by_position):
+                        told = answer(self._lake(question), question)
                 else:
                     told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
                 return codec.encode(told)

@@ -18,6 +18,7 @@ import numpy as np
 from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, each_in_files
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import FileBlock
+from parquetry.prune.rules import names_identify_columns
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
 
@@ -120,6 +121,8 @@ def _answer(metadata: TableMetadata, positions: dict[str, int], function: str, n
         return lambda files: files.sums(files.block.files.rows.tolist())
     column = metadata.column(name)
     position = positions.get(column.name.lower())
+    if position is None and not names_identify_columns(metadata):
+        raise _NotExactError
     if function == "count":
         return functools.partial(_count, column, position)
     kind = column.column_type

@@ -114,7 +114,7 @@ class _ReaderFilterChoice:
             return False
         if function == "IS_NULL" and self._loses_nulls(leaf):
             return False
-        if self._orc and _has_old_time(*literals):
+        if self._orc and (_has_old_time(*literals) or not all(map(same_order_in_orc, literals[0]))):
             return False
         return not self._touches_float(leaf) or (
             # Row group statistics and dictionaries distinguish -0.0 from 0.0 and omit NaN; in SQL the zeros
@@ -182,6 +182,19 @@ def before_gregorian(type_name: str, value: int) -> bool:
     calendar. Its statistics of timestamps ignore that the first years AD are BC in the old calendar.
     """
     return type_name in _FIRST_GREGORIAN and value < _FIRST_GREGORIAN[type_name]
+
+
+def same_order_in_orc(text: str | None) -> bool:
+    """Return whether ORC's reader orders a text among others as Spark does.
+
+    The reader compares UTF-16, and Spark bytes of UTF-8. The two differ where one text has a character beyond
+    U+FFFF, a surrogate in UTF-16, and the other one a character from U+E000 on. A text with neither is on the
+    same side of every other text in both orders.
+
+    >>> same_order_in_orc("straße"), same_order_in_orc("\uff5e"), same_order_in_orc("😀")
+    (True, False, False)
+    """
+    return text is None or max(text, default="") < "\ud800"
 
 
 def _has_old_time(texts: Sequence[str | None], types: set[str]) -> bool:

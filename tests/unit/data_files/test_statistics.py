@@ -11,6 +11,7 @@ import pytest
 
 from parquetry.data_files.bounds import MAX_BOUND_LENGTH, FileBounds, bounds_reader, column_statistics
 from parquetry.data_files.footers.parquet_statistics import from_bridge, read_footers, read_parquet_footer
+from parquetry.data_files.records import Trust
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.metastore.storage.model import ColumnStatistics, FileRecord, TableColumn
 from tests.support.tables.statistics import exact
@@ -368,57 +369,125 @@ def test_names_in_files_are_found_in_any_case_but_never_guessed():
     assert upper(FileRecord("a", 10, 5, columns={"XY": one, "xy": one})) is None
 
 
-def orc(**columns):
-    return from_bridge({"path": "a.orc", "bytes": 10, "modified": 5, "rows": 3, "columns": columns})
+WRITER = {"writer": "ORC_JAVA", "writer_version": 9, "file_version": "0.12"}
+
+
+def orc(columns=None, rows=3, **about):
+    answer = {"path": "a.orc", "bytes": 10, "modified": 5, "rows": rows, "stripe_rows": rows} | WRITER
+    return from_bridge(answer | {"columns": columns} | about)
 
 
 def entry(kind, low, high, **more):
-    return {"size": 7, "nulls": 1, "min": low, "max": high, "exact": True, "type": kind, **more}
+    entry = {"size": 7, "values": 2, "has_null": True, "min": low, "max": high, "exact": True, "type": kind}
+    return entry | more
 
 
 def test_orc_bounds_come_from_the_bridge_as_text():
     """They are read by the type in the file, and times widened by two days, as the instant depends on the reader's zone."""
     file = orc(
-        i=entry("bigint", "-1", "5"),
-        d=entry("decimal(10,2)", "1.50", "2.25"),
-        s=entry("string", "a", "b" * 99),
-        c=entry("date", "0", "19782"),
-        t=entry("timestamp", "3000", "7000"),
-        b=entry("boolean", "false", "true"),
-        n=entry("int", None, None),
-        a={"size": 7, "nulls": 0, "min": None, "max": None, "exact": True, "type": "array<int>"},
+        {
+            "i": entry("bigint", "-1", "5"),
+            "d": entry("decimal(10,2)", "1.50", "2.25"),
+            "s": entry("string", "a", "b" * 99),
+            "c": entry("date", "0", "19782"),
+            "t": entry("timestamp", "3000", "7000"),
+            "b": entry("boolean", "false", "true"),
+            "n": entry("int", None, None),
+            "a": {"type": "array<int>", "size": 7},
+        }
     )
     assert (file.path, file.bytes, file.modified, file.rows) == ("a.orc", 10, 5, 3)
-    assert file.columns["i"] == ColumnStatistics(7, 1, -1, 5)
+    assert file.columns["i"] == ColumnStatistics(7, 1, -1, 5, True, True, Trust.EXACT, "orc bigint")
     assert (file.columns["d"].min, file.columns["d"].max) == ("1.50", "2.25")
     assert (file.columns["s"].max, file.columns["s"].max_exact) == ("b" * 63 + "c", False)
     assert (file.columns["c"].min, file.columns["c"].max) == (0, 19782)
     # ORC keeps what clocks showed, and which instant that is depends on the reader's time zone.
     day = 86_400_000_000
-    assert file.columns["t"] == ColumnStatistics(7, 1, 3000 - 2 * day, 7000 + 2 * day, False, False)
+    times = file.columns["t"]
+    assert (times.min, times.max, times.min_exact) == (3000 - 2 * day, 7000 + 2 * day, False)
     assert (file.columns["b"].min, file.columns["b"].max) == (False, True)
-    assert file.columns["n"] == ColumnStatistics(7, 1)
-    assert file.columns["a"] == ColumnStatistics(7, 0)
+    assert (file.columns["n"].nulls, file.columns["n"].min) == (1, None)
+    assert file.columns["a"] == exact(7)
 
 
 def test_orc_bounds_that_cannot_be_trusted_are_dropped():
     """A NaN may hide unless the sum tells, and before 1900 the calendar is not known; the counts stay."""
     file = orc(
-        nan=entry("double", "1.0", "NaN", sum="3.0"),
-        hidden=entry("double", "1.0", "2.0", sum="NaN"),
-        unsummed=entry("double", "1.0", "2.0"),
-        fine=entry("float", "1.0", "2.0", sum="3.0"),
-        old=entry("date", "-25568", "0"),
-        ancient=entry("timestamp_ntz", str(-(2**52)), "0"),
-        inexact=entry("string", "a", "b", exact=False),
+        {
+            "nan": entry("double", "1.0", "NaN", sum="3.0"),
+            "hidden": entry("double", "1.0", "2.0", sum="NaN"),
+            "unsummed": entry("double", "1.0", "2.0"),
+            "fine": entry("float", "1.0", "2.0", sum="3.0"),
+            "old": entry("date", "-25568", "0"),
+            "ancient": entry("timestamp_ntz", str(-(2**52)), "0"),
+            "inexact": entry("string", "a", "b", exact=False),
+        }
     )
-    dropped = ColumnStatistics(7, 1)
-    assert [file.columns[name] for name in ("nan", "hidden", "unsummed", "old", "ancient")] == [dropped] * 5
-    assert file.columns["fine"] == ColumnStatistics(7, 1, 1.0, 2.0)
-    assert file.columns["inexact"] == ColumnStatistics(7, 1, "a", "b", False, False)
+    for name in ("nan", "hidden", "unsummed", "old", "ancient"):
+        assert (file.columns[name].nulls, file.columns[name].min, file.columns[name].max) == (1, None, None)
+    assert (file.columns["fine"].min, file.columns["fine"].min_exact) == (1.0, True)
+    assert (file.columns["inexact"].min, file.columns["inexact"].min_exact) == ("a", False)
+
+
+@pytest.mark.parametrize(
+    ("values", "has_null", "nulls"),
+    [
+        (2, True, 1),
+        (3, False, 0),
+        (0, True, 3),
+        (2, None, 1),
+        (0, False, None),  # a writer without indexes
+        (0, None, None),
+        (None, False, None),
+        (None, None, None),
+        (2, False, None),
+        (3, True, None),
+        (4, False, None),
+        (-1, True, None),
+    ],
+)
+def test_orc_counts_that_are_missing_or_contradict_are_unknown(values, has_null, nulls):
+    """No count of values is no count of NULLs, and bounds beside it are not believed either."""
+    found = orc({"i": entry("int", "1", "2", values=values, has_null=has_null)}).columns["i"]
+    assert found.nulls == nulls
+    assert (found.min is None) == (nulls in (None, 3))
+
+
+def test_orc_columns_without_statistics_are_there():
+    """A file that states nothing of a column still has it: it is not a file from before the column was added."""
+    assert orc({"i": {"type": "int"}}).columns["i"] == ColumnStatistics(
+        None, None, None, None, True, True, Trust.EXACT, "orc int"
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "kind", "trust", "bounded"),
+    [
+        ({}, "int", Trust.EXACT, True),
+        ({"writer_version": 5}, "string", Trust.EXACT, True),
+        ({"writer_version": 4}, "int", Trust.BOUNDS, True),
+        ({"writer_version": 0}, "string", Trust.BOUNDS, False),
+        ({"writer_version": 6}, "decimal(9,2)", Trust.EXACT, False),
+        ({"writer_version": 5}, "timestamp", Trust.EXACT, False),
+        ({"writer": "ORC_CPP", "writer_version": 6}, "int", Trust.BOUNDS, True),
+        ({"writer": "UNKNOWN"}, "int", Trust.BOUNDS, False),
+        ({"file_version": "UNSTABLE-PRE-2.0"}, "int", Trust.BOUNDS, False),
+    ],
+)
+def test_orc_writers_are_believed_as_far_as_they_deserve(about, kind, trust, bounded):
+    """ORC's issues say since when each type's statistics are right; of unknown writers nothing is believed."""
+    found = orc({"c": entry(kind, "1", "2")}, **about).columns["c"]
+    assert (found.trust, found.min is not None) == (trust, bounded)
+    assert found.min_exact or trust == Trust.BOUNDS or kind == "timestamp" or not bounded
+
+
+def test_orc_files_that_contradict_themselves_tell_nothing():
+    """Stripes with other rows than the footer: neither rows nor columns are known."""
+    file = orc({"i": entry("int", "1", "2")}, stripe_rows=4)
+    assert (file.rows, file.columns) == (None, None)
 
 
 def test_orc_files_whose_columns_have_no_names_tell_nothing_of_columns():
     """Hive's `_col0` says which place a column had, not which column it is."""
-    assert orc(_col0=entry("int", "1", "2")).columns is None
+    assert orc({"_col0": entry("int", "1", "2")}).columns is None
     assert from_bridge({"path": "a", "bytes": 1}).columns is None

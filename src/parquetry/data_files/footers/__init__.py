@@ -14,8 +14,8 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.footers.parquet_statistics import Look, from_writer, read_parquet_footer
     from parquetry.data_files.footers.spark_readable import (
         mixed_columns,
-        twice_named,
         unfit_columns,
+        unfit_statistics,
         unknown_columns,
     )
 

@@ -1,4 +1,17 @@
-"""Turn the bridge's answer about an ORC file's footer into a record. PyArrow does not read ORC's statistics."""
+"""Turn what an ORC file's footer states into a record, as far as its writer is believed.
+
+PyArrow does not read ORC's statistics, so the bridge hands them over. This is the one place that decides about
+them. What is not believed is not recorded. The rules:
+
+- **The file.** A file of an unstable version, or one whose stripes have another number of rows than its footer,
+  tells nothing of its columns.
+- **NULLs.** All statistics of ORC are optional. A writer without indexes (`orc.create.index` = `false`) states
+  0 values of each column. So a count is believed if it says that there are values, or if the file also says
+  that there are NULLs, and if both agree.
+- **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on, and
+  timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells nothing.
+- **The type** in the file may be another one than the table's: `stored_types` decides for each question.
+"""
 
 from __future__ import annotations
 
@@ -6,57 +19,115 @@ from collections.abc import Mapping
 from typing import Any
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
-from parquetry.data_files.records import ColumnStatistics, FileRecord
+from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
+from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
-from parquetry.types import STRING, parse_type, value_from_text
+from parquetry.types import STRING, ColumnType, Value, parse_type, value_from_text
 
 # ORC's statistics have the local time where the file was written, truncated to the millisecond. Its instant
 # depends on the zone of the JVM that reads, up to 18 hours away from UTC; in old files, on the writer's zone.
 _ORC_TIMESTAMP_GAP = 2 * MICROS_PER_DAY
+_STABLE_VERSIONS = ("0.11", "0.12")
+_JAVA = "ORC_JAVA"
+_BELIEVED_IN_BOUNDS = ("ORC_CPP", "PRESTO", "TRINO", "SCRITCHLEY_GO", "CUDF")
+_HIVE_8732, _ORC_101, _ORC_135, _ORC_517 = 1, 5, 6, 7
+"""Versions of Java's writer, by the issue that each has mended (`OrcFile.WriterVersion`)."""
+_INSTANTS = "timestamp with local time zone"
 
 
 def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
     """Turn the bridge's answer about an ORC file's footer into a record.
 
-    PyArrow does not read ORC's statistics.
-
     Args:
-        answer: `{"path", "bytes", "modified", "rows", "columns": {name: {"size", "nulls", "min", "max",
-            "exact", "type", "sum"}}}`. Every top-level column must be there. Bounds are texts, dates in days,
-            timestamps in microseconds. `sum` is needed for float and double: ORC loses bounds beside a NaN,
-            and only the sum shows it.
+        answer: `{"path", "bytes", "modified", "rows", "stripe_rows", "writer", "writer_version",
+            "file_version", "columns": {name: {"type", "size", "values", "has_null", "min", "max", "exact",
+            "sum"}}}`. Every top-level column must be there, with its type alone if the file says nothing of it.
+            Bounds are texts, dates in days, timestamps in microseconds. `sum` is needed for float and double:
+            ORC loses bounds beside a NaN, and only the sum shows it.
     """
+    path, size, modified = answer["path"], answer["bytes"], answer.get("modified")
+    rows = answer.get("rows")
+    if rows is None or rows < 0 or rows != answer.get("stripe_rows"):
+        return FileRecord(path=path, bytes=size, modified=modified)
     columns: Mapping[str, Mapping[str, Any]] | None = answer.get("columns")
     # Hive's old writer numbered the columns (`_col0`). Spark then reads by position, and names mean nothing.
-    if columns and all(name.startswith("_col") for name in columns):
-        columns = None
+    if not columns or all(name.startswith("_col") for name in columns):
+        return FileRecord(path=path, bytes=size, rows=rows, modified=modified)
+    trust = _trust(answer)
     return FileRecord(
-        path=answer["path"],
-        bytes=answer["bytes"],
-        rows=answer.get("rows"),
-        modified=answer.get("modified"),
-        columns=None if columns is None else {name: _orc_column(column) for name, column in columns.items()},
+        path=path,
+        bytes=size,
+        rows=rows,
+        modified=modified,
+        columns={name: _column(column, rows, answer, trust) for name, column in columns.items()},
     )
 
 
-def _orc_column(column: Mapping[str, Any]) -> ColumnStatistics:
-    size, nulls = column.get("size"), column.get("nulls")
-    kind = parse_type(column["type"])
+def _trust(answer: Mapping[str, Any]) -> Trust:
+    """Return how far the writer of a file is believed."""
+    if answer.get("file_version") not in _STABLE_VERSIONS:
+        return Trust.UNKNOWN
+    if answer.get("writer") == _JAVA:
+        return Trust.EXACT if answer.get("writer_version", 0) >= _ORC_101 else Trust.BOUNDS
+    return Trust.BOUNDS if answer.get("writer") in _BELIEVED_IN_BOUNDS else Trust.UNKNOWN
+
+
+def _column(
+    column: Mapping[str, Any], rows: int, answer: Mapping[str, Any], trust: Trust
+) -> ColumnStatistics:
+    kind, size = parse_type(column["type"]), column.get("size")
+    recorded = int(max(trust, Trust.BOUNDS))  # what is not believed at all is left out
+    if not kind.primitive and column["type"] != _INSTANTS:
+        return ColumnStatistics(size=size, trust=recorded)
+    stored = f"orc {column['type']}"
+    nulls = None if trust == Trust.UNKNOWN else _nulls(column, rows)
+    bounds = None if nulls in (None, rows) else _bounds(kind, column, answer)
+    if bounds is None:
+        return ColumnStatistics(size=size, nulls=nulls, trust=recorded, stored=stored)
+    low, high, exact = bounds
+    exact = exact and trust == Trust.EXACT
+    found = column_statistics(size, nulls, low, high, exact, exact)
+    return ColumnStatistics(
+        size, nulls, found.min, found.max, found.min_exact, found.max_exact, recorded, stored
+    )
+
+
+def _nulls(column: Mapping[str, Any], rows: int) -> int | None:
+    """Return the number of NULLs, or None if the file does not state it, or contradicts itself."""
+    values, has_null = column.get("values"), column.get("has_null")
+    if values is None or not 0 <= values <= rows:
+        return None
+    if values == 0 and rows and not has_null:
+        return None
+    return None if has_null is not None and has_null != (values < rows) else rows - values
+
+
+def _bounds(
+    kind: ColumnType, column: Mapping[str, Any], answer: Mapping[str, Any]
+) -> tuple[Value, Value, bool] | None:
+    """Return the least and the greatest value, and whether they occur, or None if they are not believed."""
     least, greatest = column.get("min"), column.get("max")
-    if not kind.primitive or least is None or greatest is None:
-        return ColumnStatistics(size=size, nulls=nulls)
-    if kind.name in ("float", "double"):
-        total = column.get("sum")
-        if total is None or total == "NaN":
-            return ColumnStatistics(size=size, nulls=nulls)
+    version = answer.get("writer_version", 0)
+    if least is None or greatest is None or not kind.primitive:
+        return None
+    if answer.get("writer") == _JAVA and (
+        version < _HIVE_8732
+        or (kind.name == "decimal" and version < _ORC_517)
+        or (kind.name in ("timestamp", "timestamp_ntz") and version < _ORC_135)
+    ):
+        return None
+    if kind.floating and column.get("sum") in (None, "NaN"):
+        return None
     calendar = "timestamp" if kind.name == "timestamp_ntz" else kind.name
     timed = calendar in ("date", "timestamp")
     if kind.name == "char":
         kind = STRING  # its blanks are as the file has them
-    low, high = (int(text) if timed else value_from_text(kind, text) for text in (least, greatest))
+    try:
+        low, high = (int(text) if timed else value_from_text(kind, text) for text in (least, greatest))
+    except (ValueError, ValueTypeError):
+        return None
     if low is None or high is None or not low <= high or is_ancient(calendar, low):  # type: ignore[operator]
-        return ColumnStatistics(size=size, nulls=nulls)
-    exact = bool(column.get("exact", False)) and calendar != "timestamp"
+        return None
     if calendar == "timestamp":
-        low, high = low - _ORC_TIMESTAMP_GAP, high + _ORC_TIMESTAMP_GAP  # type: ignore[operator]
-    return column_statistics(size, nulls, low, high, exact, exact)
+        return low - _ORC_TIMESTAMP_GAP, high + _ORC_TIMESTAMP_GAP, False  # type: ignore[operator]
+    return low, high, bool(column.get("exact", False))

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
 from parquetry.data_files.footers.parquet_statistics import open_footer
-from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
+from parquetry.data_files.records import PHYSICAL_NAME, FileRecord, TableColumn
 from parquetry.data_files.stored_types import Conversion, find_conversion
 from parquetry.locations import open_location, visible_files
 from parquetry.types import type_text
@@ -49,6 +49,24 @@ def unfit_columns(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iter
             continue
         if find_conversion(f"parquet {node.stored_type}", column.column_type) == Conversion.REFUSED:
             yield unreadable(column, node.stored_type)
+
+
+def unfit_statistics(file: FileRecord, columns: Sequence[TableColumn]) -> Iterator[str]:
+    """Yield a sentence for each column that cannot be read with the table's type or name, from a file's record.
+
+    Args:
+        file: as its footer has been read. It states the type of each column.
+        columns: the table's columns, without partition columns.
+    """
+    known = file.columns or {}
+    yield from twice_named(known, columns)
+    by_name = {column.physical.lower(): column for column in columns}
+    for name, statistics in known.items():
+        column = by_name.get(name.lower())
+        if column is None or not column.column_type.primitive or statistics.stored is None:
+            continue
+        if find_conversion(statistics.stored, column.column_type) == Conversion.REFUSED:
+            yield unreadable(column, statistics.stored.partition(" ")[2])
 
 
 def unreadable(column: TableColumn, stored: str) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.data_files.stored_types.orc_types import orc_conversion
 from parquetry.data_files.stored_types.parquet_types import parquet_conversion
 from parquetry.types import ColumnType
 
@@ -32,7 +33,7 @@ def find_conversion(stored: str, kind: ColumnType) -> Conversion:
     'SAME'
     """
     file_format, _, name = stored.partition(" ")
-    return parquet_conversion(name, kind) if file_format == "parquet" else Conversion.CHANGED
+    return parquet_conversion(name, kind) if file_format == "parquet" else orc_conversion(name, kind)
 
 
 def without_table_types(file: FileRecord, columns: Iterable[TableColumn]) -> FileRecord:

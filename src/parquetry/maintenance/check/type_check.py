@@ -2,8 +2,7 @@
 
 `sync` reports such files when it takes them in. `fsck` checks again, since files may have come in other ways,
 or columns may have been added since. Files that were written for the table are not checked: they have its
-columns. PyArrow does not give the types in ORC files, so for ORC only the recorded names of columns are
-checked.
+columns. ORC files are checked by their records: PyArrow does not give the types in ORC files.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from parquetry.data_files import TableColumn
-from parquetry.data_files.footers import ParquetFooter, read_parquet_footer, twice_named, unfit_columns
+from parquetry.data_files.footers import ParquetFooter, read_parquet_footer, unfit_columns, unfit_statistics
 from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations import StoragePath, is_own, join_location
 from parquetry.maintenance.deletion import FileAccess
@@ -46,12 +45,12 @@ def unfit_files(table: TableSnapshot) -> Iterator[Finding]:
 
 
 def _unfit_records(table: TableSnapshot, system: FileAccess) -> Iterator[Finding]:
-    """Yield other writers' files whose recorded names of columns are ambiguous."""
+    """Yield other writers' files with columns that cannot be read, by their records."""
     for partition in table.partitions():
         for file in partition.files:
             if not is_own(file.path, table.id):
                 place = system.storage_path(join_location(partition.location, file.path))
-                for sentence in twice_named(file.columns or (), table.metadata.data_columns):
+                for sentence in unfit_statistics(file, table.metadata.data_columns):
                     yield Finding(
                         "unfit column", table.describe(partition.key), system.name(place), f"{sentence}."
                     )

@@ -9,6 +9,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.rules.arrangements import bucket_specs, may_have_directories
     from parquetry.prune.rules.bucket_reasons import without_buckets
     from parquetry.prune.rules.buckets import BucketRule
+    from parquetry.prune.rules.by_position import names_identify_columns, reading_by_position
     from parquetry.prune.rules.bytes import BytesRule
     from parquetry.prune.rules.directories import DirectoryRule, decided_by_directories
     from parquetry.prune.rules.directory_values import DirectoryValues

@@ -12,6 +12,7 @@ from parquetry.data_files import BoundsInFiles, bounds_in_files
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import FileBlock, PartitionSnapshot
 from parquetry.predicate.pruning import Bounds, Knowledge
+from parquetry.prune.rules.by_position import names_identify_columns
 
 
 class FileKnowledge(Knowledge):
@@ -33,7 +34,11 @@ class FileKnowledge(Knowledge):
         block: FileBlock,
     ) -> None:
         self._partition_by = metadata.partition_by
-        self._columns = {column.name: column for column in metadata.data_columns}
+        self._columns = (
+            {column.name: column for column in metadata.data_columns}
+            if names_identify_columns(metadata)
+            else {}
+        )
         self._partitions = partitions
         self._block = block
         self._bounds: dict[str, BoundsInFiles | None] = {}

@@ -25,7 +25,7 @@ import numpy as np
 from parquetry.metastore.storage import TableMetadata
 from parquetry.predicate import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.reader_filters import before_gregorian
+from parquetry.prune.reader_filters import before_gregorian, same_order_in_orc
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.estimates import likely_matches
 from parquetry.prune.runtime.filterable import laid_out_within
@@ -63,7 +63,7 @@ def ranges_for_readers(
     column_ranges: list[ColumnRanges] = []
     for predicate in (part for condition in conditions for part in _column_predicates(condition.predicate)):
         match predicate:
-            case In(column, values, type) if values and _used(metadata, column, type, values[0]):
+            case In(column, values, type) if values and _used(metadata, column, type, values):
                 looked_up = _looked_up(metadata, values)
                 likely = _in_every_file(metadata, selection, column, type, values)
                 if likely < LIMITS.likely_rows:
@@ -76,7 +76,7 @@ def ranges_for_readers(
                     continue
                 column_ranges.append(ColumnRanges(column, type, ends, looked_up))
             case Compare("=", column, value, type) if value is not None and _used(
-                metadata, column, type, value
+                metadata, column, type, (value,)
             ):
                 column_ranges.append(ColumnRanges(column, type, ((value, value),)))
     return column_ranges
@@ -139,9 +139,14 @@ def _looked_up(metadata: TableMetadata, values: tuple[Value, ...]) -> tuple[Valu
     return () if dense or not LIMITS.key_ranges < len(values) <= LIMITS.looked_up_values else values
 
 
-def _used(metadata: TableMetadata, column: str, type: ColumnType, least: Value) -> bool:
+def _used(metadata: TableMetadata, column: str, type: ColumnType, values: Sequence[Value]) -> bool:
+    """Return whether readers may use a column's values, given in order."""
     if column in metadata.partition_by:
         return False
-    if metadata.format == "orc" and isinstance(least, int) and before_gregorian(type.name, least):
-        return False
+    if metadata.format == "orc":
+        least = values[0]
+        if isinstance(least, int) and before_gregorian(type.name, least):
+            return False
+        if any(isinstance(value, str) and not same_order_in_orc(value) for value in values):
+            return False
     return type.integral or type.name in ("date", "decimal", "string", "varchar")

@@ -108,7 +108,7 @@ def _with_rows(
         for made, file in zip(
             below[base], _records(footers, snapshot, base, relative, below[base]), strict=True
         ):
-            if not file.rows and not slots.directory(made["slot"]).bucketed:
+            if file.rows == 0 and not slots.directory(made["slot"]).bucketed:
                 useless.append(join_location(base, file.path))
             else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))

@@ -10,9 +10,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
 
     Attributes:
         protocol: version of this protocol.
+        by_position: whether the session reads ORC files by the position of columns.
     """
 
     protocol: int
+    by_position: bool = False
 
 
 class CatalogQuestion(Question, tag="catalog_question", frozen=True):

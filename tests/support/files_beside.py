@@ -1,0 +1,333 @@
+"""Compares what is recorded of data files with what PyArrow reads of them, and tables of them with stock Spark's.
+
+    python -m tests.support.files_beside DIR [--without-spark]
+
+Every Parquet and ORC file below a folder is looked at, whoever wrote it. A line is printed for each difference,
+and the exit code says whether there was one. Files that PyArrow, or Spark, cannot read are compared with the
+other alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+from parquetry.data_files import ColumnStatistics, FileRecord, Trust
+from parquetry.data_files.footers import ArrowFooters, FooterReader
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
+_MAX_COLUMNS = 24
+"""Columns of a file whose conditions are asked in Spark; statistics are compared of all."""
+_PLAIN = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "binary",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+)
+
+
+def files_in(folder: Path) -> list[tuple[Path, str]]:
+    """Return the Parquet and ORC files below a folder, by how they begin or are named, with their formats."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or not path.stat().st_size:
+            continue
+        with path.open("rb") as file:
+            begin = file.read(4)
+        if begin in (b"PAR1", b"PARE") or path.suffix == ".parquet":
+            found.append((path, "parquet"))
+        elif begin[:3] == b"ORC" or path.suffix == ".orc":
+            found.append((path, "orc"))
+    return found
+
+
+def recorded(footers: FooterReader, path: Path, file_format: str) -> FileRecord | str:
+    """Return what is recorded of a file, or why it is not taken in."""
+    broken: dict[str, str] = {}
+    found = footers.data_files(file_format, f"file:{path.parent}", [path.name], broken=broken)
+    return found[0] if found else broken[path.name]
+
+
+class ArrowReads:
+    """Reads columns with PyArrow in a process that may die: PyArrow ends its process at some damaged files."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> ArrowReads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def differences(self, path: Path, file_format: str, record: FileRecord) -> list[str]:
+        """Return in what a record differs from the values of the file."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1)
+        try:
+            return self._pool.submit(arrow_differences, path, file_format, record).result()
+        except BrokenProcessPool:
+            self._pool = None
+            return []
+
+
+def arrow_differences(path: Path, file_format: str, record: FileRecord) -> list[str]:
+    """Return in what a record differs from the values that PyArrow reads; nothing, if PyArrow cannot read it."""
+    try:
+        file = orc.ORCFile(path) if file_format == "orc" else pq.ParquetFile(path)
+        names = list(file.schema.names) if file_format == "orc" else list(file.schema_arrow.names)
+    except Exception:  # noqa: BLE001 - whatever PyArrow says of a file that it does not read
+        return []
+    found: list[str] = []
+    for name, statistics in (record.columns or {}).items():
+        if names.count(name) != 1:
+            continue
+        try:
+            column = file.read(columns=[name]).column(0)
+        except Exception:  # noqa: BLE001
+            continue
+        if record.rows is not None and record.rows != len(column):
+            found.append(f"{name}: {record.rows} rows recorded, {len(column)} read")
+        found += [f"{name}: {each}" for each in column_differences(statistics, record.rows, column)]
+    return found
+
+
+def column_differences(
+    statistics: ColumnStatistics, rows: int | None, column: pa.ChunkedArray
+) -> Iterator[str]:
+    """Yield what is not so in the statistics of a column."""
+    nulls, exact = column.null_count, statistics.trust == Trust.EXACT
+    if statistics.nulls is not None and statistics.nulls != nulls:
+        misleads = exact or (statistics.nulls == 0) or (statistics.nulls == rows)
+        if misleads:
+            yield f"{statistics.nulls} NULLs recorded, {nulls} read"
+    if statistics.min is None and statistics.max is None:
+        return
+    values = [value for value in values_of(column) if value is not None and value == value]
+    if not values:
+        return
+    low, high = _comparable(statistics.min, values), _comparable(statistics.max, values)
+    least, greatest = min(values), max(values)
+    if low is not None and (low > least or (exact and statistics.min_exact and low != least)):
+        yield f"minimum {low!r} recorded, {least!r} read"
+    if high is not None and (high < greatest or (exact and statistics.max_exact and high != greatest)):
+        yield f"maximum {high!r} recorded, {greatest!r} read"
+
+
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column in the form that records have, or none for types without bounds."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_date32(kind):
+        return column.cast(pa.int32()).to_pylist()
+    if pa.types.is_timestamp(kind):
+        factor = _MICROS.get(kind.unit)
+        whole = column.cast(pa.int64()).to_pylist()
+        return [
+            each // 1000 if each is not None and not factor else each and each * (factor or 1)
+            for each in whole
+        ]
+    if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+        return []
+    return column.to_pylist()
+
+
+def _comparable(bound: Any, values: Sequence[Any]) -> Any:
+    """Return a bound in the type of some values, or None if they do not compare."""
+    if isinstance(values[0], Decimal) and isinstance(bound, str):
+        return Decimal(bound)
+    if isinstance(values[0], bytes) and isinstance(bound, str):
+        return bound.encode()
+    if isinstance(values[0], str) and isinstance(bound, bytes):
+        return bound.decode(errors="replace")
+    numbers = (int, float, Decimal)
+    if isinstance(values[0], numbers) and isinstance(bound, numbers):
+        return bound
+    return bound if isinstance(bound, type(values[0])) else None
+
+
+class BesideSpark:
+    """Compares a table that has adopted one file with stock Spark's view of the file.
+
+    Args:
+        spark: a session.
+        namespace: a namespace of Parquetry's catalog, for tables.
+        folder: an empty folder.
+    """
+
+    def __init__(self, spark: Any, namespace: str, folder: Path) -> None:
+        self._spark = spark
+        self._namespace = namespace
+        self._folder = folder
+        self._count = 0
+
+    def differences(self, path: Path, file_format: str) -> list[str]:
+        """Return the statements that answer otherwise than stock Spark; nothing, if stock cannot read the file."""
+        self._count += 1
+        place = self._folder / str(self._count)
+        place.mkdir()
+        shutil.copy(path, place / f"file.{file_format}")
+        stock, ours = f"stock_{self._count}", f"{self._namespace}.t{self._count}"
+        try:
+            frame = self._spark.read.format(file_format).load(str(place))
+            frame.createOrReplaceTempView(stock)
+            columns = [
+                field
+                for field in frame.schema.fields
+                if field.dataType.simpleString().split("(")[0] in (*_PLAIN, "decimal")
+            ]
+            self._spark.sql(f"CREATE TABLE {ours} USING {file_format} LOCATION '{place.as_uri()}'")
+        except Exception:  # noqa: BLE001 - no columns, or none that Spark can read
+            return []
+        self._spark.sql(f"MSCK REPAIR TABLE {ours}")
+        found = []
+        for field in columns[:_MAX_COLUMNS]:
+            found += self._column(
+                stock, ours, f"`{field.name.replace('`', '``')}`", field.dataType.simpleString()
+            )
+        self._spark.sql(f"DROP TABLE {ours}")
+        return found
+
+    def _column(self, stock: str, ours: str, name: str, kind: str) -> list[str]:
+        summary = (
+            f"SELECT count(*), count({name}), CAST(min({name}) AS STRING), CAST(max({name}) AS STRING) FROM "
+        )
+        expected = self._answer(summary + stock)
+        found = self._compare(summary, stock, ours, "")
+        if isinstance(expected, str) or not expected[0][0]:
+            return found
+        ends = self._spark.sql(f"SELECT min({name}), max({name}) FROM {stock}").first()
+        conditions = [f"{name} IS NULL", f"{name} IS NOT NULL"]
+        for end in dict.fromkeys(each for each in ends if each is not None):
+            literal = sql_literal(end, kind)
+            conditions += [f"{name} {operator} {literal}" for operator in ("=", "<", ">=", ">", "<=")]
+        for condition in conditions:
+            found += self._compare("SELECT count(*) FROM ", stock, ours, f" WHERE {condition}")
+        for condition in (conditions[0], conditions[-1]):
+            found += self._deleted(stock, ours, condition)
+        return found
+
+    def _deleted(self, stock: str, ours: str, condition: str) -> list[str]:
+        kept = self._answer(f"SELECT count(*) FROM {stock} WHERE NOT coalesce({condition}, false)")
+        namespace, table = ours.split(".", 1)
+        version = (
+            self._spark.sql(f"CALL {namespace}.system.history(table => '{table}')")
+            .agg({"version": "max"})
+            .first()[0]
+        )
+        self._spark.sql(f"DELETE FROM {ours} WHERE {condition}")
+        remaining = self._answer(f"SELECT count(*) FROM {ours}")
+        self._spark.sql(f"CALL {namespace}.system.rollback(table => '{table}', version => {version})")
+        return [] if kept == remaining else [f"DELETE WHERE {condition}: {remaining} remain, not {kept}"]
+
+    def _compare(self, select: str, stock: str, ours: str, where: str) -> list[str]:
+        expected, answer = self._answer(select + stock + where), self._answer(select + ours + where)
+        same = expected == answer or (isinstance(expected, str) and isinstance(answer, str))
+        return [] if same else [f"{select}…{where}: {answer}, not {expected}"]
+
+    def _answer(self, statement: str) -> list[tuple[Any, ...]] | str:
+        try:
+            return [tuple(row) for row in self._spark.sql(statement).collect()]
+        except Exception as error:  # noqa: BLE001 - an error is an answer, too
+            return f"error: {' '.join(str(error).split())[:120]}"
+
+
+def sql_literal(value: Any, kind: str) -> str:
+    """Return a value as SQL writes it."""
+    if isinstance(value, bytes | bytearray):
+        return f"X'{bytes(value).hex()}'"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"CAST('{value}' AS {kind})"
+
+
+def compare_folder(folder: Path, with_spark: bool = True) -> Iterator[tuple[Path, list[str]]]:
+    """Yield each file below a folder with its differences."""
+    if not with_spark:
+        yield from _compare(files_in(folder), ArrowFooters("UTC"), None)
+        return
+    from pyspark.sql import SparkSession
+
+    import parquetry
+    from parquetry.spark.engine import SparkEngine
+
+    with tempfile.TemporaryDirectory() as work:
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.session.timeZone", "UTC").config(
+            "spark.ui.showConsoleProgress", "false"
+        )
+        spark = parquetry.configure(builder, catalog="lake", warehouse=f"{work}/lake").getOrCreate()
+        spark.sparkContext.setLogLevel("OFF")
+        spark.sql("CREATE NAMESPACE lake.beside")
+        (Path(work) / "files").mkdir()
+        yield from _compare(
+            files_in(folder), SparkEngine(), BesideSpark(spark, "lake.beside", Path(work) / "files")
+        )
+        spark.stop()
+
+
+def _compare(
+    files: Sequence[tuple[Path, str]], footers: FooterReader, beside: BesideSpark | None
+) -> Iterator[tuple[Path, list[str]]]:
+    with ArrowReads() as arrow:
+        for path, file_format in files:
+            if file_format == "orc" and beside is None:
+                continue
+            record = recorded(footers, path, file_format)
+            found = []
+            if isinstance(record, FileRecord):
+                found = arrow.differences(path, file_format, record)
+                if beside is not None:
+                    found += beside.differences(path, file_format)
+            yield path, found
+
+
+def main() -> int:
+    """Compare the files below the folder that the command names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--without-spark", action="store_true", help="compare Parquet files with PyArrow alone"
+    )
+    arguments = parser.parse_args()
+    count = wrong = 0
+    for path, found in compare_folder(arguments.folder.resolve(), not arguments.without_spark):
+        count += 1
+        wrong += bool(found)
+        for each in found:
+            print(f"{path}: {each}", flush=True)
+        if sys.stderr.isatty():
+            print(f"\r{count} files, {wrong} with differences", end="", file=sys.stderr, flush=True)
+    print(f"{count} files, {wrong} with differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
