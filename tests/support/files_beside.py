@@ -33,6 +33,9 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
 _MAX_COLUMNS = 24
 """Columns of a file whose conditions are asked in Spark; statistics are compared of all."""
+_MAX_DELETES = 3
+"""Columns of a file by which rows are deleted."""
+_CONDITIONS_PER_STATEMENT = 60
 _PLAIN = (
     "boolean",
     "tinyint",
@@ -196,65 +199,102 @@ class BesideSpark:
         try:
             frame = self._spark.read.format(file_format).load(str(place))
             frame.createOrReplaceTempView(stock)
-            columns = [
-                field
-                for field in frame.schema.fields
-                if field.dataType.simpleString().split("(")[0] in (*_PLAIN, "decimal")
-            ]
+            columns = _plain_columns(frame.schema)[:_MAX_COLUMNS]
             self._spark.sql(f"CREATE TABLE {ours} USING {file_format} LOCATION '{place.as_uri()}'")
         except Exception:  # noqa: BLE001 - no columns, or none that Spark can read
             return []
         self._spark.sql(f"MSCK REPAIR TABLE {ours}")
-        found = []
-        for field in columns[:_MAX_COLUMNS]:
-            found += self._column(
-                stock, ours, f"`{field.name.replace('`', '``')}`", field.dataType.simpleString()
-            )
+        found = self._columns(stock, ours, columns)
+        for column in columns[:_MAX_DELETES]:
+            found += self._deletes(stock, ours, column)
         self._spark.sql(f"DROP TABLE {ours}")
         return found
 
-    def _column(self, stock: str, ours: str, name: str, kind: str) -> list[str]:
-        summary = (
-            f"SELECT count(*), count({name}), CAST(min({name}) AS STRING), CAST(max({name}) AS STRING) FROM "
+    def _columns(self, stock: str, ours: str, columns: Sequence[tuple[str, str]]) -> list[str]:
+        """Compare all columns in a few statements; where stock cannot read one, column by column."""
+        if not columns:
+            return self._compare("SELECT count(*) FROM {}", stock, ours)
+        sums = ", ".join(
+            f"count({name}), CAST(min({name}) AS STRING), CAST(max({name}) AS STRING)" for name, _ in columns
         )
-        expected = self._answer(summary + stock)
-        found = self._compare(summary, stock, ours, "")
-        if isinstance(expected, str) or not expected[0][0]:
-            return found
-        ends = self._spark.sql(f"SELECT min({name}), max({name}) FROM {stock}").first()
-        conditions = [f"{name} IS NULL", f"{name} IS NOT NULL"]
-        for end in dict.fromkeys(each for each in ends if each is not None):
-            literal = sql_literal(end, kind)
-            conditions += [f"{name} {operator} {literal}" for operator in ("=", "<", ">=", ">", "<=")]
-        for condition in conditions:
-            found += self._compare("SELECT count(*) FROM ", stock, ours, f" WHERE {condition}")
-        for condition in (conditions[0], conditions[-1]):
-            found += self._deleted(stock, ours, condition)
+        found = self._compare(f"SELECT count(*), {sums} FROM {{}}", stock, ours)
+        ends = self._answer(
+            f"SELECT {', '.join(f'min({name}), max({name})' for name, _ in columns)} FROM {stock}"
+        )
+        if isinstance(ends, str):
+            if len(columns) == 1:
+                return found
+            return [each for column in columns for each in self._columns(stock, ours, [column])]
+        conditions = [
+            condition
+            for number, column in enumerate(columns)
+            for condition in conditions_on(column, ends[0][2 * number : 2 * number + 2])
+        ]
+        for start in range(0, len(conditions), _CONDITIONS_PER_STATEMENT):
+            some = conditions[start : start + _CONDITIONS_PER_STATEMENT]
+            counted = self._answer(f"SELECT {', '.join(f'count_if({each})' for each in some)} FROM {stock}")
+            scans = " UNION ALL ".join(
+                f"SELECT {number}, count(*) FROM {ours} WHERE {each}" for number, each in enumerate(some)
+            )
+            answer = self._answer(scans)
+            if isinstance(counted, str) or isinstance(answer, str):
+                for each in some:
+                    found += self._compare(f"SELECT count(*) FROM {{}} WHERE {each}", stock, ours)
+                continue
+            answers = dict(answer)
+            found += [
+                f"WHERE {each}: {answers[number]} rows, not {counted[0][number]}"
+                for number, each in enumerate(some)
+                if answers[number] != counted[0][number]
+            ]
         return found
 
-    def _deleted(self, stock: str, ours: str, condition: str) -> list[str]:
-        kept = self._answer(f"SELECT count(*) FROM {stock} WHERE NOT coalesce({condition}, false)")
-        namespace, table = ours.split(".", 1)
-        version = (
-            self._spark.sql(f"CALL {namespace}.system.history(table => '{table}')")
-            .agg({"version": "max"})
-            .first()[0]
-        )
-        self._spark.sql(f"DELETE FROM {ours} WHERE {condition}")
-        remaining = self._answer(f"SELECT count(*) FROM {ours}")
-        self._spark.sql(f"CALL {namespace}.system.rollback(table => '{table}', version => {version})")
-        return [] if kept == remaining else [f"DELETE WHERE {condition}: {remaining} remain, not {kept}"]
+    def _deletes(self, stock: str, ours: str, column: tuple[str, str]) -> list[str]:
+        """Compare what remains of two DELETEs, each taken back by a rollback."""
+        ends = self._answer(f"SELECT min({column[0]}), max({column[0]}) FROM {stock}")
+        if isinstance(ends, str):
+            return []
+        conditions, found = conditions_on(column, ends[0]), []
+        catalog, _, table = ours.partition(".")
+        for condition in (conditions[0], conditions[-1]):
+            kept = self._answer(f"SELECT count(*) FROM {stock} WHERE NOT coalesce({condition}, false)")
+            history = self._spark.sql(f"CALL {catalog}.system.history(table => '{table}')")
+            version = max(row["version"] for row in history.collect())
+            self._spark.sql(f"DELETE FROM {ours} WHERE {condition}")
+            remaining = self._answer(f"SELECT count(*) FROM {ours}")
+            if kept != remaining:
+                found.append(f"DELETE WHERE {condition}: {remaining} remain, not {kept}")
+            self._spark.sql(f"CALL {catalog}.system.rollback(table => '{table}', version => {version})")
+        return found
 
-    def _compare(self, select: str, stock: str, ours: str, where: str) -> list[str]:
-        expected, answer = self._answer(select + stock + where), self._answer(select + ours + where)
+    def _compare(self, statement: str, stock: str, ours: str) -> list[str]:
+        expected, answer = self._answer(statement.format(stock)), self._answer(statement.format(ours))
         same = expected == answer or (isinstance(expected, str) and isinstance(answer, str))
-        return [] if same else [f"{select}…{where}: {answer}, not {expected}"]
+        return [] if same else [f"{statement.format('…')}: {answer}, not {expected}"]
 
     def _answer(self, statement: str) -> list[tuple[Any, ...]] | str:
         try:
             return [tuple(row) for row in self._spark.sql(statement).collect()]
         except Exception as error:  # noqa: BLE001 - an error is an answer, too
             return f"error: {' '.join(str(error).split())[:120]}"
+
+
+def _plain_columns(schema: Any) -> list[tuple[str, str]]:
+    """Return the names and the types of columns whose values can be compared, quoted."""
+    kinds = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+    return [
+        (f"`{name.replace('`', '``')}`", kind)
+        for name, kind in kinds
+        if kind.partition("(")[0] in (*_PLAIN, "decimal")
+    ]
+
+
+def conditions_on(column: tuple[str, str], ends: Sequence[Any]) -> list[str]:
+    """Return conditions on a column, with literals from its least and greatest value."""
+    name, kind = column
+    literals = dict.fromkeys(sql_literal(each, kind) for each in ends if each is not None)
+    compared = [f"{name} {operator} {each}" for each in literals for operator in ("=", "<", ">", "<=", ">=")]
+    return [f"{name} IS NULL", f"{name} IS NOT NULL", *compared]
 
 
 def sql_literal(value: Any, kind: str) -> str:

@@ -9,11 +9,15 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.rules.arrangements import bucket_specs, may_have_directories
     from parquetry.prune.rules.bucket_reasons import without_buckets
     from parquetry.prune.rules.buckets import BucketRule
-    from parquetry.prune.rules.by_position import names_identify_columns, reading_by_position
     from parquetry.prune.rules.bytes import BytesRule
     from parquetry.prune.rules.directories import DirectoryRule, decided_by_directories
     from parquetry.prune.rules.directory_values import DirectoryValues
-    from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+    from parquetry.prune.rules.file_knowledge import (
+        FileKnowledge,
+        names_identify_columns,
+        reading_by_position,
+        spelled,
+    )
     from parquetry.prune.rules.files import FileRule
     from parquetry.prune.rules.partitions import PartitionRule
 

@@ -6,13 +6,35 @@ the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from parquetry.data_files import BoundsInFiles, bounds_in_files
 from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import FileBlock, PartitionSnapshot
 from parquetry.predicate.pruning import Bounds, Knowledge
-from parquetry.prune.rules.by_position import names_identify_columns
+
+_BY_POSITION = ContextVar("by_position", default=False)
+
+
+@contextmanager
+def reading_by_position(active: bool) -> Iterator[None]:
+    """Have ORC files be read by the position of columns, or not, while a question is answered.
+
+    Hadoop's setting `orc.force.positional.evolution` has Spark's ORC reader take a table's first column for
+    the first column of a file, whatever its name. Statistics are recorded by name, so they say nothing then.
+    """
+    token = _BY_POSITION.set(active)
+    try:
+        yield
+    finally:
+        _BY_POSITION.reset(token)
+
+
+def names_identify_columns(metadata: TableMetadata) -> bool:
+    """Return whether a column of a table is the column of the same name in its files."""
+    return metadata.format != "orc" or not _BY_POSITION.get()
 
 
 class FileKnowledge(Knowledge):
