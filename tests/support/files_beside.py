@@ -31,10 +31,6 @@ from parquetry.data_files.footers import ArrowFooters, FooterReader
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
-_MAX_COLUMNS = 24
-"""Columns of a file whose conditions are asked in Spark; statistics are compared of all."""
-_MAX_DELETES = 3
-"""Columns of a file by which rows are deleted."""
 _CONDITIONS_PER_STATEMENT = 60
 _PLAIN = (
     "boolean",
@@ -181,10 +177,13 @@ class BesideSpark:
         spark: a session.
         namespace: a namespace of Parquetry's catalog, for tables.
         folder: an empty folder.
+        columns: how many columns of a file are compared; others of the next file.
+        deletes: by how many of them rows are deleted.
     """
 
-    def __init__(self, spark: Any, namespace: str, folder: Path) -> None:
+    def __init__(self, spark: Any, namespace: str, folder: Path, columns: int = 24, deletes: int = 3) -> None:
         self._spark = spark
+        self._limits = columns, deletes
         self._namespace = namespace
         self._folder = folder
         self._count = 0
@@ -199,13 +198,16 @@ class BesideSpark:
         try:
             frame = self._spark.read.format(file_format).load(str(place))
             frame.createOrReplaceTempView(stock)
-            columns = _plain_columns(frame.schema)[:_MAX_COLUMNS]
+            columns = _plain_columns(frame.schema)
+            most, deletes = self._limits
+            first = self._count * most % max(1, len(columns))
+            columns = [*columns[first:], *columns[:first]][:most]
             self._spark.sql(f"CREATE TABLE {ours} USING {file_format} LOCATION '{place.as_uri()}'")
         except Exception:  # noqa: BLE001 - no columns, or none that Spark can read
             return []
         self._spark.sql(f"MSCK REPAIR TABLE {ours}")
         found = self._columns(stock, ours, columns)
-        for column in columns[:_MAX_DELETES]:
+        for column in columns[:deletes]:
             found += self._deletes(stock, ours, column)
         self._spark.sql(f"DROP TABLE {ours}")
         return found
