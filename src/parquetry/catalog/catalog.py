@@ -51,7 +51,13 @@ class Catalog(CatalogReader):
             return table_view(rollback(current, target))
 
     def vacuum(
-        self, name: str, older_than: datetime | None = None, *, dry_run: bool = False
+        self,
+        name: str,
+        older_than: datetime | None = None,
+        *,
+        dry_run: bool = False,
+        grace_hours: int | None = None,
+        force: bool = False,
     ) -> list[Removed]:
         """Delete files and records that only old versions of a table need.
 
@@ -60,6 +66,9 @@ class Catalog(CatalogReader):
             older_than: a time with a time zone. Versions that were replaced before it are deleted; the
                 default is seven days ago.
             dry_run: report only.
+            grace_hours: the age at which a file that no version lists is deleted; the default is 24 hours. No
+                running write may have older files.
+            force: go on if this machine's clock and that of the metastore's server differ by minutes.
 
         Returns:
             What was deleted, or would be: one for each file, and one for each kind of record.
@@ -67,9 +76,11 @@ class Catalog(CatalogReader):
         Raises:
             ValueError: the time has no time zone.
             TableNotFoundError: there is no such table.
-            WarehouseError: a file cannot be deleted, or a directory cannot be listed.
+            ConfigurationError: the grace period is shorter than an hour.
+            WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
+        from parquetry.maintenance.deletion import GRACE_MS, grace_from_hours
         from parquetry.maintenance.deletion.vacuum import vacuum
 
         if older_than is not None and older_than.tzinfo is None:
@@ -78,7 +89,13 @@ class Catalog(CatalogReader):
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         with self._file_access():
-            return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
+            return vacuum(
+                self._snapshot(name),
+                older_than=before,
+                dry_run=dry_run,
+                grace=GRACE_MS if grace_hours is None else grace_from_hours(grace_hours),
+                force=force,
+            )
 
     def doctor(self, *, write: bool = False) -> list[Check]:
         """Check the reach of the warehouse and the metastore, each right, and clocks.

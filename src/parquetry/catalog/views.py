@@ -63,7 +63,7 @@ def commit_view(commit: ms.CommitRecord) -> Commit:
     """Return a commit as users see it."""
     return Commit(
         version=commit.version,
-        committed_at=datetime.fromtimestamp(commit.committed_at / 1000, UTC),
+        committed_at=datetime.fromtimestamp(commit.time / 1000, UTC),
         operation=commit.operation,
         partitions=commit.totals.partitions,
         files=commit.totals.files,

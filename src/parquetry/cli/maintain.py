@@ -87,6 +87,20 @@ def vacuum(
         ),
     ] = None,
     dry_run: DryRunOption = False,
+    grace_hours: Annotated[
+        int,
+        typer.Option(
+            "--grace-hours",
+            help="The age at which a file that no version lists is deleted. No running write may have older files.",
+        ),
+    ] = 24,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Go on if this machine's clock and that of the metastore's server differ by minutes.",
+        ),
+    ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     storage_option: StorageOption = None,
@@ -95,7 +109,9 @@ def vacuum(
     """Delete files and records that only old versions of a table need."""
     before = older_than.astimezone() if older_than is not None and older_than.tzinfo is None else older_than
     with open_catalog(warehouse, store, storage_option) as catalog:
-        removed: Sequence[Removed] = catalog.vacuum(table, before, dry_run=dry_run)
+        removed: Sequence[Removed] = catalog.vacuum(
+            table, before, dry_run=dry_run, grace_hours=grace_hours, force=force
+        )
     if as_json:
         output.print_json(map(dataclasses.asdict, removed))
         return

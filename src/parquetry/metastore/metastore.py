@@ -34,10 +34,11 @@ from parquetry.metastore.storage import (
     check_format,
     edit_head,
     normalise_name,
+    server_time,
 )
 from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import Clock, Store, open_store
+from parquetry.store import Store, open_store
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
@@ -71,8 +72,7 @@ class Metastore:
 
     def server_time(self) -> int | None:
         """Return the time of the store's server in milliseconds since the epoch, or None if it tells none."""
-        rows = self.store.rows
-        return rows.server_time() if isinstance(rows, Clock) else None
+        return server_time(self.store)
 
     def close(self) -> None:
         """Close the store."""

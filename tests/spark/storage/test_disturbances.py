@@ -214,7 +214,7 @@ def test_late_writes(s3: Storage, server: S3Server) -> None:
     s3.spark.sql(f"MSCK REPAIR TABLE {table}")
     assert s3.rows(rows) == now
     with use_file_systems(HadoopFileSystems(s3.spark)), open_metastore(s3.warehouse, s3.store) as metastore:
-        vacuum(metastore.table("db", "t"), safety=-60_000)
+        vacuum(metastore.table("db", "t"), grace=-60_000)
     assert (s3.files(location), s3.rows(rows)) == (live, now)
 
 

@@ -352,7 +352,7 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
     """It goes by vacuum, purge and DROP, and what failed writes left there; the files of others, and the folder, stay."""
     lake = TableLake(tmp_path)
     left = own_name(lake, "left")
-    vacuum(wrote_elsewhere(lake, left), older_than=NOW, safety=-DAY_MS)
+    vacuum(wrote_elsewhere(lake, left), older_than=NOW, grace=-DAY_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet", own_name(lake, "live")}
     before = lake.table()
     gone = [f"{part.location}/{file.path}" for part in before.partitions() for file in part.files]
@@ -380,12 +380,12 @@ def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> N
         assert vacuum(lake.table(), older_than=NOW) == planned
         assert tree(tmp_path / "away") == {"theirs.parquet", left}
         assert lake.listed() == {"kept"}
-    vacuum(lake.table(), older_than=NOW, safety=-DAY_MS)
+    vacuum(lake.table(), older_than=NOW, grace=-DAY_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet"}
     assert b"away" not in b"".join(
         value for _, value in lake.store.scan(*prefix_range(partition_prefix(lake.id)))
     )
-    assert vacuum(lake.table(), older_than=NOW, safety=-DAY_MS) == []
+    assert vacuum(lake.table(), older_than=NOW, grace=-DAY_MS) == []
     assert lake.on_disk() == {"kept"}
 
 
@@ -410,7 +410,7 @@ def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) ->
     if dropped:
         assert drop(lake) == []
     else:
-        vacuum(lake.table(), older_than=NOW, safety=-DAY_MS)
+        vacuum(lake.table(), older_than=NOW, grace=-DAY_MS)
     theirs = {"theirs", "pq-0011223344556677-1.parquet"}
     assert tree(places[0]) == (theirs if dropped else {*theirs, own[1]})
     assert tree(places[1]) == theirs
@@ -427,7 +427,7 @@ def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> No
     linked = put(tmp_path / "linked" / own_name(lake, "linked"))
     (lake.location / "d=1").mkdir(parents=True)
     (lake.location / "d=1" / "s=a").symlink_to(tmp_path / "linked")
-    vacuum(table, older_than=NOW, safety=-DAY_MS)
+    vacuum(table, older_than=NOW, grace=-DAY_MS)
     assert tree(tmp_path / "away") == {"theirs.parquet", dead.name, own_name(lake, "live")}
     assert tree(tmp_path / "linked") == {linked.path}
 

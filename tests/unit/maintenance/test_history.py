@@ -12,7 +12,7 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
 from parquetry.maintenance.deletion import vacuum as vacuum_module
-from parquetry.maintenance.deletion.vacuum import SAFETY_MS, vacuum
+from parquetry.maintenance.deletion.vacuum import GRACE_MS, vacuum
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
@@ -221,13 +221,13 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version stays readable until it has not been the table's content for as long as asked for."""
-    from parquetry.metastore.commits.attempt import publish
+    from parquetry.metastore.storage import clock
 
     lake = TableLake(tmp_path)
     for time_, name in ((1000, "one"), (2000, "two"), (3000, "three")):
-        monkeypatch.setattr(publish, "now_ms", lambda time_=time_: time_ + (1 << 45))
+        monkeypatch.setattr(clock, "now_ms", lambda time_=time_: time_ + (1 << 40))
         lake.replace((1, "a"), name)
-    start = 1 << 45
+    start = 1 << 40
     removed = vacuum(lake.table(), older_than=start + 2500)
     assert names(removed) == {"one"}
     assert [c.version for c in history(lake.table())] == [3, 2]
@@ -241,17 +241,17 @@ def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_vacuum_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file goes with the last version that has it, also if the commit that listed it went long before."""
-    from parquetry.metastore.commits.attempt import publish
+    from parquetry.metastore.storage import clock
 
     lake = TableLake(tmp_path)
-    start = 1 << 45
-    monkeypatch.setattr(publish, "now_ms", lambda: start)
+    start = 1 << 40
+    monkeypatch.setattr(clock, "now_ms", lambda: start)
     lake.append((1, "a"), "one")
     lake.append((1, "a"), "theirs", own=False)
     for number in range(1, 4):
-        monkeypatch.setattr(publish, "now_ms", lambda number=number: start + number)
+        monkeypatch.setattr(clock, "now_ms", lambda number=number: start + number)
         lake.append((2, "b"), f"b{number}")
-    monkeypatch.setattr(publish, "now_ms", lambda: start + 4)
+    monkeypatch.setattr(clock, "now_ms", lambda: start + 4)
     lake.drop((1, "a"))
     for number in range(1, 4):
         assert names(vacuum(lake.table(), older_than=start + number)) == set()
@@ -293,7 +293,7 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     lake.file((1, "a"), "crashed")
     lake.file((1, "a"), "somebody's.parquet", own=False)
     folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
-    old = time.time() - SAFETY_MS / 1000 - 60
+    old = time.time() - GRACE_MS / 1000 - 60
     for name in (
         f"pq-{lake.id.hex()}-crashed.parquet",
         "somebody's.parquet",
@@ -399,7 +399,7 @@ def test_vacuum_during_a_rollback(tmp_path: Path) -> None:
         roll_back(Metastore(store, str(tmp_path)))
     assert swaps > 1
     assert lake.listed() == {"three", "four"} < lake.on_disk()  # those of the rollback age first
-    assert names(vacuum(lake.table(), older_than=NOW, safety=-1000)) == {"one", "two"}
+    assert names(vacuum(lake.table(), older_than=NOW, grace=-1000)) == {"one", "two"}
     head = read_head(inner, lake.id)
     assert head is not None
     assert head.pending == {}

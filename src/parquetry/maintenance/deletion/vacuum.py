@@ -10,7 +10,8 @@
    metastore: no statement can name such a table.
 
 A running write has files that no row lists yet. So files without a row are deleted only if they are older
-than the safety age. The same holds for multipart uploads that never became files: an old one is abandoned,
+than the grace period, by the earliest of the clocks that are known (`Clocks`), and while no commit that
+lists old files can come in between (`metastore.cleanup.vacuum_lock`). The same holds for multipart uploads that never became files: an old one is abandoned,
 and is ended. A younger file or upload may be in a folder outside of the table's folder. If only retired rows
 name that folder, these rows stay, so that the next run finds the file.
 
@@ -28,6 +29,7 @@ from itertools import islice
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, is_below, join_location, parent_folder
+from parquetry.maintenance.deletion.clocks import GRACE_MS, Clocks
 from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
@@ -62,7 +64,6 @@ from parquetry.metastore.storage import (
     is_tombstone,
     journal_ticket,
     live_head,
-    now_ms,
     prefix_range,
     removed_files_prefix,
 )
@@ -71,8 +72,6 @@ from parquetry.metastore.versions import TablePlacement, TableSnapshot, keyed_by
 DAY_MS = 24 * 60 * 60 * 1000
 KEPT_MS = 7 * DAY_MS
 """Milliseconds that a version stays readable after the next one, unless the caller gives another time."""
-SAFETY_MS = DAY_MS
-"""Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
 PATIENCE_S = 30.0
 """Seconds to wait for running commits."""
 _FILES_PER_CLAIM = 1000
@@ -101,7 +100,12 @@ class _DeletionCandidate:
 
 
 def vacuum(
-    table: TableSnapshot, *, older_than: int | None = None, dry_run: bool = False, safety: int = SAFETY_MS
+    table: TableSnapshot,
+    *,
+    older_than: int | None = None,
+    dry_run: bool = False,
+    grace: int = GRACE_MS,
+    force: bool = False,
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
 
@@ -110,25 +114,30 @@ def vacuum(
         older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
             is always kept.
         dry_run: only report.
-        safety: the age in milliseconds at which an own file that no row lists may be deleted.
+        grace: the age in milliseconds at which an own file that no row lists may be deleted.
+        force: whether to go on if the clocks of this machine and of the store differ by minutes.
 
     Returns:
         What was deleted, or would be: one result for each file, and one for each kind of row.
 
     Raises:
         TableNotFoundError: the table was dropped meanwhile.
-        WarehouseError: a file cannot be deleted, or a directory cannot be listed.
+        WarehouseError: a file cannot be deleted, or a directory cannot be listed; or clocks differ.
         CommitConflictError: others keep committing; no data is lost, run it again.
     """
+    clocks = Clocks.read(table.store)
+    if not force:
+        clocks.require_agreement(table.label)
     files = FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
-    since = now_ms() - KEPT_MS if older_than is None else older_than
+    since = clocks.now - KEPT_MS if older_than is None else older_than
     oldest = kept_since(table.store, table.id, head, since)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
-    return _Vacuum(table, territory, files, oldest, dry_run, safety).run(head)
+    old = clocks.now_beside(head.commit) - grace
+    return _Vacuum(table, territory, files, oldest, dry_run, old).run(head)
 
 
 class _Vacuum:
@@ -140,7 +149,8 @@ class _Vacuum:
         files: the file systems.
         oldest: the oldest version that is kept.
         dry_run: only report.
-        safety: see `vacuum`.
+        old: files and uploads that no row lists are old if they are from before this time, in milliseconds
+            since the epoch.
     """
 
     def __init__(
@@ -150,12 +160,12 @@ class _Vacuum:
         files: FileAccess,
         oldest: CommitRecord,
         dry_run: bool,
-        safety: int,
+        old: int,
     ) -> None:
         self._store = table.store
         self._id = table.id
         self._dry_run = dry_run
-        self._safety = safety
+        self._old = old
         self._files = files
         self._owned = territory
         self._oldest = oldest
@@ -263,7 +273,7 @@ class _Vacuum:
         yield from self._owned.own_elsewhere()
 
     def _is_old(self, time: int | None) -> bool:
-        return (time or now_ms()) < now_ms() - self._safety
+        return time is not None and time < self._old
 
     def _real_path(self, path: str) -> StoragePath:
         """Return the real path of a file, since several paths may lead to it."""
@@ -367,9 +377,11 @@ class _Vacuum:
 
     def _delete_files(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> None:
         # only a rollback could list these names again, and it now fails
-        self._delete({place: candidate for place, candidate in unneeded.items() if candidate.own})
-        if any(not candidate.own for candidate in unneeded.values()):
-            head = self._delete_adopted(head, unneeded)
+        self._delete(
+            {place: candidate for place, candidate in unneeded.items() if not _may_be_listed(candidate)}
+        )
+        if any(map(_may_be_listed, unneeded.values())):
+            head = self._delete_claimed(head, unneeded)
         self._delete_folders(head, unneeded)
 
     def _delete(self, files: Mapping[StoragePath, _DeletionCandidate]) -> None:
@@ -386,9 +398,9 @@ class _Vacuum:
             for failure in self._files.delete_all(places):
                 raise WarehouseError(failure)
 
-    def _delete_adopted(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> Head:
-        """Delete other writers' files, some at a time, while no commit can take them in again."""
-        adopted = {place: candidate for place, candidate in unneeded.items() if not candidate.own}
+    def _delete_claimed(self, head: Head, unneeded: dict[StoragePath, _DeletionCandidate]) -> Head:
+        """Delete files that a commit may list, some at a time, while no such commit can come in between."""
+        adopted = {place: candidate for place, candidate in unneeded.items() if _may_be_listed(candidate)}
         with cleaner(self._store, self._id) as one:
             while adopted:
                 now = one.claim(PATIENCE_S)
@@ -489,6 +501,11 @@ class _Vacuum:
 
 def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
     return sorted(removed, key=lambda row: row.path or "")
+
+
+def _may_be_listed(candidate: _DeletionCandidate) -> bool:
+    """Return whether a commit may list a file: another writer's again, or an own one after a very long write."""
+    return not candidate.own or not candidate.listed
 
 
 def _is_listed(candidate: _DeletionCandidate, info: Info) -> bool:

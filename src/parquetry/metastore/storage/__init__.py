@@ -15,6 +15,7 @@ if FOR_TYPE_CHECKERS:
         with_checksum,
         without_checksum,
     )
+    from parquetry.metastore.storage.clock import server_time, store_now_ms, warn_of_future
     from parquetry.metastore.storage.format import (
         ARRANGED,
         CHECKED,

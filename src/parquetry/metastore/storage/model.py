@@ -338,6 +338,8 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         streams: the last committed batch of each streaming query that has written into the table, by the
             query's id. Queries that committed last are last. Each commit repeats the entries of the previous
             one. So a query that runs a batch again finds that it was committed, even after a vacuum.
+        written_at: the writer's time in milliseconds since the epoch, if it was before the previous version's
+            time: the clock of an earlier writer was ahead. None: `committed_at`.
     """
 
     version: int
@@ -351,6 +353,12 @@ class CommitRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     next_ticket: int
     invisible: tuple[tuple[int, int], ...] = ()
     streams: dict[str, int] = msgspec.field(default_factory=dict)
+    written_at: int | None = None
+
+    @property
+    def time(self) -> int:
+        """Return when the version was made, by its writer's clock, in milliseconds since the epoch."""
+        return self.committed_at if self.written_at is None else self.written_at
 
 
 class StreamBatch(msgspec.Struct, frozen=True):

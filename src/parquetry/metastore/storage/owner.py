@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 
 import msgspec
@@ -22,6 +23,7 @@ LEASE_MS = 15 * 60 * 1000
 """Milliseconds (15 minutes) after which the next writer aborts a commit under way. A commit itself is short,
 because its data files are written before it begins."""
 
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _active: set[bytes] = set()
 _active_lock = threading.Lock()
 
@@ -32,7 +34,8 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         nonce: random bytes, unique to the ticket.
         started_at: milliseconds since the epoch.
-        host: machine and process namespace.
+        host: machine, its boot, and process namespace. Machines of one image may share a name, and the
+            namespace outside of containers has the same number on every Linux; no two boots share an id.
         pid: process id.
         born: start time of the process, which distinguishes it from others with the same id; empty if not
             known.
@@ -92,11 +95,20 @@ def leave(owner: Owner) -> None:
 
 @functools.cache
 def _host(pid: int) -> str:
-    # Containers may share a host name. Then their process ids must not be compared.
+    # Machines and containers may share a host name. Then their process ids must not be compared.
+    parts = [socket.gethostname()]
+    with contextlib.suppress(OSError):
+        parts.append(os.readlink(f"/proc/{pid}/ns/pid"))
+    return " ".join([*parts, _boot()])
+
+
+def _boot() -> str:
+    """Return what distinguishes this machine since it was booted: the kernel's id, or the hardware's address."""
     try:
-        return f"{socket.gethostname()} {os.readlink(f'/proc/{pid}/ns/pid')}"
+        with open(_BOOT_ID, encoding="ascii") as file:
+            return file.read().strip()
     except OSError:
-        return socket.gethostname()
+        return f"{uuid.getnode():x}"
 
 
 @functools.cache

@@ -29,6 +29,7 @@ from parquetry.metastore.storage import (
     number,
     partition_prefix,
     read_head,
+    store_now_ms,
 )
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
@@ -145,7 +146,7 @@ class TableSnapshot:
     @property
     def committed_at(self) -> int:
         """Return the time of the commit, in milliseconds since the epoch."""
-        return self.commit.committed_at
+        return self.commit.time
 
     @property
     def operation(self) -> str:
@@ -362,16 +363,31 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitR
 
 
 def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRecord | None:
-    """Return the newest commit until a time (milliseconds since the epoch), or None if all are later."""
+    """Return the newest commit until a time (milliseconds since the epoch), or None if all are later.
 
-    def committed_at(version: int) -> int:
+    If the clock of one writer was ahead, later commits have its time as `committed_at`, and their own as
+    `written_at`. They are found by their own. The newest version is the one of now, whatever its time.
+    """
+    if time >= store_now_ms(store):
+        return head.commit
+
+    def load(version: int) -> CommitRecord:
         commit = load_commit(store, table, head, version)
         if commit is None:
             raise TableNotFoundError(
                 f"Version {version} of table {head.database}.{head.name} was vacuumed meanwhile."
             )
-        return commit.committed_at
+        return commit
 
     versions = range(head.oldest, head.commit.version + 1)
-    place = bisect.bisect_right(versions, time, key=committed_at)
-    return load_commit(store, table, head, versions[place - 1]) if place else None
+    place = bisect.bisect_right(versions, time, key=lambda version: load(version).committed_at)
+    found = load(versions[place - 1]) if place else None
+    ahead: int | None = None
+    for version in versions[place:]:
+        commit = load(version)
+        if ahead not in (None, commit.committed_at):
+            break
+        ahead = commit.committed_at
+        if commit.time <= time:
+            found = commit
+    return found

@@ -18,7 +18,7 @@ def history_rows(snapshot: TableSnapshot, first: int = 0, last: int | None = Non
         summary = json.dumps(commit.summary, ensure_ascii=False) if commit.summary else None
         yield (
             commit.version,
-            commit.committed_at * 1000,
+            commit.time * 1000,
             commit.operation,
             totals.partitions,
             totals.files,

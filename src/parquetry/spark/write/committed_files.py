@@ -23,6 +23,7 @@ from parquetry.locations import (
     path_within,
     stored_value,
 )
+from parquetry.maintenance.deletion import check_of_old_files
 from parquetry.metastore.commits import Transaction
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
@@ -110,6 +111,7 @@ def _with_rows(
         ):
             if file.rows == 0 and not slots.directory(made["slot"]).bucketed:
                 useless.append(join_location(base, file.path))
+                made["deleted"] = True
             else:
                 yield made, msgspec.structs.replace(file, path=join_location(base, file.path))
         delete_files(useless, root)
@@ -176,6 +178,9 @@ class Uncommitted:
     def begin(self, operation: str) -> Transaction:
         """Begin the transaction that will add the files."""
         self._transaction = Transaction(self._snapshot, operation)
+        files = {file["path"]: file["modified"] for file in self._files if "deleted" not in file}
+        if (check := check_of_old_files(self._snapshot, files)) is not None:
+            self._transaction.adopt(check)
         return self._transaction
 
     def clean_up(self) -> None:

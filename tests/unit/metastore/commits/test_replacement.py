@@ -122,7 +122,7 @@ class History:
                 made = rollback(now, self.metastore.table("default", "t", version=target))
                 self.took_place(made, self.versions[target][1])
             case "vacuum" if self.random.random() < 0.4:
-                vacuum(now, older_than=NOW, safety=0)
+                vacuum(now, older_than=NOW, grace=0)
                 self.versions = {now.version: self.versions[now.version]}
             case _:
                 return
@@ -177,7 +177,7 @@ def test_any_history(seed: int, tmp_path: Path) -> None:
     history.check(copy)
     assert fsck(copy.table("default", "t"), footers=False) == []
     last = history.now
-    vacuum(last, older_than=NOW, safety=0)
+    vacuum(last, older_than=NOW, grace=0)
     history.versions = {last.version: history.versions[last.version]}
     history.check()
     listed = {name for files in history.versions[last.version][1].values() for name in files}
@@ -299,7 +299,7 @@ def vacuumed_under_way(folder: Path, stop: int) -> bool:
     def meanwhile(writes: int) -> None:
         rows = store.scan(*prefix_range(partition_prefix(history.id)))
         if writes == stop and any(file.path.encode() in value for _, value in rows):
-            vacuum(metastore.table("default", "t"), older_than=NOW, safety=-1000)
+            vacuum(metastore.table("default", "t"), older_than=NOW, grace=-1000)
             listed.append(True)
 
     faulty.before_write = meanwhile

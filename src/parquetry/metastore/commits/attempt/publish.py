@@ -10,7 +10,15 @@ from parquetry.errors import BatchCommittedError, CommitAbortedError
 from parquetry.metastore.commits.attempt.rows import Attempt
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
 from parquetry.metastore.commits.changes import Drop
-from parquetry.metastore.storage import CommitRecord, Head, Totals, edit_head, now_ms, remove
+from parquetry.metastore.storage import (
+    CommitRecord,
+    Head,
+    Totals,
+    edit_head,
+    remove,
+    store_now_ms,
+    warn_of_future,
+)
 from parquetry.metastore.versions import (
     NewestRow,
     VisibleRows,
@@ -93,11 +101,13 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
     """Return the record of the new commit, given the last commit with the next version's tickets."""
     last, transaction = head.commit, task.transaction
     difference = sum((added for _, added in attempt.built.values()), Totals())
+    now = store_now_ms(task.store)
+    warn_of_future(task.base.label, last.version, last.committed_at, now)
     return CommitRecord(
         version=last.version + 1,
         ticket=attempt.ticket,
         id=task.id,
-        committed_at=max(now_ms(), last.committed_at),
+        committed_at=max(now, last.committed_at),
         operation=transaction.operation,
         summary=task.summary,
         metadata=last.metadata if task.prepared.metadata is None else attempt.ticket,
@@ -105,6 +115,7 @@ def _commit(task: CommitTask, attempt: Attempt, head: Head) -> CommitRecord:
         next_ticket=head.next_ticket,
         invisible=head.invisible(),
         streams=last.streams if transaction.batch is None else transaction.batch.added_to(last.streams),
+        written_at=now if now < last.committed_at else None,
     )
 
 

@@ -1,0 +1,100 @@
+"""The clocks by which a vacuum, and a write that lasts long, decide what is old.
+
+A machine whose clock is a day ahead would take the files of a running write for left over. So the earliest of
+the known clocks counts: this machine's, and that of the store's server. A store without a clock has the time of
+the table's newest commit, which another machine may have made: nothing is older than that commit says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from parquetry.errors import ConfigurationError, WarehouseError
+from parquetry.maintenance.deletion.file_access import require_files
+from parquetry.metastore.storage import CommitRecord, now_ms, server_time
+from parquetry.metastore.versions import TableSnapshot
+from parquetry.store import Store
+
+HOUR_MS = 60 * 60 * 1000
+GRACE_MS = 24 * HOUR_MS
+"""Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
+MAX_DIFFERENCE_MS = 5 * 60 * 1000
+"""Milliseconds by which two clocks may differ before a vacuum asks to be forced."""
+
+
+def grace_from_hours(hours: int) -> int:
+    """Return a grace period in milliseconds.
+
+    Raises:
+        ConfigurationError: it is shorter than an hour: files of running writes would be deleted.
+    """
+    if hours < 1:
+        raise ConfigurationError(
+            f"A grace period of {hours} hours would delete the files of running writes: give 1 hour or more."
+        )
+    return hours * HOUR_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The times of this machine and of the store's server, in milliseconds since the epoch.
+
+    Attributes:
+        own: this machine's.
+        server: the server's, or None if the store has no clock.
+    """
+
+    own: int
+    server: int | None
+
+    @classmethod
+    def read(cls, store: Store) -> Clocks:
+        """Read the clocks."""
+        return cls(now_ms(), server_time(store))
+
+    @property
+    def now(self) -> int:
+        """Return the earlier of the two times."""
+        return self.own if self.server is None else min(self.own, self.server)
+
+    def now_beside(self, newest: CommitRecord) -> int:
+        """Return the time that counts for a table's files.
+
+        Args:
+            newest: the table's newest commit. Its time counts if the store has no clock.
+        """
+        return self.now if self.server is not None else min(self.now, newest.time)
+
+    def require_agreement(self, label: str) -> None:
+        """Make sure that the clocks agree.
+
+        Args:
+            label: the table's name.
+
+        Raises:
+            WarehouseError: they differ by more than five minutes.
+        """
+        if self.server is None or abs(self.own - self.server) <= MAX_DIFFERENCE_MS:
+            return
+        seconds = (self.own - self.server) / 1000
+        raise WarehouseError(
+            f"Table {label} is not vacuumed: this machine's clock is {abs(seconds):,.0f} s {'ahead of' if seconds > 0 else 'behind'} "
+            "that of the metastore's server, and files of running writes could be taken for old ones. Set the clock, or force "
+            "it (force => true, --force): then the earlier of the two counts."
+        )
+
+
+def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callable[[], None] | None:
+    """Return a check for a commit whose first files a vacuum may have deleted, or None if all are young.
+
+    A write may last longer than the grace period. So a write with a file older than half of it looks once, while
+    no vacuum can come in between, whether all its files are there (`Transaction.adopt`).
+
+    Args:
+        table: the version that the write is based on.
+        files: the new files with their times of change, in milliseconds since the epoch.
+    """
+    if not files or min(files.values()) > max(now_ms(), *files.values()) - GRACE_MS // 2:
+        return None
+    return lambda: require_files(table.label, files, table.metadata.location)

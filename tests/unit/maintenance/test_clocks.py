@@ -1,0 +1,196 @@
+"""No clock that is wrong, and no write that lasts long, costs a file that a version lists."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from parquetry.errors import ConfigurationError, FileMissingError, WarehouseError
+from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_from_hours
+from parquetry.maintenance.deletion.clocks import GRACE_MS, HOUR_MS, Clocks
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.storage import clock, owner
+from parquetry.store import MemoryStore
+
+NOW = int(time.time() * 1000)
+
+
+class ServerStore(MemoryStore):
+    """A store whose server tells its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time: Callable[[], int] = owner.now_ms
+
+    def server_time(self) -> int:
+        return self.time()
+
+
+def make(store: MemoryStore, folder: Path) -> Metastore:
+    metastore = Metastore(store, str(folder))
+    columns = (TableColumn("x", "integer"),)
+    metastore.create_table("default", "t", TableMetadata(columns, (), "parquet", str(folder / "t")))
+    return metastore
+
+
+def leave(metastore: Metastore, hours: float) -> Path:
+    """Write a file of the table that no version lists, changed some hours ago."""
+    table = metastore.table("default", "t")
+    path = Path(table.metadata.location.removeprefix("file:")) / f"pq-{table.id.hex()}-1-0.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    os.utime(path, (time.time() - hours * 3600,) * 2)
+    return path
+
+
+def ahead(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
+    """Have this machine's clock be ahead."""
+    real = owner.now_ms
+    for module in (clock, clocks):
+        monkeypatch.setattr(module, "now_ms", lambda: real() + int(hours * HOUR_MS))
+
+
+def test_a_clock_that_is_ahead_deletes_no_file_of_a_running_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store without a clock has the time of the newest commit, beside which the file is young."""
+    metastore = make(MemoryStore(), tmp_path)
+    path = leave(metastore, 0)
+    ahead(monkeypatch, 25)
+    assert vacuum(metastore.table("default", "t")) == []
+    assert path.exists()
+
+
+def test_clocks_that_differ_are_told_and_can_be_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says by how much; forced, the earlier of the two counts."""
+    metastore = make(ServerStore(), tmp_path)
+    young = leave(metastore, 0)
+    ahead(monkeypatch, 25)
+    with pytest.raises(WarehouseError, match=r"90,000 s ahead of"):
+        vacuum(metastore.table("default", "t"))
+    assert vacuum(metastore.table("default", "t"), force=True) == []
+    assert young.exists()
+
+
+def test_old_files_go_by_the_earliest_clock(tmp_path: Path) -> None:
+    """With clocks that agree, a file of 25 hours is left over, and one of 23 hours may be of a running write."""
+    metastore = make(ServerStore(), tmp_path)
+    leave(metastore, 23)
+    assert vacuum(metastore.table("default", "t")) == []
+    path = leave(metastore, 25)
+    assert [each.kind for each in vacuum(metastore.table("default", "t"))] == ["left-over file"]
+    assert not path.exists()
+
+
+def test_the_grace_period_can_be_set(tmp_path: Path) -> None:
+    """A shorter one deletes sooner, a longer one later; less than an hour is refused."""
+    metastore = make(ServerStore(), tmp_path)
+    leave(metastore, 25)
+    table = metastore.table("default", "t")
+    assert vacuum(table, grace=grace_from_hours(48)) == []
+    assert len(vacuum(table, grace=grace_from_hours(24))) == 1
+    with pytest.raises(ConfigurationError, match="0 hours"):
+        grace_from_hours(0)
+
+
+def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> None:
+    """Only where a file is older than half of the period; a file that is gone fails the commit, which changes nothing."""
+    metastore = make(MemoryStore(), tmp_path)
+    table = metastore.table("default", "t")
+    path = leave(metastore, 13)
+    assert check_of_old_files(table, {str(path): NOW - GRACE_MS // 2 + HOUR_MS}) is None
+    check = check_of_old_files(table, {str(path): NOW - GRACE_MS // 2 - HOUR_MS})
+    assert check is not None
+    check()
+    path.unlink()
+    with pytest.raises(FileMissingError, match="nothing was written"):
+        check()
+    transaction = Transaction(table, "append")
+    transaction.adopt(check)
+    transaction.append((), [])
+    with pytest.raises(FileMissingError):
+        commit(transaction)
+    assert metastore.table("default", "t").version == table.version
+
+
+def test_files_that_span_half_of_the_period_are_old_by_any_clock(tmp_path: Path) -> None:
+    """The newest of them shows the time if this machine's clock is behind."""
+    table = make(MemoryStore(), tmp_path).table("default", "t")
+    first = NOW + 100 * HOUR_MS
+    assert check_of_old_files(table, {"a": first, "b": first + GRACE_MS // 2 + 1}) is not None
+    assert check_of_old_files(table, {"a": first, "b": first + HOUR_MS}) is None
+
+
+def test_a_writer_that_was_ahead_hides_no_later_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`TIMESTAMP AS OF` finds later commits by their own times, and now by the newest version; the log says what happened."""
+    metastore = make(MemoryStore(), tmp_path)
+
+    def append(at: int) -> int:
+        monkeypatch.setattr(clock, "now_ms", lambda: at)
+        transaction = Transaction(metastore.table("default", "t"), "append")
+        transaction.append((), [])
+        return commit(transaction).version
+
+    start = NOW + HOUR_MS
+    append(start)
+    fast = append(start + 3 * HOUR_MS)
+    with caplog.at_level(logging.WARNING, "parquetry"):
+        first, second = append(start + 60_000), append(start + 120_000)
+    assert f"Version {fast} of table default.t was committed 10740 s in the future" in caplog.text
+    monkeypatch.setattr(clock, "now_ms", lambda: start + 600_000)
+
+    def version(at: int) -> int:
+        return metastore.table("default", "t", as_of=at).version
+
+    assert [version(start + 90_000), version(start + 180_000), version(start + 700_000)] == [
+        first,
+        second,
+        second,
+    ]
+    assert metastore.table("default", "t", version=first).committed_at == start + 60_000
+
+
+def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the store has a clock, that of the writer does not count."""
+    store = ServerStore()
+    metastore = make(store, tmp_path)
+    store.time = lambda: NOW + 5000
+    ahead(monkeypatch, 25)
+    transaction = Transaction(metastore.table("default", "t"), "append")
+    transaction.append((), [])
+    assert commit(transaction).committed_at == NOW + 5000
+
+
+def test_machines_of_one_name_are_distinguished_by_their_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other machine's process is not looked up among ours, so it lives until its lease ends; ours is looked up."""
+    (tmp_path / "boot_id").write_text("another boot\n")
+    monkeypatch.setattr(owner, "_BOOT_ID", str(tmp_path / "boot_id"))
+    owner._host.cache_clear()
+    theirs = owner.enter()
+    owner.leave(theirs)
+    monkeypatch.undo()
+    owner._host.cache_clear()
+    ours = owner.enter()
+    owner.leave(ours)
+    assert theirs.host != ours.host
+    assert not theirs.is_dead(theirs.started_at)
+    assert theirs.is_dead(theirs.started_at + owner.LEASE_MS + 1)
+    assert ours.is_dead(ours.started_at)
+
+
+def test_the_earlier_clock_counts() -> None:
+    """Whichever of the two is ahead."""
+    assert (Clocks(5, 7).now, Clocks(7, 5).now, Clocks(5, None).now) == (5, 5, 5)
