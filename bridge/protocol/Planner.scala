@@ -8,3 +8,22 @@ trait Planner {
   def ask(question: String): String
   def write(question: String, data: Object): String
 }
+
+/**
+ * What remains of an exception of Py4J's, whose message and causes have the whole question and the secret
+ * name of the planner's object.
+ *
+ * @param kind      the exception's class
+ * @param wasRaised whether Python raised an exception, over a connection that works
+ */
+private case class LostAnswer(kind: String, wasRaised: Boolean)
+
+private object LostAnswer {
+  /** How messages of Py4J's begin that tell of an exception in Python. */
+  private val raised = "An exception was raised by the Python Proxy"
+
+  def from(error: Throwable): LostAnswer =
+    LostAnswer(error.getClass.getName, Option(error.getMessage).exists(_.startsWith(raised)) || !isOfPy4J(error))
+
+  private def isOfPy4J(error: Throwable): Boolean = error.isInstanceOf[py4j.Py4JException] || error.isInstanceOf[java.io.IOException]
+}

@@ -65,6 +65,19 @@ CATALOG_OPTIONS = (
         "Where the metastore is kept: `sqlite`, inside the warehouse; `sqlite:///path`; `postgresql://user@host:port/database`; "
         "or `hbase://host:port/table`.",
     ),
+    Setting(
+        "store.password",
+        None,
+        str,
+        "The password of a store on PostgreSQL, apart from its URL: Spark shows no setting whose name has `password` in "
+        "it. See [where passwords come from](postgresql.md#passwords).",
+    ),
+    Setting(
+        "store.sslpassword",
+        None,
+        str,
+        "The password of the client's key (`sslkey`), apart from the store's URL.",
+    ),
 )
 
 TABLE_SETTINGS = (
