@@ -22,7 +22,7 @@ from parquetry.locations import take_apart, warehouse_location
 from parquetry.spark import bridge_jar
 from parquetry.spark.connect import configure_remote, is_remote
 from parquetry.spark.serving import install
-from parquetry.store import split_passwords, without_password
+from parquetry.store import split_store, without_password
 
 BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"
@@ -93,11 +93,11 @@ def _apart_from_url(options: Mapping[str, str]) -> dict[str, str]:
     Spark's settings, event log and pages show a URL whole, and leave out what is called a password.
 
     Raises:
-        ConfigurationError: the URL is ambiguous.
+        ConfigurationError: no store has such a URL, or it is ambiguous.
     """
     if (url := options.get("store")) is None:
         return dict(options)
-    plain, passwords = split_passwords(url)
+    plain, passwords = split_store(url)
     if passwords:
         _LOG.warning(
             "The store's URL %s has a password: it becomes a setting of its own, whose value Spark does not show. Better give "

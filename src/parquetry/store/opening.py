@@ -99,7 +99,23 @@ def open_store(
                 without_password(url), REMEDY,
             )  # fmt: skip
         return PostgreSQLStore.open(url, create=create, passwords=passwords)
-    raise ConfigurationError(
+    raise _unknown(url)
+
+
+def split_store(url: str) -> tuple[str, dict[str, str]]:
+    """Return a store's URL without passwords, and these by libpq's names; for settings, which others may see.
+
+    Raises:
+        ConfigurationError: no store has such a URL, or nobody can be sure where its password ends.
+    """
+    known = url in ("sqlite", "memory") or url.startswith(("sqlite:///", "hbase:", *POSTGRESQL))
+    if not known or (url.startswith("hbase:") and "@" in url):
+        raise _unknown(url)
+    return split_passwords(url)
+
+
+def _unknown(url: str) -> ConfigurationError:
+    return ConfigurationError(
         f"Store {without_password(url)!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
         "'postgresql://user@host:port/database', 'hbase://host:port/table' and 'memory'."
     )

@@ -42,7 +42,13 @@ _PLAIN = re.compile(
 )
 """A URL whose parts nobody can mistake: one `@` before the host, ports that are numbers."""
 _HIDDEN_OPTION = re.compile(r"(?i)\w*(?:pass|pwd|secret|token|scram)\w*[\s'\"]*[=:]")
-_PLAIN_END = re.compile(rf"(?:{_WORD}|[,:/\[\]])*(?:\?|$)", re.ASCII)
+_PLAIN_END = re.compile(rf"(?:{_WORD}|[,:/\[\]])*", re.ASCII)
+_PARAMETERS = r"(?:\w+=[^\s:@'\"]*\s+)*\w+\s*="
+_LIBPQ = re.compile(
+    r"(ssl|gss|krb|keepalives|tcp_|connect_|target_|channel_|require_|load_|client_|fallback_|application_|pass|options|host|port"
+    r"|user|dbname|service|table|timeout|patience|connections)\w*"
+)
+"""Names of options that a URL of PostgreSQL may have."""
 _MAX_SHOWN = 200
 """Characters of a URL that a message shows."""
 
@@ -53,7 +59,7 @@ def without_password(url: str) -> str:
     >>> without_password("postgresql://ann:secret@db:5432/lake?sslmode=require&password=secret")
     'postgresql://ann:***@db:5432/lake?sslmode=require&password=***'
     >>> without_password("postgresql://ann:se/cr@et@db/lake"), without_password("postgresql:ann:secret@db")
-    ('postgresql://***@db/lake', '***@db')
+    ('postgresql://***@db/lake', 'postgresql:***')
     >>> without_password("user=ann password=secret host=db")
     'user=ann password=***'
     >>> without_password("sqlite:///lake/a@b.sqlite")
@@ -85,18 +91,17 @@ def _shown_parts(url: re.Match[str]) -> str:
 
 def _shown_beginning(text: str) -> str:
     """Return of any other text what comes before and behind all that may be a secret."""
-    option = _HIDDEN_OPTION.search(text)
-    head = text if option is None else text[: option.end()]
-    if "://" in head or "@" in text:
-        scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text)
-        end = text.rpartition("@")[2] if "@" in text and option is None else ""
-        end = end if _PLAIN_END.fullmatch(end) or not end else ""
-        return f"{scheme[0] if scheme else ''}***{'@' if end else ''}{end}"
-    if option is not None:
-        return f"{head}***"
-    # such as `postgresql:ann:secret`: after the scheme, nothing is sure
-    scheme_alone = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text)
-    return f"{scheme_alone[0]}***" if scheme_alone else text
+    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(//)?", text)
+    if option := _HIDDEN_OPTION.search(text):
+        head = text[: option.end()]
+        # as libpq writes parameters, `user=ann password=…`
+        return f"{head if re.fullmatch(_PARAMETERS, head) else ''}***"
+    if scheme is None:
+        return "***" if re.search("[@:]", text) else text
+    before, at, end = text.rpartition("@")
+    # of `ann:p?q@db` and `db?user=a@b`, nobody knows which is meant
+    is_plain = at and scheme[1] and "?" not in before and _PLAIN_END.fullmatch(end)
+    return f"{scheme[0]}***{at}{end}" if is_plain else f"{scheme[0]}***"
 
 
 def without_passwords(text: str, passwords: Iterable[str]) -> str:
@@ -170,6 +175,9 @@ def _ambiguity(url: str) -> str | None:
     query = rest.partition("?")[2]
     if query and not all("=" in option for option in query.split("&")):
         return "an option has no value"
+    names = [option.partition("=")[0].lower() for option in query.split("&")]
+    if any(name in PASSWORDS for name in names) and not all(_LIBPQ.fullmatch(name) for name in names):
+        return "it has an unknown option beside a password, which may be a part of it"
     return None
 
 
