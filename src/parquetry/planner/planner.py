@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.errors import ParquetryError
+from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.planner import metadata_tables, setting_checks, statements
 from parquetry.planner.engine import Engine, Failure
@@ -113,6 +113,12 @@ class Planner:
                 return codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
+        except RecursionError:  # of the JSON, or of what walks through its trees
+            reason = (
+                "An expression of the statement is nested too deep to be planned, by several hundred levels: write it flat, such as "
+                "a IN (1, 2) for a = 1 OR a = 2, or as several filters, one after the other."
+            )
+            failure = answers.Error(UnsupportedError.code, reason, [], UnsupportedError.sqlstate)
         except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details
             own = self._engine.failure(error)
             if own is None:
