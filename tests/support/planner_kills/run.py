@@ -22,7 +22,7 @@ from tests.support.spark import doors
 PASSWORD = "s3cr3t/pT@W77"
 CLIENTS = ("writer", "writer", "reader")
 ENDED = "PARQUETRY_PLANNER_ENDED"
-MAX_AGE_SECONDS = 12.0
+MAX_AGE_SECONDS = 8.0
 """Seconds that a planner lives at most: it may be killed while it starts, or while it answers."""
 _SECONDS_PER_KILL = 60
 _SECONDS_TO_STOP = 300
