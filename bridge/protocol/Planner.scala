@@ -10,7 +10,7 @@ trait Planner {
 }
 
 /**
- * What remains of an exception of Py4J's, whose message and causes have the whole question and the secret
+ * The remains of an exception of Py4J's. Its message and causes have the whole question, and the secret
  * name of the planner's object.
  *
  * @param kind      the exception's class

@@ -43,7 +43,7 @@ private class AttachedPlanner(val planner: Planner, server: Option[GatewayServer
  * has asked a planner keeps it: another thread may have put a new one here meanwhile.
  */
 private object PlannerInUse extends Logging {
-  /** Processes may be killed while they start, again and again; a statement waits this long for one that answers. */
+  /** A statement waits this long for a process that answers: processes may be killed while they start. */
   private val patienceSeconds = 120L
   private val pauseMillis = 100L
 
@@ -67,7 +67,10 @@ private object PlannerInUse extends Logging {
   /** Whether a planner is attached that answers. */
   def isAttached: Boolean = if (isStarting) arrived.isDefined else current.exists(_.isAlive)
 
-  /** Returns the planner in use. Starts one where there is none, or where its process has ended: it held nothing but caches. */
+  /**
+   * Returns the planner in use. Starts one where there is none, or where its process has ended: it held
+   * nothing but caches.
+   */
   def get(deadline: Long): AttachedPlanner = current.filter(_.isAlive).getOrElse(start(deadline))
 
   private def start(deadline: Long): AttachedPlanner = starting.synchronized {

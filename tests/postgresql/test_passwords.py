@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -36,13 +35,13 @@ class Guarded(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def guarded(own_server: PostgreSQLServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+def guarded(own_server: PostgreSQLServer, tmp_path_factory: pytest.TempPathFactory) -> Guarded:
     """A metastore that a user without its password cannot open."""
     own_server.create_user("bob", PASSWORD)
     url = f"postgresql://bob@127.0.0.1:{own_server.port}/{DATABASE}?table=guarded&patience=0.5"
     made = Guarded(own_server, url, tmp_path_factory.mktemp("guarded"))
     open_metastore(str(made.warehouse), url, create=True, passwords={"password": PASSWORD})
-    yield made
+    return made
 
 
 def tables(guarded: Guarded, url: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -111,9 +110,9 @@ def test_nothing_shows_it(guarded: Guarded, tmp_path: Path, caplog: pytest.LogCa
 @pytest.mark.parametrize("flags", [(), ("--flags",), ("--json",)])
 def test_conf_prints_none(guarded: Guarded, flags: tuple[str, ...]) -> None:
     """`parquetry conf` prints the URL without its password, and says on standard error where to put it."""
+    url = guarded.with_password(PASSWORD)
     done = subprocess.run(
-        [sys.executable, "-m", "parquetry.cli.main", "conf", *flags, "-w", str(guarded.warehouse), "--store"]
-        + [guarded.with_password(PASSWORD)],
+        [sys.executable, "-m", "parquetry.cli.main", "conf", *flags, "-w", guarded.warehouse, "--store", url],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0

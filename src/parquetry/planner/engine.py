@@ -60,7 +60,7 @@ class Engine(FooterReader, Protocol):
         ...
 
     def hidden_option(self, reference: str, /) -> str:
-        """Return the option of a catalog that a question names by a reference, since it may have a password."""
+        """Return an option of a catalog. Questions name it by a reference, since it may have a password."""
         ...
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
@@ -175,7 +175,9 @@ class NoEngine(ArrowFooters):
         Raises:
             UnsupportedError: always.
         """
-        raise UnsupportedError("An option is a reference to a hidden value, which only Spark's bridge can resolve.")
+        raise UnsupportedError(
+            "An option is a reference to a hidden value, which only Spark's bridge can resolve."
+        )
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Refuse: an engine infers columns.

@@ -93,9 +93,7 @@ class Lake:
                 "The warehouse %s of the catalog %s is new and empty. An existing one is at %s: did you mean that?",
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
-        store = open_store(
-            options.get("store"), warehouse, create=True, passwords=passwords_among(options)
-        )
+        store = open_store(options.get("store"), warehouse, create=True, passwords=passwords_among(options))
         return cls(name, Metastore(store, warehouse), engine)
 
     @property
@@ -253,7 +251,7 @@ class Lake:
 
 
 def _resolved(value: str, engine: Engine) -> str:
-    """Return an option's value. The bridge puts references in the place of values that are or have passwords."""
+    """Return an option's value; the bridge sends a reference in place of a password."""
     return engine.hidden_option(value) if value.startswith(HIDDEN_PREFIX) else value
 
 

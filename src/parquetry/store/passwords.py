@@ -1,8 +1,8 @@
 """Passwords of stores: where they come from, and texts without them.
 
-A URL with a password is shown in settings, in lists of processes and in logs of others. So a password is best
-given apart from the URL. Where a URL has one, it is taken out of it as early as possible (`split_passwords`).
-Whatever shows a URL shows it by `without_password`, which blots out too much rather than too little.
+Spark's settings, lists of processes and logs of others show a URL with its password. So users should give it
+apart from the URL. `split_passwords` takes it out of a URL, as early as possible. All messages show URLs by
+`without_password`, which blots out too much rather than too little.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLAIN = re.compile(
     (?:\?(?P<query>\w+=[^\s@&?\#'"]*(?:&\w+=[^\s@&?\#'"]*)*))?""",
     re.VERBOSE | re.ASCII,
 )
-"""A URL whose parts nobody can mistake: one `@` before the host, ports that are numbers."""
+"""A URL without an ambiguity: it has one `@`, before the host, and its ports are numbers."""
 _HIDDEN_OPTION = re.compile(r"(?i)\w*(?:pass|pwd|secret|token|scram)\w*[\s'\"]*[=:]")
 _PLAIN_END = re.compile(rf"(?:{_WORD}|[,:/\[\]])*", re.ASCII)
 _PARAMETERS = r"(?:\w+=[^\s:@'\"]*\s+)*\w+\s*="
@@ -54,7 +54,7 @@ _MAX_SHOWN = 200
 
 
 def without_password(url: str) -> str:
-    """Return a URL with its passwords replaced by asterisks, and whatever might be a part of one.
+    """Return a URL with asterisks for its passwords, and for all that may be a part of a password.
 
     >>> without_password("postgresql://ann:secret@db:5432/lake?sslmode=require&password=secret")
     'postgresql://ann:***@db:5432/lake?sslmode=require&password=***'
@@ -99,13 +99,13 @@ def _shown_beginning(text: str) -> str:
     if scheme is None:
         return "***" if re.search("[@:]", text) else text
     before, at, end = text.rpartition("@")
-    # of `ann:p?q@db` and `db?user=a@b`, nobody knows which is meant
+    # `ann:p?q@db` has a password before its @, and `db?user=a@b` an option
     is_plain = at and scheme[1] and "?" not in before and _PLAIN_END.fullmatch(end)
     return f"{scheme[0]}***{at}{end}" if is_plain else f"{scheme[0]}***"
 
 
 def without_passwords(text: str, passwords: Iterable[str]) -> str:
-    """Return a text in which passwords are replaced by asterisks, however they are encoded.
+    """Return a text with asterisks for passwords, however they are encoded.
 
     >>> without_passwords("no password 'p%40ss' or 'p@ss'", ["p@ss"])
     "no password '***' or '***'"
@@ -124,7 +124,9 @@ def is_postgresql(url: str | None) -> bool:
 
 
 def split_passwords(url: str) -> tuple[str, dict[str, str]]:
-    """Return a URL of PostgreSQL without its passwords, and these by libpq's names. Other URLs stay as they are.
+    """Return a URL without its passwords, and these by libpq's names.
+
+    Only URLs of PostgreSQL have passwords.
 
     Raises:
         ConfigurationError: a special character makes it ambiguous where the password ends.
@@ -158,7 +160,7 @@ def split_passwords(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _ambiguity(url: str) -> str | None:
-    """Return why nobody can be sure where the parts of a URL of PostgreSQL begin and end, or None."""
+    """Return why the parts of a URL of PostgreSQL are ambiguous, or None."""
     if not re.match("(?i)postgres(ql)?://", url):
         return "it does not begin with postgresql://"
     if re.search(r"[\s#]", url):
@@ -184,7 +186,7 @@ def _ambiguity(url: str) -> str | None:
 def resolved_passwords(url: str, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return a URL of PostgreSQL without passwords, and the passwords that hold.
 
-    Those that are given apart come first, then the URL's, then the environment's. Without any, libpq looks
+    Passwords apart from the URL come first, then the URL's, then the environment's. Without any, libpq looks
     for one itself (PGPASSWORD, pgpass).
 
     Raises:

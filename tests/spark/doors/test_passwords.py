@@ -97,7 +97,9 @@ def test_configure_hides_the_password_of_a_url(driver: dict[str, Any]) -> None:
     assert "redacted" in driver["set"]["spark.sql.catalog.lake.store.password"]
     assert "spark.sql.catalog.lake.warehouse" in driver["processes"]
     assert "spark.sql.catalog.lake.store.password" in driver["events"]
-    assert_without_password(driver["processes"], driver["events"], driver["stderr"], json.dumps(driver["set"]))
+    assert_without_password(
+        driver["processes"], driver["events"], driver["stderr"], json.dumps(driver["set"])
+    )
 
 
 def test_no_exception_of_py4j_leaves_the_bridge_of_a_driver(driver: dict[str, Any]) -> None:
@@ -129,10 +131,10 @@ def test_a_planner_in_a_process_gets_it(guarded: PostgreSQLServer, tmp_path: Pat
         variables[way] = PASSWORD
     settings = tmp_path / "lake.conf"
     settings.write_text("\n".join(lines) + "\n")
+    query = "CREATE TABLE lake.default.t AS SELECT 41 + 1 AS a; SELECT a FROM lake.default.t; SET"
     done = doors.run(
         "spark-sql",
-        [*doors.flags(tmp_path), "--properties-file", str(settings), "--master", "local[1]", "-e"]
-        + ["CREATE TABLE lake.default.t AS SELECT 41 + 1 AS a; SELECT a FROM lake.default.t; SET"],
+        [*doors.flags(tmp_path), "--properties-file", str(settings), "--master", "local[1]", "-e", query],
         tmp_path,
         **variables,
     )

@@ -54,7 +54,9 @@ def run(folder: Path, kills: int, seed: int = 1) -> Outcome:
     postgresql = PostgreSQLServer.start_in_temporary_folder()
     try:
         postgresql.create_user("sec", PASSWORD)
-        url = f"postgresql://sec:{quote(PASSWORD, safe='')}@127.0.0.1:{postgresql.port}/{DATABASE}?table=kills"
+        url = (
+            f"postgresql://sec:{quote(PASSWORD, safe='')}@127.0.0.1:{postgresql.port}/{DATABASE}?table=kills"
+        )
         with _server(folder, url) as (server, port):
             outcome = _work(folder, server, f"sc://127.0.0.1:{port}", kills, random.Random(seed))
             _compare(folder, f"sc://127.0.0.1:{port}", outcome)
@@ -183,7 +185,9 @@ def _compare_writer(client: str, told: list[dict[str, object]], url: str, outcom
         outcome.problems.append(f"rows_{client} has rows that nobody wrote: {found}")
     acknowledged = sum("error" not in each for each in updates)
     if not acknowledged <= int(str(counter)) <= len(updates):
-        outcome.problems.append(f"counter_{client} is {counter}, {acknowledged} of {len(updates)} acknowledged")
+        outcome.problems.append(
+            f"counter_{client} is {counter}, {acknowledged} of {len(updates)} acknowledged"
+        )
 
 
 def _shows_password(text: str) -> bool:

@@ -76,7 +76,9 @@ def test_a_deep_tree_of_spark_is_planned_or_refused_in_words(tmp_path: Path, kin
         return json.dumps({**asked, **fields})
 
     schema = {"type": "struct", "fields": [{"name": "a", "type": "string", "nullable": True, "metadata": {}}]}
-    created = ask("create_table", namespace=["default"], name="t", schema=schema, partitioning=[], properties={})
+    created = ask(
+        "create_table", namespace=["default"], name="t", schema=schema, partitioning=[], properties={}
+    )
     table = json.loads(planner.ask(created))["ok"]["table"]
     leaf = '{"fn":"=","args":[{"col":["a"]},{"lit":"x","type":"string"}]}'
     before, after = f'{{"fn":"{kind}","args":[', f"{',' + leaf if kind == 'AND' else ''}]}}"

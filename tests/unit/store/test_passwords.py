@@ -76,7 +76,9 @@ def test_no_form_shows_a_password(form: str, password: str) -> None:
     except ConfigurationError as error:
         shown = f"{error}{error.__cause__}{error.__context__}"
     for option in ("pasword=", "options=", "passfile=", "pass%77ord=", "timeout="):
-        shown = "" if option in shown else shown  # options that the server would refuse, or the name of a file
+        shown = (
+            "" if option in shown else shown
+        )  # options that the server would refuse, or the name of a file
     assert "SECRET" not in shown or "%3A" in url
 
 
@@ -100,7 +102,10 @@ def test_urls_without_a_password_are_shown() -> None:
 def test_an_unencoded_character_is_refused(special: str) -> None:
     """A URL that can be read in two ways is refused; the error says how to encode, and where else a password can be."""
     for url in (f"postgresql://ann:a{special}SECRET@h/lake", f"postgresql://ann:SECRET{special}b@h/lake"):
-        for refuse in (lambda url=url: open_store(url, "/lake"), lambda url=url: parquetry.settings("lake", "/lake", store=url)):
+        for refuse in (
+            lambda url=url: open_store(url, "/lake"),
+            lambda url=url: parquetry.settings("lake", "/lake", store=url),
+        ):
             with pytest.raises(ConfigurationError, match="Percent-encode special characters") as caught:
                 refuse()
             assert "store.password" in caught.value.message
@@ -136,7 +141,9 @@ def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> N
     assert "OTHER" not in caplog.text
 
 
-@pytest.mark.parametrize("store", ["user=ann password=SECRET", "jdbc:postgresql://ann:SECRET@h", "hbase://ann:SECRET@h/t"])
+@pytest.mark.parametrize(
+    "store", ["user=ann password=SECRET", "jdbc:postgresql://ann:SECRET@h", "hbase://ann:SECRET@h/t"]
+)
 def test_settings_refuse_what_is_no_store(store: str) -> None:
     """What would only fail later, with a password in Spark's settings, is refused at once."""
     with pytest.raises(ConfigurationError, match="is not known") as caught:

@@ -36,9 +36,9 @@ _Statement = sql.SQL | sql.Composed
 _NOT_DONE = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 """Errors of a statement that the server has undone, and that may succeed when it is repeated."""
 _ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.IdleSessionTimeout, errors.DatabaseDropped)
-"""Errors with which the server ends a connection."""
+"""Errors after which a connection is closed: the server has ended it."""
 _TIMEOUT_SHARE = 0.95
-"""Share of the timeout after which a cancelled statement counts as too slow, if the server's words do not say."""
+"""Share of the timeout that makes a cancelled statement too slow, if the server's words do not say it."""
 
 
 class StatementError(StoreError):
@@ -109,7 +109,7 @@ class PostgreSQLConnections:
             except psycopg.Error as error:
                 broken = connection.closed or isinstance(error, _ENDED)
                 if broken or isinstance(error, errors.ReadOnlySqlTransaction):
-                    # a primary that has become a standby is read-only: the next connection goes to the new one
+                    # a primary that became a standby is read-only: the next connection goes to the new one
                     connection.close()
                 reason = self._address.without_passwords(_reason(error))
                 seconds = time.monotonic() - started
@@ -249,7 +249,9 @@ def _failure(
     label = address.label
     if broken:
         who = "was ended by the server" if isinstance(error, _ENDED) else "broke"
-        return _Retry(f"The connection to the {label} {who}: {reason}; run the server and try again.", sent=True)
+        return _Retry(
+            f"The connection to the {label} {who}: {reason}; run the server and try again.", sent=True
+        )
     match error:
         case errors.QueryCanceled() if _took_too_long(error, seconds, address.timeout):
             return StatementError(
