@@ -57,10 +57,10 @@ object PlannerProcess extends Logging {
    * Starts a process, and waits until it has attached its planner.
    *
    * @param version  of the bridge: the process refuses to work with another one
-   * @param attached whether a planner is attached by now
+   * @param attached whether the planner of the process with a secret is attached by now
    * @throws PlannerStartException with the interpreter that was tried, what it printed, and what to do
    */
-  def start(context: SparkContext, version: String, attached: () => Boolean): PlannerProcess = {
+  def start(context: SparkContext, version: String, attached: String => Boolean): PlannerProcess = {
     val python = Interpreter.of(context.getConf)
     val server = new Py4JServer(context.getConf)
     server.start()
@@ -78,13 +78,13 @@ object PlannerProcess extends Logging {
     val log = new ProcessLog(process.getInputStream)
     try {
       val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(startingSeconds)
-      while (!attached() && process.isAlive && System.nanoTime() < deadline) Thread.sleep(10)
+      while (!attached(server.secret) && process.isAlive && System.nanoTime() < deadline) Thread.sleep(10)
     } catch {
       case interrupted: InterruptedException =>
         started.stop()
         throw interrupted
     }
-    if (!attached()) {
+    if (!attached(server.secret)) {
       val exit = Option.unless(process.isAlive)(process.exitValue)
       started.stop()
       val killed = exit.exists(_ > firstSignal)

@@ -36,7 +36,7 @@ object Bridge {
    */
   def connect(server: GatewayServer, port: Int, token: String): Unit = {
     TokenClient.putInto(server, port, token)
-    PlannerInUse.connect(server)
+    PlannerInUse.connect(server, token)
   }
 
   /** @param id of the planner among the Python objects that Py4J can call */

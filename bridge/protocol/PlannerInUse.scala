@@ -14,11 +14,14 @@ import org.apache.spark.sql.parquetry.process.{PlannerProcess, PlannerStartExcep
 /**
  * A planner that answers.
  *
- * @param server  Py4J's server whose client calls it
+ * @param gateway Py4J's, through which it is called
  * @param process that this JVM started for it; None if a Python driver attached it
  */
-private class AttachedPlanner(val planner: Planner, server: Option[GatewayServer], process: Option[PlannerProcess]) {
-  def in(process: PlannerProcess): AttachedPlanner = new AttachedPlanner(planner, server, Some(process))
+private class AttachedPlanner(val planner: Planner, gateway: Option[PlannerGateway], process: Option[PlannerProcess]) {
+  def in(process: PlannerProcess): AttachedPlanner = new AttachedPlanner(planner, gateway, Some(process))
+
+  /** Whether it is the one that a process has attached, which has a token of its own. */
+  def hasToken(token: String): Boolean = gateway.exists(_.token == token)
 
   def isAlive: Boolean = process.forall(_.isAlive)
 
@@ -30,13 +33,20 @@ private class AttachedPlanner(val planner: Planner, server: Option[GatewayServer
   def close(): Unit = process.foreach(_.forget())
 
   /** Has the connection of this thread send at once. */
-  def sendAtOnce(): Unit = server.map(_.getCallbackClient).foreach {
+  def sendAtOnce(): Unit = gateway.map(_.server.getCallbackClient).foreach {
     // Py4J writes long texts in parts of 8 kB; a small last part would wait 40 ms for the receipt of the
     // parts before
     case client: PythonClient => Option(client.getPerThreadConnection).flatMap(each => Option(each.getSocket)).filterNot(_.isClosed).foreach(_.setTcpNoDelay(true))
     case _ =>
   }
 }
+
+/**
+ * Py4J's server whose client calls a planner.
+ *
+ * @param token with which its connections begin
+ */
+private case class PlannerGateway(server: GatewayServer, token: String)
 
 /**
  * The planner in use: a Python driver has attached it, or a process that this JVM has started. A thread that
@@ -48,19 +58,19 @@ private object PlannerInUse extends Logging {
   private val pauseMillis = 100L
 
   @volatile private var current = Option.empty[AttachedPlanner]
-  @volatile private var server = Option.empty[GatewayServer]
+  @volatile private var connected = Option.empty[PlannerGateway]
   @volatile private var arrived = Option.empty[AttachedPlanner]
   @volatile private var isStarting = false
   private val starting = new Object
 
   def deadline(): Long = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds)
 
-  def connect(server: GatewayServer): Unit = this.server = Some(server)
-  def gateway: Option[GatewayServer] = server
+  def connect(server: GatewayServer, token: String): Unit = connected = Some(PlannerGateway(server, token))
+  def gateway: Option[GatewayServer] = connected.map(_.server)
 
   /** Takes a planner: of the process that is starting, or else of a driver. */
   def attach(planner: Planner): Unit = {
-    val attached = Some(new AttachedPlanner(planner, server, None))
+    val attached = Some(new AttachedPlanner(planner, connected, None))
     if (isStarting) arrived = attached else current = attached
   }
 
@@ -92,7 +102,7 @@ private object PlannerInUse extends Logging {
   }
 
   @tailrec private def started(context: SparkContext, deadline: Long, count: Int): PlannerProcess =
-    (try Right(PlannerProcess.start(context, Bridge.version, () => arrived.isDefined))
+    (try Right(PlannerProcess.start(context, Bridge.version, token => arrived.exists(_.hasToken(token))))
     catch { case failed: PlannerStartException => Left(failed) }) match {
       case Right(process) => process
       case Left(failed) if !failed.wasKilled => throw new ParquetryException("PLANNER_NOT_STARTED", failed.getMessage)

@@ -95,14 +95,7 @@ def _work(folder: Path, server: psutil.Process, url: str, kills: int, chance: ra
                 f"CREATE TABLE lake.kills.counter_{client} AS SELECT 0L AS n",
             ]
     ask(url, made)
-    program = Path(__file__).with_name("client.py")
-    clients = [
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(program), url, str(folder), str(number), kind],
-            cwd=folder, env=doors.environment(), stderr=(folder / f"client-{number}.log").open("w"),
-        )
-        for number, kind in enumerate(CLIENTS)
-    ]  # fmt: skip
+    clients = [_start_client(folder, url, number, kind) for number, kind in enumerate(CLIENTS)]
     outcome = Outcome()
     try:
         deadline = time.monotonic() + kills * _SECONDS_PER_KILL
@@ -124,6 +117,15 @@ def _work(folder: Path, server: psutil.Process, url: str, kills: int, chance: ra
                 client.kill()
                 outcome.problems.append("a client did not stop")
     return outcome
+
+
+def _start_client(folder: Path, url: str, number: int, kind: str) -> subprocess.Popen[bytes]:
+    program = Path(__file__).with_name("client.py")
+    with (folder / f"client-{number}.log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", str(program), url, str(folder), str(number), kind],
+            cwd=folder, env=doors.environment(), stderr=log,
+        )  # fmt: skip
 
 
 def ask(url: str, queries: list[str]) -> list[list[object]]:
