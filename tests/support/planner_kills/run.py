@@ -61,8 +61,9 @@ def run(folder: Path, kills: int, seed: int = 1) -> Outcome:
             outcome = _work(folder, server, f"sc://127.0.0.1:{port}", kills, random.Random(seed))
             _compare(folder, f"sc://127.0.0.1:{port}", outcome)
         for log in folder.glob("*.log"):
-            if _shows_password(log.read_text(errors="replace")):
-                outcome.problems.append(f"the password is in {log.name}")
+            text = log.read_text(errors="replace")
+            if _shows_password(text) or '"protocol"' in text or "py4j.Py4J" in text:
+                outcome.problems.append(f"{log.name} shows a question, or the password")
     finally:
         postgresql.remove()
     return outcome
