@@ -44,7 +44,7 @@ private class AttachedPlanner(val planner: Planner, gateway: Option[PlannerGatew
 /**
  * Py4J's server whose client calls a planner.
  *
- * @param token with which its connections begin
+ * @param token its connections begin with it
  */
 private case class PlannerGateway(server: GatewayServer, token: String)
 

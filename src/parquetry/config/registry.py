@@ -433,6 +433,10 @@ def _begins(path: Sequence[str], begin: Sequence[str]) -> bool:
     return [part.lower() for part in path[: len(begin)]] == [part.lower() for part in begin]
 
 
+def _passwords_last(name: str) -> tuple[bool, str]:
+    return "." in name, name
+
+
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
     """Check the options `spark.sql.catalog.<catalog>.*`.
 
@@ -443,7 +447,7 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
     for name in options:
         if name not in known:
             raise ConfigurationError(
-                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known))}."
+                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known, key=_passwords_last))}."
             )
     if not options.get("warehouse"):
         raise ConfigurationError(

@@ -106,10 +106,10 @@ def split_store(url: str) -> tuple[str, dict[str, str]]:
     """Return a store's URL without passwords, and these by libpq's names; for settings, which others may see.
 
     Raises:
-        ConfigurationError: no store has such a URL, or the end of its password is ambiguous.
+        ConfigurationError: no store has such a URL, and it may have a password; or the end of its password is
+            ambiguous.
     """
-    known = url in ("sqlite", "memory") or url.startswith(("sqlite:///", "hbase:", *POSTGRESQL))
-    if not known or (url.startswith("hbase:") and "@" in url):
+    if not is_postgresql(url) and without_password(url) != url:
         raise _unknown(url)
     return split_passwords(url)
 
