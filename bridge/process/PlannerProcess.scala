@@ -3,6 +3,8 @@ package org.apache.spark.sql.parquetry.process
 import java.io.IOException
 import java.util.concurrent.TimeUnit
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.SparkContext
 import org.apache.spark.api.python.Py4JServer
 import org.apache.spark.internal.Logging
@@ -17,13 +19,24 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
  * It holds nothing but caches. Its standard input is a pipe from this JVM: when the JVM ends, however that
  * happens, the pipe closes and the process ends.
  */
-final class PlannerProcess private (process: Process, server: Py4JServer) {
+final class PlannerProcess private (process: Process, server: Py4JServer, context: SparkContext) {
   def isAlive: Boolean = process.isAlive
 
   /**
    * Whether it has ended, or ends within a moment: its connections break a little before the process is gone.
    */
   def endsNow: Boolean = process.waitFor(PlannerProcess.endingSeconds, TimeUnit.SECONDS)
+
+  /** Ends the gateway of a process that has ended, and its listener; does not wait for them. */
+  def forget(): Unit = {
+    val closing = new Thread(() => try { context.removeSparkListener(listener); stop() } catch { case NonFatal(_) => }, "parquetry-planner-closing")
+    closing.setDaemon(true)
+    closing.start()
+  }
+
+  private val listener = new SparkListener {
+    override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = stop()
+  }
 
   def stop(): Unit = {
     process.getOutputStream.close()
@@ -37,15 +50,17 @@ object PlannerProcess extends Logging {
   private val stoppingSeconds = 5L
   /** Importing PySpark and Parquetry takes a second or two; a cold disk of a busy machine takes longer. */
   private val startingSeconds = 120L
+  /** Java's exit code of a process that a signal ended is greater than this, by the signal's number. */
+  private val firstSignal = 128
 
   /**
    * Starts a process, and waits until it has attached its planner.
    *
    * @param version  of the bridge: the process refuses to work with another one
-   * @param attached whether a planner is attached by now
+   * @param attached whether the planner of the process with a secret is attached by now
    * @throws PlannerStartException with the interpreter that was tried, what it printed, and what to do
    */
-  def start(context: SparkContext, version: String, attached: () => Boolean): PlannerProcess = {
+  def start(context: SparkContext, version: String, attached: String => Boolean): PlannerProcess = {
     val python = Interpreter.of(context.getConf)
     val server = new Py4JServer(context.getConf)
     server.start()
@@ -59,33 +74,40 @@ object PlannerProcess extends Logging {
           server.shutdown()
           throw failed(python, version, s"it cannot be run: ${error.getMessage}")
       }
-    val started = new PlannerProcess(process, server)
+    val started = new PlannerProcess(process, server, context)
     val log = new ProcessLog(process.getInputStream)
     try {
       val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(startingSeconds)
-      while (!attached() && process.isAlive && System.nanoTime() < deadline) Thread.sleep(10)
+      while (!attached(server.secret) && process.isAlive && System.nanoTime() < deadline) Thread.sleep(10)
     } catch {
       case interrupted: InterruptedException =>
         started.stop()
         throw interrupted
     }
-    if (!attached()) {
-      val why = if (process.isAlive) s"it did not answer within $startingSeconds seconds" else s"it ended with exit code ${process.exitValue}"
+    if (!attached(server.secret)) {
+      val exit = Option.unless(process.isAlive)(process.exitValue)
       started.stop()
-      throw failed(python, version, s"$why:\n${log.tail()}")
+      val killed = exit.exists(_ > firstSignal)
+      val why = exit.fold(s"it did not answer within $startingSeconds seconds")(code =>
+        if (killed) s"signal ${code - firstSignal} ended it" else s"it ended with exit code $code")
+      throw failed(python, version, why, killed, s":\n${log.tail()}")
     }
-    context.addSparkListener(new SparkListener {
-      override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = started.stop()
-    })
+    context.addSparkListener(started.listener)
     logWarning(s"Parquetry $version plans in process ${process.pid} (${python.path}), which was started for this application.")
     started
   }
 
-  private def failed(python: Interpreter, version: String, why: String) = new PlannerStartException(
-    s"The planner is a Python process, and ${python.path} (named by ${python.namedBy}) could not start it: $why\n" +
-      s"Install Parquetry there (${python.path} -m pip install 'parquetry[spark]==$version'), or name an interpreter that has it " +
-      s"in ${Interpreter.setting}.")
+  private def failed(python: Interpreter, version: String, why: String, killed: Boolean = false, printed: String = "") =
+    new PlannerStartException(
+      s"The planner is a Python process, and ${python.path} (named by ${python.namedBy}) could not start it: $why$printed\n" +
+        s"Install Parquetry there (${python.path} -m pip install 'parquetry[spark]==$version'), or name an interpreter that has it " +
+        s"in ${Interpreter.setting}.", why, killed)
 }
 
-/** Says why a planner's process could not be started. */
-class PlannerStartException(message: String) extends Exception(message)
+/**
+ * Says why a planner's process could not be started.
+ *
+ * @param why       in a few words
+ * @param wasKilled whether a signal ended it, from outside; then another try may succeed
+ */
+class PlannerStartException(message: String, val why: String, val wasKilled: Boolean) extends Exception(message)

@@ -8,6 +8,18 @@ import org.apache.spark.sql.AnalysisException
  * @param sqlState the SQLSTATE that clients of SQL see; KD000 is Spark's own for data sources
  */
 class ParquetryException(val code: String, text: String, sqlState: String = "KD000")
-  extends AnalysisException(s"[PARQUETRY_$code] $text", None, None, None, Some(s"PARQUETRY_$code"), Map.empty, Array.empty) {
+  extends AnalysisException(s"[PARQUETRY_$code] ${ParquetryException.shortened(code, text)}", None, None, None, Some(s"PARQUETRY_$code"), Map.empty, Array.empty) {
   override def getSqlState: String = sqlState
+}
+
+private object ParquetryException {
+  /** Characters of a message (`texts.py`): it may quote a text of a user, of any length. */
+  private val longest = 900
+  /** Errors that quote what a program printed, which has a length of its own. */
+  private val withOutput = Set("PLANNER_NOT_STARTED", "BRIDGE")
+
+  /** The beginning and the end of a long text: the end has the remedy. */
+  private def shortened(code: String, text: String): String =
+    if (text.length <= longest || withOutput(code)) text
+    else s"${text.take(longest / 2)} … ${text.length} characters in all … ${text.takeRight(longest / 3)}"
 }

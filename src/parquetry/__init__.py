@@ -44,6 +44,7 @@ def open(
     warehouse: str | os.PathLike[str] | None = None,
     store: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    store_password: str | None = None,
 ) -> Catalog:
     """Open the catalog of a warehouse, to see its tables, partitions and files. It never creates anything.
 
@@ -54,6 +55,8 @@ def open(
             that names the warehouse, or else the SQLite file inside the warehouse.
         storage_options: credentials, endpoint and region of the warehouse's object store, by the names that
             pandas and Polars take. None takes them from the environment and its profiles.
+        store_password: of a store on PostgreSQL. None takes the URL's, or PARQUETRY_STORE_PASSWORD, or what
+            libpq finds: PGPASSWORD, ``~/.pgpass``.
 
     Raises:
         WarehouseError: no warehouse is named, or it has no metastore.
@@ -62,7 +65,7 @@ def open(
     """
     from parquetry.catalog import Catalog
 
-    return Catalog.open(warehouse, store, storage_options)
+    return Catalog.open(warehouse, store, storage_options, store_password)
 
 
 def __getattr__(name: str) -> Any:

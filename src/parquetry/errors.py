@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from parquetry.texts import MAX_MESSAGE, excerpt, shortened
+
 
 class ParquetryError(Exception):
     """The root of all errors raised on purpose.
@@ -15,15 +17,17 @@ class ParquetryError(Exception):
     Attributes:
         code: a stable name in upper snake case.
         sqlstate: the SQLSTATE that clients of SQL see, as Spark's own errors of the kind have it.
-        message: the problem, the value and the remedy.
+        message: the problem, the value and the remedy; without the middle if it is longer than `longest`.
+        longest: characters of a message. Messages quote texts of users, which may be of any length.
     """
 
     code: ClassVar[str] = "PARQUETRY_ERROR"
     sqlstate: ClassVar[str] = "KD000"
+    longest: ClassVar[int] = MAX_MESSAGE
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = shortened(message, self.longest)
+        super().__init__(self.message)
 
 
 class ConfigurationError(ParquetryError):
@@ -49,6 +53,8 @@ class BridgeError(ParquetryError):
     """The bridge is missing, of another version, or could not be built."""
 
     code = "BRIDGE"
+    longest = 6000
+    """It may quote the end of what a compiler printed."""
 
 
 class NamespaceNotFoundError(ParquetryError):
@@ -212,10 +218,8 @@ class MarkedTextError(ParquetryError):
     sqlstate = "42601"
 
     def __init__(self, message: str, text: str, position: int) -> None:
-        start = text.rfind("\n", 0, position) + 1
-        end = text.find("\n", position)
-        line = text[start : end if end >= 0 else len(text)]
-        super().__init__(f"{message}\n  {line}\n  {' ' * (position - start)}^")
+        line, place = excerpt(text, position)
+        super().__init__(f"{shortened(message, MAX_MESSAGE // 2)}\n  {line}\n  {' ' * place}^")
         self.text = text
         self.position = position
 

@@ -74,3 +74,41 @@ def size_text(number: int) -> str:
             break
         value /= 1000
     return f"{rounded} {unit}"
+
+
+MAX_MESSAGE = 900
+"""Characters of a message: what a person reads before he looks for the remedy at its end."""
+_MAX_LINE = 160
+"""Characters of a line that an error marks: two lines of a terminal."""
+
+
+def shortened(text: str, longest: int = MAX_MESSAGE) -> str:
+    """Return a text, or its beginning and its end if it is longer than a limit.
+
+    >>> shortened("abc"), shortened("a" * 300 + "b" * 300, 100)
+    ('abc', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa … 600 characters in all … bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb')
+
+    Args:
+        text: of any length.
+        longest: number of characters, the remark in the middle included.
+    """
+    if len(text) <= longest:
+        return text
+    remark = f" … {len(text):,} characters in all … "
+    kept = max(longest - len(remark), 0)
+    return text[: kept - kept * 12 // 25] + remark + text[len(text) - kept * 12 // 25 :]
+
+
+def excerpt(text: str, position: int) -> tuple[str, int]:
+    r"""Return the line of a text around a position, without what is far from it, and the position there.
+
+    >>> excerpt("a = 1\nAND b ? 2", 12)
+    ('AND b ? 2', 6)
+    """
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    line, place = text[start : end if end >= 0 else len(text)], position - start
+    if place > _MAX_LINE // 2:
+        left = place - _MAX_LINE // 2
+        line, place = f"…{line[left:]}", place - left + 1
+    return (line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]}…"), place

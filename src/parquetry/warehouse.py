@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from parquetry.errors import ConfigurationError, WarehouseError
@@ -34,7 +34,7 @@ class Warehouse:
     """
 
     location: str
-    store: str | None
+    store: str | None = field(repr=False)  # its URL may have a password
     origin: str
     store_origin: str | None = None
 
@@ -102,5 +102,7 @@ def _read(file: Path) -> dict[str, str]:
         if key not in _KEYS:
             raise ConfigurationError(f"{file} sets {key!r}, which is unknown; known are {', '.join(_KEYS)}.")
         if not isinstance(value, str):
-            raise ConfigurationError(f"{file} sets {key!r} to {value!r}, and a text in quotes is due.")
+            raise ConfigurationError(
+                f"{file} sets {key!r} to a value of type {type(value).__name__}, and a text in quotes is due."
+            )
     return values

@@ -158,3 +158,74 @@ def _swap(store: PostgreSQLStore) -> Callable[[], bool]:
 
 def _put(store: PostgreSQLStore) -> Callable[[], bool]:
     return lambda: store.put_many([(b"k", b"3")])
+
+
+def _meddle(server: PostgreSQLServer, function: str, over: threading.Event) -> None:
+    """Call a function of an administrator's for each statement of the store's that runs, until it is over."""
+    with psycopg.connect(
+        host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE, autocommit=True
+    ) as connection:
+        while not over.wait(0.01):
+            connection.execute(
+                f"SELECT {function}(pid) FROM pg_stat_activity "  # type: ignore[arg-type]
+                "WHERE application_name = 'parquetry' AND state = 'active' AND query NOT LIKE '%set_config%'"
+            )
+
+
+@pytest.mark.parametrize("function", ["pg_cancel_backend", "pg_terminate_backend"])
+def test_an_administrator_meddles(
+    server: PostgreSQLServer, store: PostgreSQLStore, table: str, function: str
+) -> None:
+    """Statements that wait for a lock and are cancelled, or whose connections are ended, are made again, reads and puts alike."""
+    store.put_many([(b"k", b"1")])
+    over = threading.Event()
+    outcome: list[object] = []
+
+    def read() -> None:
+        outcome.append(store.get(b"k"))
+        outcome.append(store.put_many([(b"k", b"2")]) is not None)
+
+    with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as holder:
+        holder.execute(f"LOCK TABLE {table}")  # type: ignore[call-overload]
+        meddler = threading.Thread(target=_meddle, args=(server, function, over))
+        reader = threading.Thread(target=read)
+        meddler.start()
+        reader.start()
+        time.sleep(1)
+        over.set()
+        meddler.join()
+        holder.rollback()
+        reader.join()
+    assert outcome == [b"1", True]
+    assert store.get(b"k") == b"2"
+
+
+def test_a_statement_that_is_always_cancelled(server: PostgreSQLServer, table: str) -> None:
+    """The error says that it was cancelled, never that the server did not answer in time; a compare-and-set has changed nothing."""
+    store = PostgreSQLStore.open(server.url(table, "&patience=0.5"), create=True)
+    store.put_many([(b"k", b"1")])
+    over = threading.Event()
+    meddler = threading.Thread(target=_meddle, args=(server, "pg_cancel_backend", over))
+    with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as holder:
+        holder.execute(f"LOCK TABLE {table}")  # type: ignore[call-overload]
+        meddler.start()
+        for call in (lambda: store.get(b"k"), _swap(store)):
+            with pytest.raises(StoreError, match="was cancelled there") as caught:
+                call()
+            assert "did not answer within" not in caught.value.message
+            assert "not known" not in caught.value.message
+        over.set()
+        meddler.join()
+        holder.rollback()
+    assert store.get(b"k") == b"1"
+    store.close()
+
+
+def test_a_statement_that_takes_too_long(server: PostgreSQLServer, table: str) -> None:
+    """Only where the time is over, the error says so."""
+    store = PostgreSQLStore.open(server.url(table, "&timeout=0.5"), create=True)
+    with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as holder:
+        holder.execute(f"LOCK TABLE {table}")  # type: ignore[call-overload]
+        with pytest.raises(StoreError, match=r"did not answer within 0\.5 s"):
+            store.get(b"k")
+    store.close()

@@ -198,4 +198,5 @@ def test_doors_load_no_module() -> None:
         "parquetry._version",
         "parquetry.errors",
         "parquetry.lazy_exports",
+        "parquetry.texts",
     }

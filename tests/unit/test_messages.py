@@ -53,3 +53,16 @@ def test_a_message_is_a_sentence(place: str) -> None:
 def test_there_are_messages_to_look_at() -> None:
     """The rule is kept by hundreds of them."""
     assert len(MESSAGES) > 200
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS))
+def test_a_message_has_a_length(name: str) -> None:
+    """However long the text is that a message quotes, its beginning and its end are there, and little between."""
+    kind = getattr(parquetry.errors, name)
+    value = f"Filter {'x' * 1_000_000} is wrong: write another."
+    error = kind(value, value, 500_000) if issubclass(kind, parquetry.errors.MarkedTextError) else kind(value)
+    assert "Filter xxx" in error.message
+    assert "write another." in error.message
+    assert "1,000,0" in error.message
+    assert len(str(error)) <= max(kind.longest, 1000)
+    assert error.message == str(error)

@@ -28,7 +28,8 @@ FLOORS = {
         {"predicate"},
         {"locations", "sqltext", "keys"},
         {"config", "store", "types"},
-        {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "texts", "_version"},
+        {"errors", "identifiers", "intervals", "lazy_exports", "progress", "temporal", "_version"},
+        {"texts"},
     ),
     "data_files": (
         {"footers"},

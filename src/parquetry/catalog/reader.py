@@ -57,10 +57,12 @@ class CatalogReader:
         warehouse: str | os.PathLike[str] | None = None,
         store: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        store_password: str | None = None,
     ) -> Self:
         """Open the catalog of a warehouse; see `parquetry.open`."""
         found = find_warehouse(warehouse, store)
-        return cls(ms.open_metastore(found.location, found.store), storage_options)
+        passwords = {"password": store_password} if store_password else {}
+        return cls(ms.open_metastore(found.location, found.store, passwords=passwords), storage_options)
 
     def _file_access(self) -> AbstractContextManager[None]:
         """Return a block within which files are opened with the catalog's options."""

@@ -28,7 +28,7 @@ from parquetry.config import (
 )
 from parquetry.errors import ParquetryError
 from parquetry.maintenance import Check
-from parquetry.store import without_password
+from parquetry.store import PASSWORD_VARIABLE, without_password
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
 OLDEST_PYTHON = (3, 11)
@@ -99,6 +99,8 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         found = find_warehouse(warehouse, store)
         url = None if found.store is None else without_password(found.store)
         named = {"warehouse": (found.location, found.origin), "store": (url, found.store_origin)}
+        if os.environ.get(PASSWORD_VARIABLE):
+            named["store.password"] = ("***", PASSWORD_VARIABLE)
     except ParquetryError:  # `examine` reports it
         named = {}
     for option in CATALOG_OPTIONS:
@@ -109,7 +111,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
             option.name,
             value,
             origin,
-            (*_OPTIONS_AND_VARIABLES[option.name], FILE_NAME, f"spark.sql.catalog.<name>.{option.name}"),
+            (*_WAYS[option.name], f"spark.sql.catalog.<name>.{option.name}"),
         )
     for setting in TABLE_SETTINGS:
         ways = {
@@ -121,7 +123,13 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         yield InEffect(setting.name, setting.default, origin, tuple(ways[level] for level in setting.levels))
 
 
-_OPTIONS_AND_VARIABLES = {"warehouse": ("--warehouse", VARIABLE), "store": ("--store", STORE_VARIABLE)}
+_WAYS = {
+    "warehouse": ("--warehouse", VARIABLE, FILE_NAME),
+    "store": ("--store", STORE_VARIABLE, FILE_NAME),
+    "store.password": (PASSWORD_VARIABLE, "PGPASSWORD", "~/.pgpass"),
+    "store.sslpassword": (),
+}
+"""Ways to give the options of a catalog outside a session."""
 
 
 def _python() -> Check:

@@ -31,7 +31,8 @@ store = "sqlite:////var/lib/parquetry/lake.sqlite"  # only if the metastore is n
 ```
 
 The store comes from the same place as the warehouse (`PARQUETRY_STORE` goes with `PARQUETRY_WAREHOUSE`).
-`--store` takes precedence.
+`--store` takes precedence. The password of a store on PostgreSQL comes from `PARQUETRY_STORE_PASSWORD`,
+`PGPASSWORD` or `~/.pgpass`: see [Passwords](postgresql.md#passwords).
 
 **Object stores.** Outside of Spark, Arrow reaches S3, Google's and Azure's stores with the environment's
 credentials (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_ENDPOINT_URL`, profiles). `--storage-option`

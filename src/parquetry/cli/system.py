@@ -119,6 +119,12 @@ def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
         print(f"{len(manifest.tables)} tables of {len(manifest.databases)} databases {done}")
 
 
+_PASSWORD_REMEDY = (
+    "the store's URL has a password. Set it in a file that only its owner may read (spark-defaults.conf with mode 600), or give "
+    "it to libpq in PGPASSWORD or ~/.pgpass, and take it out of the URL."
+)
+
+
 @app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")
 def conf(
     catalog: Annotated[
@@ -136,6 +142,8 @@ def conf(
     They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started
     with them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The
     bridge starts the Python that spark.parquetry.python names.
+
+    A password in the store's URL is not printed; standard error says where to put it.
     """
     import parquetry
     from parquetry.errors import ConfigurationError
@@ -144,6 +152,10 @@ def conf(
     found = find_warehouse(warehouse, store)
     options = {} if found.store is None else {"store": found.store}
     settings = parquetry.settings(catalog, found.location, **options)
+    hidden = [name for name in settings if "password" in name]
+    for name in hidden:
+        del settings[name]  # the command's output ends in files, histories of shells and lists of processes
+        print(f"parquetry: {name} is not printed: {_PASSWORD_REMEDY}", file=sys.stderr)
     settings["spark.parquetry.python"] = sys.executable
     if as_json:
         print(output.json_text(settings))
@@ -160,6 +172,8 @@ def conf(
         for name, value in settings.items():
             # Spark reads the file as Java properties, where a backslash escapes.
             print(f"{name} {value.replace(chr(92), 2 * chr(92))}")
+        for name in hidden:
+            print(f"# {name} ***")
 
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")

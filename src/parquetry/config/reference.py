@@ -22,6 +22,8 @@ _INTRODUCTION = """\
 | `spark.sql.extensions` | `org.apache.spark.sql.parquetry.ParquetryExtensions`, after what is there already |
 | `spark.sql.catalog.lake` | `org.apache.spark.sql.parquetry.ParquetryCatalog` |
 | `spark.sql.catalog.lake.warehouse` | the warehouse |
+| `spark.sql.catalog.lake.store` | the store, if one is given, without the password of its URL |
+| `spark.sql.catalog.lake.store.password` | that password, or `store_password="…"`; Spark does not show it |
 
 and, unless they have values already, these settings of Spark's own. Joins of [bucketed tables](buckets.md)
 depend on them:

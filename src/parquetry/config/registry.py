@@ -65,6 +65,19 @@ CATALOG_OPTIONS = (
         "Where the metastore is kept: `sqlite`, inside the warehouse; `sqlite:///path`; `postgresql://user@host:port/database`; "
         "or `hbase://host:port/table`.",
     ),
+    Setting(
+        "store.password",
+        None,
+        str,
+        "The password of a store on PostgreSQL, apart from its URL: Spark shows no setting whose name has `password` in "
+        "it. See [where passwords come from](postgresql.md#passwords).",
+    ),
+    Setting(
+        "store.sslpassword",
+        None,
+        str,
+        "The password of the client's key (`sslkey`), apart from the store's URL.",
+    ),
 )
 
 TABLE_SETTINGS = (
@@ -420,6 +433,10 @@ def _begins(path: Sequence[str], begin: Sequence[str]) -> bool:
     return [part.lower() for part in path[: len(begin)]] == [part.lower() for part in begin]
 
 
+def _passwords_last(name: str) -> tuple[bool, str]:
+    return "." in name, name
+
+
 def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
     """Check the options `spark.sql.catalog.<catalog>.*`.
 
@@ -430,7 +447,7 @@ def check_catalog_options(catalog: str, options: Mapping[str, str]) -> None:
     for name in options:
         if name not in known:
             raise ConfigurationError(
-                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known))}."
+                f"spark.sql.catalog.{catalog}.{name} is unknown; known are {', '.join(sorted(known, key=_passwords_last))}."
             )
     if not options.get("warehouse"):
         raise ConfigurationError(

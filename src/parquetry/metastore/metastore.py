@@ -38,7 +38,7 @@ from parquetry.metastore.storage import (
 )
 from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import Store, open_store
+from parquetry.store import NO_PASSWORDS, Store, open_store
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
@@ -377,7 +377,13 @@ class Metastore:
             named = self._find(database, name, kind)
 
 
-def open_metastore(warehouse: str, store: str | None = None, *, create: bool = False) -> Metastore:
+def open_metastore(
+    warehouse: str,
+    store: str | None = None,
+    *,
+    create: bool = False,
+    passwords: Mapping[str, str] = NO_PASSWORDS,
+) -> Metastore:
     """Open the metastore of a warehouse.
 
     Args:
@@ -385,6 +391,7 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
         store: URL of the store, see `parquetry.store.open_store`; None for a SQLite file inside the
             warehouse.
         create: whether to make the metastore if it does not exist. If not, opening writes nothing.
+        passwords: of the store, see `parquetry.store.open_store`.
 
     Raises:
         WarehouseError: the metastore does not exist and `create` is False, or it cannot be made or opened.
@@ -392,7 +399,7 @@ def open_metastore(warehouse: str, store: str | None = None, *, create: bool = F
         MetastoreVersionError: a later version wrote the metastore, or the store holds something else.
     """
     warehouse = warehouse_location(warehouse)
-    opened = open_store(store, warehouse, create=create)
+    opened = open_store(store, warehouse, create=create, passwords=passwords)
     try:
         return Metastore(opened, warehouse, create=create or store == "memory")
     except BaseException:

@@ -59,6 +59,10 @@ class Engine(FooterReader, Protocol):
         """
         ...
 
+    def hidden_option(self, reference: str, /) -> str:
+        """Return an option of a catalog. Questions name it by a reference, since it may have a password."""
+        ...
+
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Return the columns of the files of a location, and the partition columns its directories name.
 
@@ -164,6 +168,16 @@ class NoEngine(ArrowFooters):
     def file_systems(self) -> FileSystems:
         """Return the file systems in use, which are Arrow's."""
         return current_file_systems()
+
+    def hidden_option(self, _reference: str, /) -> str:
+        """Refuse: only an engine's bridge makes references.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            "An option is a reference to a hidden value, which only Spark's bridge can resolve."
+        )
 
     def inferred(self, location: str, file_format: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Refuse: an engine infers columns.

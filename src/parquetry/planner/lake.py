@@ -32,10 +32,12 @@ from parquetry.planner.protocol import Bucketing, LoadedTable
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache
 from parquetry.prune.rules import may_have_directories
-from parquetry.store import SQLiteStore, open_store, others_nearby
+from parquetry.store import SQLiteStore, open_store, others_nearby, passwords_among
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
+HIDDEN_PREFIX = "parquetry-hidden:"
+"""Beginning of a reference to an option's value (`bridge/protocol/CatalogRef.scala`)."""
 
 
 class Staged(NamedTuple):
@@ -83,6 +85,7 @@ class Lake:
             WarehouseError: the warehouse cannot be used.
             MetastoreVersionError: it was written by a later version.
         """
+        options = {key: _resolved(value, engine) for key, value in options.items()}
         check_catalog_options(name, options)
         warehouse = warehouse_location(options["warehouse"])
         if nearby := others_nearby(options.get("store"), warehouse):
@@ -90,7 +93,7 @@ class Lake:
                 "The warehouse %s of the catalog %s is new and empty. An existing one is at %s: did you mean that?",
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
-        store = open_store(options.get("store"), warehouse, create=True)
+        store = open_store(options.get("store"), warehouse, create=True, passwords=passwords_among(options))
         return cls(name, Metastore(store, warehouse), engine)
 
     @property
@@ -245,6 +248,11 @@ class Lake:
             details=_details(metadata),
             directories=may_have_directories(snapshot),
         )
+
+
+def _resolved(value: str, engine: Engine) -> str:
+    """Return an option's value; the bridge sends a reference in place of a password."""
+    return engine.hidden_option(value) if value.startswith(HIDDEN_PREFIX) else value
 
 
 def _parts(name: str) -> list[str]:

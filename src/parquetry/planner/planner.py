@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.errors import ParquetryError
+from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
 from parquetry.planner import metadata_tables, setting_checks, statements
 from parquetry.planner.engine import Engine, Failure
@@ -23,6 +23,7 @@ from parquetry.planner.scans import key_ranges, runtime_filters, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
 from parquetry.prune.rules import reading_by_position
+from parquetry.texts import shortened
 
 _LOG = logging.getLogger("parquetry")
 
@@ -76,6 +77,12 @@ def _subject(question: questions.Question | None, code: str) -> list[str]:
     return [question.catalog, *namespace, *([name] if name and not code.startswith("NAMESPACE_") else [])]
 
 
+def _described(question: questions.Question | None) -> str:
+    """Return a question's kind and table for the log, without the options and texts in it."""
+    table = getattr(question, "table", None) or getattr(question, "name", None)
+    return "not decoded" if question is None else f"{type(question).__name__} {shortened(str(table or ''))}"
+
+
 class Planner:
     """Answers for all catalogs of all sessions of one engine. Several threads may call it.
 
@@ -106,11 +113,17 @@ class Planner:
                 return codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)
+        except RecursionError:  # of the JSON, or of what walks through its trees
+            reason = (
+                "An expression of the statement is nested too deep to be planned, by several hundred levels: write it flat, such as "
+                "a IN (1, 2) for a = 1 OR a = 2, or as several filters, one after the other."
+            )
+            failure = answers.Error(UnsupportedError.code, reason, [], UnsupportedError.sqlstate)
         except Exception as error:  # noqa: BLE001 — any error needs an answer; the log has details
             own = self._engine.failure(error)
             if own is None:
-                _LOG.exception("a question of the bridge could not be answered: %s", text[:2000])
-                own = Failure("INTERNAL", f"{type(error).__name__}: {error}")
+                _LOG.exception("A question of the bridge could not be answered: %s", _described(question))
+                own = Failure("INTERNAL", shortened(f"{type(error).__name__}: {error}"))
             failure = answers.Error(own.code, own.message, [])
         return codec.encode(failure)
 

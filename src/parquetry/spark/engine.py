@@ -51,6 +51,11 @@ class SparkEngine:
         zone: str = active_session().conf.get("spark.sql.session.timeZone")
         return zone
 
+    def hidden_option(self, reference: str, /) -> str:
+        """Return the option of a catalog that a question names by a reference. The bridge keeps it."""
+        door = SparkContext._active_spark_context._jvm.org.apache.spark.sql.parquetry.protocol.Bridge
+        return bytes(door.hiddenOption(reference)).decode()
+
     def data_files(
         self,
         file_format: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import re
 import threading
@@ -21,11 +22,14 @@ from parquetry.locations import take_apart, warehouse_location
 from parquetry.spark import bridge_jar
 from parquetry.spark.connect import configure_remote, is_remote
 from parquetry.spark.serving import install
+from parquetry.store import split_store, without_password
 
 BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
 CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"
 EXTENSIONS_CLASS = f"{BRIDGE_PACKAGE}.ParquetryExtensions"
 _ATTACH_LOCK = threading.Lock()
+_LOG = logging.getLogger("parquetry")
+_STORE_PASSWORDS = ("store_password", "store_sslpassword")
 _SPARK_DEFAULTS = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
 
 
@@ -37,10 +41,11 @@ def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) ->
     Args:
         catalog: its name in SQL, such as ``lake``.
         warehouse: folder or URI of its tables.
-        options: further options of the catalog, such as ``store``.
+        options: further options of the catalog: ``store``, ``store_password``. A password in the store's URL
+            becomes a setting of its own.
 
     Raises:
-        ConfigurationError: the name cannot be a catalog's.
+        ConfigurationError: the name cannot be a catalog's, or the store's URL is ambiguous.
         BridgeError: there is no bridge for the installed PySpark.
     """
     of_session = _session_settings(catalog, warehouse, options)
@@ -67,13 +72,40 @@ def _session_settings(
     location = os.fspath(warehouse)
     warehouse_location(location)  # which refuses a password in it, before Spark's settings show it
     prefix = f"spark.sql.catalog.{catalog}"
+    options = _apart_from_url(options)
     here = absolute and not take_apart(location).scheme
     return {
         prefix: CATALOG_CLASS,
         f"{prefix}.warehouse": str(Path(location).absolute()) if here else location,
-        **{f"{prefix}.{name.replace('_', '-')}": value for name, value in options.items()},
+        **{f"{prefix}.{_option_name(name)}": value for name, value in options.items()},
         **_SPARK_DEFAULTS,
     }
+
+
+def _option_name(name: str) -> str:
+    """Return an option's name as settings have it."""
+    return name.replace("store_", "store.", 1) if name in _STORE_PASSWORDS else name.replace("_", "-")
+
+
+def _apart_from_url(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options with the passwords of a store's URL as options of their own.
+
+    Spark's settings, event log and pages show a URL whole, and leave out what is called a password.
+
+    Raises:
+        ConfigurationError: no store has such a URL, or it is ambiguous.
+    """
+    if (url := options.get("store")) is None:
+        return dict(options)
+    plain, passwords = split_store(url)
+    if passwords:
+        _LOG.warning(
+            "The store's URL %s has a password: it becomes a setting of its own, whose value Spark does not show. Better give "
+            "it apart from the URL (store_password=…, PGPASSWORD, ~/.pgpass).",
+            without_password(url),
+        )
+    apart = {f"store_{name}": value for name, value in passwords.items()}
+    return {**apart, **options, "store": plain}
 
 
 def configure(
@@ -96,7 +128,8 @@ def configure(
         builder: ``SparkSession.builder``.
         catalog: the catalog's name in SQL.
         warehouse: folder or URI of its tables; made on first use.
-        options: further options of the catalog, such as ``store``.
+        options: further options of the catalog: ``store``, ``store_password``. A password in the store's URL
+            becomes a setting of its own.
 
     Returns:
         The same builder.
@@ -124,6 +157,7 @@ def configure(
             _check_settings(builder)
             if not _jvm_runs():
                 bridge_jar.java()  # says what is missing; Spark's launcher would only say that it has exited
+                _start_without_passwords(builder)
             _load_into_running_jvm(str(bridge_jar.jar()))
             return attach(made())
 
@@ -204,6 +238,21 @@ def _check_settings(builder: SparkSession.Builder) -> None:
     except ConfigurationError as error:
         reason = re.split(r"; (?:SET|RESET) ", error.message)[0]
         raise ConfigurationError(f"{reason}; give the builder another value, or none.") from None
+
+
+def _start_without_passwords(builder: SparkSession.Builder) -> None:
+    """Start the JVM before the session if a setting is a password.
+
+    PySpark gives the builder's settings to the JVM as arguments, which every user of the machine sees in the
+    list of processes. A JVM that runs gets them over the gateway.
+    """
+    options = {key: str(value) for key, value in builder._options.items()}
+    shown = {key: value for key, value in options.items() if "password" not in key.lower()}
+    if len(shown) < len(options):
+        conf = pyspark.SparkConf(loadDefaults=False)
+        for key, value in shown.items():
+            conf.set(key, value)
+        SparkContext._ensure_initialized(conf=conf)
 
 
 def _builder_setting(builder: SparkSession.Builder, key: str) -> str:

@@ -23,8 +23,13 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.store.groups import Groups, Range
     from parquetry.store.memory import MemoryStore
-    from parquetry.store.opening import open_store, others_nearby
-    from parquetry.store.shown_url import without_password
+    from parquetry.store.opening import open_store, others_nearby, split_store
+    from parquetry.store.passwords import (
+        NO_PASSWORDS,
+        PASSWORD_VARIABLE,
+        passwords_among,
+        without_password,
+    )
     from parquetry.store.sqlite import SQLiteStore
 
 lazy_exports(__name__)

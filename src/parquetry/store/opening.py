@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import urllib.parse
+from collections.abc import Mapping
 
 from parquetry.errors import ConfigurationError
 from parquetry.store.base import Store
 from parquetry.store.memory import MemoryStore
-from parquetry.store.shown_url import without_password
+from parquetry.store.passwords import (
+    NO_PASSWORDS,
+    POSTGRESQL,
+    REMEDY,
+    is_postgresql,
+    split_passwords,
+    without_password,
+)
 from parquetry.store.sqlite import SQLiteStore
 
 SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
 """Path of the metastore's file within a warehouse on a local disk."""
 
-
+_LOG = logging.getLogger("parquetry")
 _URLS_OF_SQLITE_FILE = (None, "sqlite")
 """URLs that name that file."""
 
@@ -42,7 +51,9 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
     return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
 
 
-def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Store:
+def open_store(
+    url: str | None, warehouse: str, *, create: bool = False, passwords: Mapping[str, str] = NO_PASSWORDS
+) -> Store:
     """Open the store of a warehouse.
 
     Args:
@@ -51,12 +62,18 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
             PostgreSQL; ``hbase://host:port/table`` is a table of HBase; ``memory`` ends with the process.
         warehouse: absolute local path, or URI of another file system.
         create: whether to create the store if it does not exist.
+        passwords: that are given apart from the URL, by libpq's names.
 
     Raises:
-        ConfigurationError: the URL is not understood.
+        ConfigurationError: the URL is not understood, or the store takes no password.
         WarehouseError: the store does not exist and `create` is False, or it cannot be opened.
         StoreError: the server cannot be reached.
     """
+    if passwords and not is_postgresql(url):
+        raise ConfigurationError(
+            f"Store {without_password(url or 'sqlite')!r} takes no password: only a store on PostgreSQL does. Remove the setting "
+            "store.password (store_password in Python), or name the store: postgresql://user@host:port/database."
+        )
     if url == "memory":
         return MemoryStore()
     if url in _URLS_OF_SQLITE_FILE:
@@ -73,11 +90,32 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
         from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
 
         return HBaseStore.open(url, create=create)
-    if url.startswith(("postgresql:", "postgres:")):
+    if url.startswith(POSTGRESQL):
         from parquetry.store.postgresql import PostgreSQLStore  # needs the extra parquetry[postgres]
 
-        return PostgreSQLStore.open(url, create=create)
-    raise ConfigurationError(
+        if split_passwords(url)[1]:
+            _LOG.warning(
+                "The store's URL %s has a password, which others may see in settings, logs and lists of processes: %s.",
+                without_password(url), REMEDY,
+            )  # fmt: skip
+        return PostgreSQLStore.open(url, create=create, passwords=passwords)
+    raise _unknown(url)
+
+
+def split_store(url: str) -> tuple[str, dict[str, str]]:
+    """Return a store's URL without passwords, and these by libpq's names; for settings, which others may see.
+
+    Raises:
+        ConfigurationError: no store has such a URL, and it may have a password; or the end of its password is
+            ambiguous.
+    """
+    if not is_postgresql(url) and without_password(url) != url:
+        raise _unknown(url)
+    return split_passwords(url)
+
+
+def _unknown(url: str) -> ConfigurationError:
+    return ConfigurationError(
         f"Store {without_password(url)!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
         "'postgresql://user@host:port/database', 'hbase://host:port/table' and 'memory'."
     )

@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
+import psycopg
+from psycopg import sql
 
 from tests.support.hbase.launcher import free_ports
 
@@ -62,6 +64,17 @@ class PostgreSQLServer:
     def create_database(self, name: str) -> None:
         """Make a database of the user `USER`."""
         self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, name)
+
+    def create_user(self, name: str, password: str) -> None:
+        """Make a superuser that has to give a password, unlike the user `USER`."""
+        with psycopg.connect(
+            host="127.0.0.1", port=self.port, user=USER, dbname=DATABASE, autocommit=True
+        ) as connection:
+            made = sql.SQL("CREATE ROLE {} SUPERUSER LOGIN PASSWORD {}")
+            connection.execute(made.format(sql.Identifier(name), sql.Literal(password)))
+            rules = self._data / "pg_hba.conf"
+            rules.write_text(f"host all {name} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+            connection.execute("SELECT pg_reload_conf()")
 
     @classmethod
     def start_in_temporary_folder(cls, *, durable: bool = False) -> PostgreSQLServer:

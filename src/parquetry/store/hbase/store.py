@@ -24,6 +24,7 @@ from parquetry.store.hbase.scans import (
     leading,
     next_size,
 )
+from parquetry.store.passwords import without_password
 
 DEFAULT_PORT = 9090
 TIMEOUT_SECONDS, PATIENCE_SECONDS = 60.0, 30.0
@@ -83,7 +84,7 @@ class HBaseStore:
         """
         try:
             parts = urllib.parse.urlsplit(url)
-            host, port = parts.hostname, parts.port or DEFAULT_PORT
+            host, port = parts.hostname, _port(parts)
             table = urllib.parse.unquote(parts.path.removeprefix("/"))
             options = dict(urllib.parse.parse_qsl(parts.query, strict_parsing=bool(parts.query)))
             timeout = float(options.pop("timeout", TIMEOUT_SECONDS))
@@ -95,9 +96,9 @@ class HBaseStore:
                 )
         except ValueError as error:
             raise ConfigurationError(
-                f"Store {url!r} is not understood: {error}; write hbase://host:port/table, optionally with "
+                f"Store {without_password(url)!r} is not understood: {error}; write hbase://host:port/table, optionally with "
                 "?timeout=SECONDS&patience=SECONDS&splits=HEX,HEX."
-            ) from error
+            ) from None
         return cls(host, port, table, create=create, splits=splits, timeout=timeout, patience=patience)
 
     # -- reading
@@ -222,3 +223,15 @@ class HBaseStore:
 
 def _value(cell: Cell | None) -> bytes | None:
     return None if cell is None else value_of(cell.stored)
+
+
+def _port(parts: urllib.parse.SplitResult) -> int:
+    """Return the port of a URL.
+
+    Raises:
+        ValueError: it is not a number. The message does not repeat it: it may be a part of a password.
+    """
+    try:
+        return parts.port or DEFAULT_PORT
+    except ValueError:
+        raise ValueError("the port is not a number") from None

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
+from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from parquetry.errors import ConfigurationError
-from parquetry.store.shown_url import without_password
+from parquetry.store.passwords import (
+    NO_PASSWORDS,
+    PASSWORDS,
+    resolved_passwords,
+    without_password,
+    without_passwords,
+)
 
 try:
     import psycopg
@@ -59,15 +66,21 @@ class Address:
     connections: int
 
     @classmethod
-    def parse(cls, url: str) -> Address:
+    def parse(cls, url: str, passwords: Mapping[str, str] = NO_PASSWORDS) -> Address:
         """Read a URL such as ``postgresql://user@host:port/database?table=NAME``.
+
+        Args:
+            url: with or without a password.
+            passwords: that are given apart from the URL, by libpq's names.
 
         Raises:
             ConfigurationError: the URL is not understood.
         """
+        plain, apart = resolved_passwords(url, passwords)
         try:
-            base, _, query = url.partition("?")
-            options = dict(urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+            base, _, query = plain.partition("?")
+            pairs = (each.partition("=") for each in query.split("&") if each)
+            options = {unquote(name): unquote(value) for name, _, value in pairs}
             table = tuple(options.pop("table", DEFAULT_TABLE).split("."))
             timeout = float(options.pop("timeout", STATEMENT_SECONDS))
             patience = float(options.pop("patience", PATIENCE_SECONDS))
@@ -76,15 +89,16 @@ class Address:
                 raise ValueError("the table's name has to be a word of letters and digits, or schema.name")
             if timeout <= 0 or patience < 0 or connections < 1:
                 raise ValueError("timeout and connections have to be greater than 0, patience not less")
-            scheme, _, rest = base.partition(":")
-            if scheme not in ("postgresql", "postgres") or not rest.startswith("//"):
-                raise ValueError("it does not begin with postgresql://")
-            parameters = _parameters(base, options)
+            parameters = _parameters(base, options | apart)
         except ValueError as error:
             raise ConfigurationError(
                 f"Store {without_password(url)!r} is not understood: {error}; {_EXPECTED}."
             ) from None
         return cls(CONNECTION_DEFAULTS | parameters, table, timeout, patience, connections)
+
+    def without_passwords(self, text: str) -> str:
+        """Return a text without the passwords of the connection."""
+        return without_passwords(text, (self.parameters.get(name, "") for name in PASSWORDS))
 
     @property
     def label(self) -> str:
@@ -114,5 +128,5 @@ def _parameters(url: str, options: dict[str, str]) -> dict[str, str]:
         ) from None
     for port in parameters.get("port", "").split(","):
         if port and not port.isdecimal():
-            raise ValueError(f"the port {port!r} is not a number")
+            raise ValueError("a port is not a number")
     return parameters

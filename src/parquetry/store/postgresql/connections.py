@@ -35,6 +35,10 @@ _PASSING = ("starting up", "shutting down", "recovery", "too many", "remaining c
 _Statement = sql.SQL | sql.Composed
 _NOT_DONE = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 """Errors of a statement that the server has undone, and that may succeed when it is repeated."""
+_ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.IdleSessionTimeout, errors.DatabaseDropped)
+"""Errors after which a connection is closed: the server has ended it."""
+_TIMEOUT_SHARE = 0.95
+"""Share of the timeout that makes a cancelled statement too slow, if the server's words do not say it."""
 
 
 class StatementError(StoreError):
@@ -97,30 +101,20 @@ class PostgreSQLConnections:
             pause = min(LONGEST_PAUSE, pause * 2)
 
     def _run_once(self, statement: _Statement, arguments: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
-        label = self._address.label
         with self._connection() as connection:
+            started = time.monotonic()
             try:
                 cursor = connection.execute(statement, arguments, binary=True)
                 return (cursor.fetchall() if cursor.description else []), cursor.rowcount
-            except errors.QueryCanceled as error:
-                raise StatementError(
-                    f"The {label} did not answer within {self._address.timeout:g} s ({_reason(error)}); look for locks and "
-                    "load there, or give it more time: postgresql://…?timeout=SECONDS.",
-                    sent=False,
-                ) from error
-            except _NOT_DONE as error:
-                raise _Retry(f"The {label} undid a statement: {_reason(error)}.", sent=False) from error
-            except errors.ReadOnlySqlTransaction as error:
-                connection.close()  # a primary that has become a standby: the next connection goes to the new one
-                raise _Retry(f"The {label} cannot be written: {_reason(error)}.", sent=False) from error
             except psycopg.Error as error:
-                if connection.closed or isinstance(error, errors.AdminShutdown | errors.CrashShutdown):
+                broken = connection.closed or isinstance(error, _ENDED)
+                if broken or isinstance(error, errors.ReadOnlySqlTransaction):
+                    # a primary that became a standby is read-only: the next connection goes to the new one
                     connection.close()
-                    raise _Retry(
-                        f"The connection to the {label} broke: {_reason(error)}; run the server and try again.",
-                        sent=True,
-                    ) from error
-                raise _refusal(error, label) from error
+                reason = self._address.without_passwords(_reason(error))
+                seconds = time.monotonic() - started
+                failure = _failure(error, reason, self._address, seconds, broken=broken)
+                raise failure from (error if reason == _reason(error) else None)
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
@@ -154,12 +148,12 @@ class PostgreSQLConnections:
                 connection.execute(_SESSION, (f"{max(1, round(self._address.timeout * 1000))}ms",))
                 opened.pop_all()
         except psycopg.Error as error:
-            message = (
-                f"The {label} cannot be reached: {_reason(error)}; check the address and the credentials."
-            )
+            reason = self._address.without_passwords(_reason(error))
+            message = f"The {label} cannot be reached: {reason}; check the address and the credentials."
+            cause = error if reason == _reason(error) else None
             if "FATAL" in str(error) and not any(text in str(error) for text in _PASSING):
-                raise StatementError(message, sent=False) from error  # such as a wrong password
-            raise _Retry(message, sent=False) from error
+                raise StatementError(message, sent=False) from cause  # such as a wrong password
+            raise _Retry(message, sent=False) from cause
         self._reached = True
         return connection
 
@@ -240,7 +234,53 @@ class _Retry(StoreError):
         self.sent = sent
 
 
-def _refusal(error: psycopg.Error, label: str) -> StoreError | WarehouseError:
+def _failure(
+    error: psycopg.Error, reason: str, address: Address, seconds: float, *, broken: bool
+) -> StoreError | WarehouseError:
+    """Return the error of a statement: one to try again after, or a refusal.
+
+    Args:
+        error: psycopg's.
+        reason: its text without passwords.
+        address: of the server.
+        seconds: that the statement took.
+        broken: whether the connection is of no use any more.
+    """
+    label = address.label
+    if broken:
+        who = "was ended by the server" if isinstance(error, _ENDED) else "broke"
+        return _Retry(
+            f"The connection to the {label} {who}: {reason}; run the server and try again.", sent=True
+        )
+    match error:
+        case errors.QueryCanceled() if _took_too_long(error, seconds, address.timeout):
+            return StatementError(
+                f"The {label} did not answer within {address.timeout:g} s ({reason}); look for locks and "
+                "load there, or give it more time: postgresql://…?timeout=SECONDS.",
+                sent=False,
+            )
+        case errors.QueryCanceled():  # the server has undone it: pg_cancel_backend, of an administrator
+            return _Retry(
+                f"A statement to the {label} was cancelled there, each time that it was tried ({reason}); look for who "
+                "cancels statements, such as pg_cancel_backend in an administrator's script.",
+                sent=False,
+            )
+        case _ if isinstance(error, _NOT_DONE):
+            return _Retry(f"The {label} undid a statement: {reason}.", sent=False)
+        case errors.ReadOnlySqlTransaction():
+            return _Retry(f"The {label} cannot be written: {reason}.", sent=False)
+    return _refusal(error, label, reason)
+
+
+def _took_too_long(error: psycopg.Error, seconds: float, timeout: float) -> bool:
+    """Return whether our own timeout cancelled a statement. The server may speak another language."""
+    text = str(error)
+    if "statement timeout" in text or "user request" in text:
+        return "statement timeout" in text
+    return seconds >= timeout * _TIMEOUT_SHARE
+
+
+def _refusal(error: psycopg.Error, label: str, reason: str) -> StoreError | WarehouseError:
     match error:
         case errors.UndefinedTable():
             return WarehouseError(
@@ -248,15 +288,15 @@ def _refusal(error: psycopg.Error, label: str) -> StoreError | WarehouseError:
             )
         case errors.InsufficientPrivilege():
             return WarehouseError(
-                f"The {label} may not be used: {_reason(error)}; have its owner GRANT SELECT, INSERT, UPDATE, DELETE on it."
+                f"The {label} may not be used: {reason}; have its owner GRANT SELECT, INSERT, UPDATE, DELETE on it."
             )
         case errors.ProgramLimitExceeded():
             return StoreError(
-                f"The {label} does not take so long a key: {_reason(error)}. Values of partition columns, and paths, may have "
+                f"The {label} does not take so long a key: {reason}. Values of partition columns, and paths, may have "
                 "some 2,500 bytes together there: shorten them."
             )
         case _:
-            return StatementError(f"The {label} failed: {_reason(error)}.", sent=False)
+            return StatementError(f"The {label} failed: {reason}.", sent=False)
 
 
 def _reason(error: psycopg.Error) -> str:

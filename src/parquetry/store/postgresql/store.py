@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ from parquetry.store.base import Fields
 from parquetry.store.batches import MAX_BATCH_BYTES, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range, Row
+from parquetry.store.passwords import NO_PASSWORDS
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import PostgreSQLConnections, StatementError
 from parquetry.store.postgresql.pages import FIRST_BATCH, Pages
@@ -48,13 +49,15 @@ class PostgreSQLStore:
             raise
 
     @classmethod
-    def open(cls, url: str, *, create: bool = False) -> PostgreSQLStore:
+    def open(
+        cls, url: str, *, create: bool = False, passwords: Mapping[str, str] = NO_PASSWORDS
+    ) -> PostgreSQLStore:
         """Open the store that ``postgresql://user@host:port/database?table=NAME`` names.
 
         Raises:
             ConfigurationError: the URL has another form.
         """
-        return cls(Address.parse(url), create=create)
+        return cls(Address.parse(url, passwords), create=create)
 
     def _require_table(self, create: bool) -> None:
         columns = self._columns()
