@@ -150,5 +150,6 @@ def _read(report: Report, scene: Scene) -> Read:
     """Return the files that were opened of a scene's tables, and their bytes."""
     scans = limited_scans(scene, report)
     files = [step.kept for scan in scans if (step := scan.step(FileRule.name)) is not None]
-    sizes = [step.of for scan in scans if (step := scan.step(BytesRule.name)) is not None]
+    steps = [step for scan in scans if (step := scan.step(BytesRule.name)) is not None]
+    sizes = [step.kept if step.whole is None else step.whole for step in steps]
     return Read(sum(files), sum(sizes))

@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /** Names for the parts of a logical plan, for people to read. */
 object LogicalNames {
-  // the join type of EXISTS within OR has no SQL
-  def of(join: JoinType): String = Try(join.sql).getOrElse("EXISTENCE")
+  /** A join's type in SQL. EXISTS or IN beside OR is a join without one. */
+  def of(join: JoinType): String = Try(join.sql).getOrElse("EXISTS")
   def of(key: Expression): String = key.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
 
   /** The name of a plan's first leaf. */

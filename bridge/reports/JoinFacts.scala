@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
+import org.apache.spark.sql.parquetry.joingraph.LogicalNames
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
 import org.apache.spark.sql.parquetry.versions.Bucketing
@@ -71,8 +72,7 @@ object JoinFacts {
       case hash: BroadcastHashJoinExec => JInt(if (hash.buildSide == BuildLeft) 0 else 1)
       case _ => JNull
     }))
-  // the join type of EXISTS within OR has no SQL
-  private def typeOf(join: BaseJoinExec): String = Try(join.joinType.sql).getOrElse("EXISTENCE")
+  private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)
 
   private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {
     val aliases = mutable.Map.empty[ExprId, Expression]
@@ -108,7 +108,7 @@ object JoinFacts {
       "name" -> JString(nameOf(plan)),
       "keys" -> JArray(keys.map(key => keyFact(traced(key), columns)).toList),
       "scans" -> JArray(scans.map { case (_, scan) =>
-        JObject("table" -> scan.report \ "table", "buckets" -> (scan.report \ "buckets" match {
+        JObject("table" -> scan.report \ "table", "buckets" -> (scan.bucketsInPlanning match {
           case JNothing => JNull
           case found => found
         }))
@@ -120,6 +120,7 @@ object JoinFacts {
       }),
       "in_buckets" -> JBool(inBuckets(plan)),
       "through" -> Json.strings(on.collect {
+        case join: BaseJoinExec if typeOf(join) == "EXISTS" => "EXISTS or IN beside OR"
         case join: BaseJoinExec => s"${typeOf(join)} JOIN"
         case _: UnionExec => "UNION"
         case _: BaseLimitExec => "LIMIT"

@@ -120,7 +120,7 @@ object RuntimeFacts {
     private def add(filter: Expression, scan: ParquetryScan): Unit = filter match {
       case DynamicPruningExpression(in: InSubqueryExec) =>
         val values = in.values()
-        lazy val facts = GatheredFacts(values.map(_.length), shared(in.plan), missed(in.plan), unused(in, scan))
+        lazy val facts = GatheredFacts(values.map(_.distinct.length), shared(in.plan), missed(in.plan), unused(in, scan))
         if (values.isDefined || !found.contains(in.exprId)) found(in.exprId) = facts
         if (values.isDefined && !known(in.exprId)) others(in.exprId) = (scan, in.child, facts)
       case ranges =>

@@ -28,6 +28,7 @@ class RewrittenScan(inner: ParquetryScan)
   override def description(): String = chosen.fold(inner.description())(_.description)
   override def asked: Seq[JValue] = inner.asked
   override def report: JValue = chosen.fold(inner.report)(_.report)
+  override def sameScan: String = inner.sameScan
   override def estimateStatistics(): Statistics = inner.estimateStatistics()
   override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
   override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()

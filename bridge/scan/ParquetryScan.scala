@@ -22,8 +22,8 @@ import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
-  BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, RuntimeFilterPartition,
-  RuntimeFilterReaders}
+  BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
+  RuntimeFilterPartition, RuntimeFilterReaders}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.parquetry.versions.{ListsFiles, RuntimeFilteredScan}
 import org.apache.spark.sql.types.StructType
@@ -67,6 +67,10 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   override def description(): String =
     (if (awaitsValues && ParquetryScan.isRunning(session)) plans.state.answer else plans.narrowedOrListed).description
   override def report: JValue = plans.report
+  override def reportLater: () => JValue = plans.reportLater
+  override def bucketsInPlanning: JValue = plans.bucketsInPlanning
+  override def opened: Option[Int] = plans.opened.map(_.value.intValue)
+  override def sameScan: String = Reported.sameScan(table.versioned, plans.request.conditions)
   override def isReportReady: Boolean = !plans.reported.state.isInstanceOf[Estimated]
   override def toBatch: Batch = new PlannedBatch(this, listed)
   /** Decided without the files: Spark asks before they are listed. */
@@ -199,7 +203,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   private lazy val factory: PartitionReaderFactory = {
     val inner = new RuntimeFilterReaders(readers.factory(rowGroupFilters))
     val chosen = buckets.filter(_ => inFewer).fold[PartitionReaderFactory](inner)(new BucketReaderFactory(inner, _, readSchema()))
-    ErrorNamingReaderFactory.wrap(chosen, table)
+    new OpenedFilesFactory(ErrorNamingReaderFactory.wrap(chosen, table), plans.countOpened(session.sparkContext))
   }
 
   private lazy val readers = new FileReaders(session, table, partitionSchema, dataSchema, hidden, options)

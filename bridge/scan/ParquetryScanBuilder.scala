@@ -83,7 +83,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f)))
 
   override def build(): Scan = aggregate match {
-    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree))
+    case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table.versioned)
     case None =>
       new ParquetryScan(
         table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options)

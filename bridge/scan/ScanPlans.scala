@@ -1,15 +1,18 @@
 package org.apache.spark.sql.parquetry.scan
 
 import scala.collection.mutable
+import scala.util.Try
 
 import org.json4s._
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.InSubqueryExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedPartitionPredicates, PartitionPredicates}
 import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.readers.OpenedFiles
 import org.apache.spark.sql.parquetry.versions.Bucketing
 
 /**
@@ -123,7 +126,7 @@ case class Narrowed(estimate: ScanAnswer, listing: Option[ScanAnswer], values: S
  * @param original the object for the table's own bucket count, or None if this is it
  * @param reportBefore the report before plan-time values, or None if this scan has none
  */
-class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], reportBefore: Option[JValue]) {
+class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], private val reportBefore: Option[JValue]) {
   def this(request: ScanRequest) = this(request, None, None)
   import request.{required, table}
 
@@ -226,6 +229,26 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   /** The plans for the bucket count that was chosen last: the report describes these. */
   def reported: ScanPlans = base.chosen
   def report: JValue = reported.narrowedOrListed.report merge timedOutFilters
+  /**
+   * The report by a question of its own, if the plan's report names several conditions. Some of them may have
+   * pruned nothing. If the version is no longer there, it is the plan's report.
+   */
+  def reportLater: () => JValue = {
+    val (described, known, missed) = (reported, report, timedOutFilters)
+    val (request, before) = (described.request, described.reportBefore)
+    val (values, compared) = described.state match {
+      case narrowed: Narrowed => (narrowed.values, before.orElse(Some(described.estimate.report)))
+      case _ => (Nil, before)
+    }
+    if (!ScanPlans.namesSeveral(known)) () => known
+    else () => Try(request.ask(values, compared, apart = true).report).fold(_ => known, found =>
+      JObject(found.asInstanceOf[JObject].obj.filterNot(_._1 == "buckets") ++ known.asInstanceOf[JObject].obj.filter(_._1 == "buckets")) merge missed)
+  }
+  /** The buckets of the first answer if joins could not rely on them, else the report's buckets. */
+  def bucketsInPlanning: JValue = reported.estimate.report \ "buckets" match {
+    case found: JObject if (found \ "reason") != JNothing => found
+    case _ => report \ "buckets"
+  }
   /** The report of the newest answer; no file is listed for it. */
   def reportSoFar: JValue = reported.state.answer.report
 
@@ -240,6 +263,16 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   /** Why a filter that arrived pruned nothing, or None if it pruned something or has not arrived. */
   def ineffective(filter: Expression): Option[String] = base.outcomes.get(identity(filter)).flatten
 
+  @volatile private var counted = Option.empty[OpenedFiles]
+  /** The files that the tasks of this scan and its variants have opened, or None if no task was prepared. */
+  def opened: Option[OpenedFiles] = base.counted
+  def countOpened(context: SparkContext): OpenedFiles = base.synchronized(base.counted.getOrElse {
+    val files = new OpenedFiles
+    context.register(files)
+    base.counted = Some(files)
+    files
+  })
+
   @volatile private var timeouts = Seq.empty[(String, Long)]
   def recordTimeout(of: String, milliseconds: Long): Unit =
     base.synchronized { base.timeouts = (base.timeouts :+ (of -> milliseconds)).distinct }
@@ -247,4 +280,10 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     val filters = base.timeouts.map { case (of, most) => JObject("condition" -> JString(of), "milliseconds" -> JInt(most)) }
     if (filters.isEmpty) JObject() else JObject("run_time" -> JObject("missed" -> JArray(filters.toList)))
   }
+}
+
+private object ScanPlans {
+  /** Whether a step of a report names several conditions that chose together. */
+  def namesSeveral(report: JValue): Boolean = (report \ "steps").children.exists(step =>
+    Set[JValue](JString("partitions"), JString("directories"), JString("buckets"))(step \ "name") && (step \ "by").children.length > 1)
 }

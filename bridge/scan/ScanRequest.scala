@@ -37,10 +37,11 @@ case class ScanRequest(
    * @param reportBefore the report of the scan without values of joins, to be compared with
    * @param mayEstimate whether the planner may answer by the table's totals, without files
    * @param files paths of the only files to read, or None for all
+   * @param apart whether the report names only conditions that prune something by themselves
    */
   def ask(
       runtimeValues: Seq[JValue] = Nil, reportBefore: Option[JValue] = None, mayEstimate: Boolean = false,
-      files: Option[Seq[String]] = None): ScanAnswer =
+      files: Option[Seq[String]] = None, apart: Boolean = false): ScanAnswer =
     Answers.scan(table.ref.ask("plan_scan",
       table.identity ++ Seq[JField](
         "predicates" -> JArray(conditions.toList),
@@ -50,5 +51,6 @@ case class ScanRequest(
         "late" -> JBool(mayEstimate),
         Json.readOptions(options), settings) ++ reportBefore.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
+        ++ Option.when(apart)("apart" -> JBool(true): JField)
         ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*), partitionSchema)
 }

@@ -103,6 +103,8 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   def path: Seq[String] = Answers.path(answer.identity)
   override def id(): String = answer.id
   override def version(): String = answer.version.toString
+  /** The name of this version among all versions of all tables. */
+  def versioned: String = s"${name()} ${id()} ${version()}"
   override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
   override def columns(): Array[Column] =
     if (FieldIds.areCompared) Columns.of(FieldIds.added(logical, physical), withIds = true)

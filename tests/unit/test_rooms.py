@@ -63,6 +63,7 @@ FLOORS = {
         {"lake", "predicates", "setting_checks", "statements"},
         {"engine", "estimates"},
         {"protocol", "report_facts"},
+        {"scan_facts"},
     ),
     "predicate": (
         {"pruning", "reading"},

@@ -147,8 +147,7 @@ class Engine(FooterReader, Protocol):
 
         Args:
             query: a statement, which is planned and not run.
-            of_run: whether to report the newest run of a query that gives the same rows, if the session has
-                run one.
+            of_run: whether to report the newest run of the same scans, if the session has run any.
         """
         ...
 

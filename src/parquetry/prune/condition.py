@@ -10,8 +10,10 @@ from parquetry.predicate import Filter, Predicate, columns_of, opaque_parts
 
 _MAX_TEXT_CHARACTERS = 300
 
-Origin = Literal["query", "join", "known", "table"]
-"""The origin of a condition: the query, runtime values, plan-time values of a join, or the table itself."""
+Origin = Literal["query", "join", "known", "table", "run"]
+"""The origin of a condition: the query, runtime values, plan-time values of a join, the table, or the run.
+
+The run ends before all files are opened if the query needs no more rows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,12 +112,17 @@ class Rule(ABC):
         unit: the unit that it counts, as in `Step.unit`; empty if its name says it.
         kept_text: the label in Spark's UI for the number of things kept.
         of_text: the label in Spark's UI for the number of things before this step.
+        names_together: whether its step may name a condition that prunes nothing by itself, because the rule
+            chooses by several at once (see `tally`).
+        is_first: whether it is the rule that reads the partitions.
     """
 
     name: ClassVar[str]
     unit: ClassVar[str] = ""
     kept_text: ClassVar[str]
     of_text: ClassVar[str]
+    names_together: ClassVar[bool] = False
+    is_first: ClassVar[bool] = False
 
     def statistics(self, scan: Scan) -> Iterable[str]:  # noqa: ARG002 - for rules that need some
         """Return the data columns whose statistics this rule reads, from files that earlier rules kept."""

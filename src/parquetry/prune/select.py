@@ -22,6 +22,7 @@ from parquetry.prune.query_cache import PartitionCache
 from parquetry.prune.report import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
 from parquetry.prune.rules import PartitionRule, decided_by_directories, spelled
+from parquetry.prune.tally import name_effective
 from parquetry.types import Value
 
 _FILES_PER_BATCH = 4096
@@ -71,6 +72,7 @@ def select_files(
     table: str | None = None,
     about: Collection[str] | None = None,
     recent: PartitionCache | None = None,
+    apart: bool = False,
 ) -> Selection:
     """Select the partitions and files to read for the rows that satisfy all conditions.
 
@@ -83,6 +85,8 @@ def select_files(
             less time and memory.
         recent: the query cache; a cached selection is narrowed if possible. None to read all from the
             metastore.
+        apart: whether the report names only conditions that prune something by themselves, which reads more
+            of the metastore (see `tally.name_effective`).
 
     Raises:
         StoreError: the metastore cannot be read.
@@ -98,9 +102,10 @@ def select_files(
         if wanted is not None:
             projected = spelled(snapshot.metadata, chain(*wanted[position:], about or ()))
             scan = scan if projected == scan.projected else replace(scan, projected=projected)
-        remaining, step = rule.narrow(scan, remaining)
+        before = remaining
+        remaining, step = rule.narrow(scan, before)
         if step is not None:
-            report_steps.append(step)
+            report_steps.append(name_effective(rule, scan, before, step) if apart else step)
     return Selection(
         partitions=tuple(remaining.partitions),
         block=FileBlock.joined(remaining.projected(scan), scan.projected),

@@ -1,15 +1,30 @@
-"""Record which conditions pruned something, and make the step of the report that names them."""
+"""Record which conditions pruned something, and make the step of the report that names them.
+
+A rule chooses by all conditions at once: partitions by one plan of key ranges, buckets by the values that
+several conditions list. So it names each condition that took part, even `x IS NOT NULL` where no partition
+has a NULL. A report must not say that this condition did something. To know, `name_effective` asks the rule
+again with one condition alone. That reads more of the metastore than the query did, so only a report that
+somebody looks at pays for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.prune.condition import Condition
 from parquetry.prune.report import IneffectiveCondition, Step
-from parquetry.prune.rule import Rule
+from parquetry.prune.rule import Remaining, Rule, Scan
+
+MAX_JUDGED_PARTITIONS = 100_000
+"""Partitions of a table whose report judges conditions apart.
+
+A condition that keeps all of them takes about a second. Reports of larger tables name all conditions that
+took part in choosing partitions."""
 
 
 class Tally:
@@ -77,3 +92,54 @@ class Tally:
             origins if set(origins) - {"query"} else (),
             rule.unit,
         )
+
+
+def name_effective(rule: Rule, scan: Scan, before: Remaining, step: Step) -> Step:
+    """Return a step that names only the conditions that prune something by themselves.
+
+    A condition that prunes only together with others, as one of several bucket columns does, is named, too.
+
+    Args:
+        rule: the rule of the step.
+        scan: the request.
+        before: the candidates before the step.
+        step: the step.
+    """
+    if not rule.names_together or len(step.by) < 2 or scan.snapshot.totals.partitions > MAX_JUDGED_PARTITIONS:
+        return step
+    named = dict.fromkeys(step.causes())
+    effective, notes = [], []
+    for text, origin in named:
+        mine = [each for each in scan.conditions if (each.text, each.origin) == (text, origin)]
+        if not mine or _prunes(rule, scan, before, step, mine):
+            effective.append((text, origin))
+        else:
+            thing = {"directories": "directory"}.get(step.name, step.name.removesuffix("s"))
+            notes.append(IneffectiveCondition(text, f"every {thing} may hold a match", origin))
+    if not notes or not effective:
+        return step
+    origins = tuple(origin for _, origin in effective)
+    return msgspec.structs.replace(
+        step,
+        by=tuple(text for text, _ in effective),
+        origins=origins if set(origins) - {"query"} else (),
+        not_by=(*step.not_by, *notes),
+    )
+
+
+def _prunes(rule: Rule, scan: Scan, before: Remaining, step: Step, mine: list[Condition]) -> bool:
+    """Return whether conditions prune something alone, or the others keep more without them."""
+    alone = _kept(rule, scan, before, tuple(mine))
+    if alone is not None and alone < step.of:
+        return True
+    if rule.is_first:
+        return False  # partitions are judged one by one: what all exclude, one of them excludes alone
+    others = tuple(each for each in scan.conditions if not any(each is one for one in mine))
+    without = _kept(rule, scan, before, others)
+    return without is None or without > step.kept
+
+
+def _kept(rule: Rule, scan: Scan, before: Remaining, conditions: tuple[Condition, ...]) -> int | None:
+    """Return how many things a rule keeps by some of the conditions, or None if they do not concern it."""
+    _, step = rule.narrow(replace(scan, conditions=conditions, recent=None), before)
+    return None if step is None else step.kept

@@ -85,7 +85,10 @@ def answer_whole_table(
             found[function] = _extreme(snapshot, function) if totals.rows else None
     except _TooFarError:
         return None
-    told = [Step(FileRule.name, totals.files, totals.files), Step(BytesRule.name, 0, 0, unit=BytesRule.unit)]
+    told = [
+        Step(FileRule.name, totals.files, totals.files),
+        Step(BytesRule.name, 0, totals.bytes, unit=BytesRule.unit),
+    ]
     if snapshot.metadata.partition_by:
         told.insert(0, Step(PartitionRule.name, totals.partitions, totals.partitions))
     report = steps.unread(ScanReport(table, tuple(told)))

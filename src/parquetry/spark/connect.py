@@ -86,12 +86,17 @@ def require_bridge(session: Any, catalog: str) -> None:
     )
 
 
-def report_of_frame(frame: Any) -> Report:
-    """Return the report of a DataFrame's newest run in its session, or of its plan if it has not run."""
+def report_of_frame(frame: Any, *, of_run: bool = True) -> Report:
+    """Return the report of the newest run of a DataFrame's scans in its session, or of its plan.
+
+    Args:
+        frame: of a client.
+        of_run: whether a run is looked for.
+    """
     name = f"parquetry_report_{secrets.token_hex(8)}"
     frame.createTempView(name)
     try:
-        return report_of_sql(frame.sparkSession, f"TABLE {name}", of_run=True)
+        return report_of_sql(frame.sparkSession, f"TABLE {name}", of_run=of_run)
     finally:
         frame.sparkSession.catalog.dropTempView(name)
 

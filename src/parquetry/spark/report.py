@@ -24,7 +24,10 @@ def explain(query: DataFrame | str) -> Report:
         BridgeError: the session has no bridge.
     """
     if not isinstance(query, str):
-        return report(query)
+        frame = _checked(query)
+        if not hasattr(frame, "_jdf"):
+            return report_of_frame(frame, of_run=False)
+        return report_from_json(_door(attach(frame.sparkSession)).planned(frame._jdf, list(SETTINGS)))
     spark = attach(SparkSession.active())
     if not hasattr(spark, "_jsparkSession"):
         return report_of_sql(spark, query)
@@ -32,15 +35,14 @@ def explain(query: DataFrame | str) -> Report:
 
 
 def report(frame: DataFrame) -> Report:
-    """Return what the scans of a DataFrame have read, or what they will read if it has not run yet.
+    """Return what the scans of a DataFrame have read, or what they will read if they have not run yet.
 
     Joins are reported as planned, without the changes that adaptive execution makes while they run.
 
-    The query of an INSERT is planned once more. An action that makes a DataFrame of its own, as `count()`
-    does, is a run of that DataFrame.
-
-    With Spark Connect, the report is of the newest run of a query with the same rows, among the application's
-    last 20 queries.
+    An action such as `show()`, `count()` or `write` runs a DataFrame of its own, with the same scans as this
+    one: of the same versions of tables, by the same conditions. If this DataFrame has not run itself, the
+    report is of the newest such run in its session, among the application's last 20 queries and the last 20
+    within statements. If there is none, the report's first line says that the query has not run.
 
     Args:
         frame: with scans of Parquetry's tables. Other scans are ignored.
@@ -49,11 +51,16 @@ def report(frame: DataFrame) -> Report:
         BridgeError: the session has no bridge.
         TypeError: `frame` is no DataFrame.
     """
-    if not isinstance(frame, DataFrame):
-        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")
+    frame = _checked(frame)
     if not hasattr(frame, "_jdf"):
         return report_of_frame(frame)
     return report_from_json(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
+
+
+def _checked(frame: Any) -> DataFrame:
+    if not isinstance(frame, DataFrame):
+        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")
+    return frame
 
 
 def _door(spark: SparkSession) -> Any:

@@ -120,7 +120,8 @@ def told(found: Any, db: str) -> list[str]:
         ),
         (
             "two t JOIN other u ON t.x = u.x AND t.y = u.y",
-            "two INNER JOIN other ON x = x AND y = y: shuffled (columns differ: two is in buckets by x, y, other by y, x)",
+            "two INNER JOIN other ON x = x AND y = y: shuffled (columns differ: two is in buckets by x, y, other by y, x, "
+            "and two.x is joined with other.x, not with other.y)",
         ),
         (
             "a JOIN plain p ON a.id = p.id",

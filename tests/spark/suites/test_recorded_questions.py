@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
+from parquetry.prune.report import SETTINGS
 from parquetry.spark.serving.gateway import PlannerGateway
 from parquetry.spark.session import BRIDGE_PACKAGE, settings
 from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
@@ -43,6 +44,7 @@ STATEMENTS = f"""
     SELECT region, count(*), max(id) FROM recorded.db.t GROUP BY region
     SELECT big.id FROM recorded.db.t AS big JOIN recorded.db.t AS small ON big.region = small.region WHERE small.id = 3
     SELECT /*+ MERGE(big) */ small.v FROM recorded.db.t AS small JOIN recorded.db.t WITH (`runtime-pruning-max-build-size` = '1b') AS big ON small.id = big.id WHERE small.region = 'eu'
+    Report: SELECT v FROM recorded.db.t WHERE region = 'eu' AND day > DATE'2026-01-01'
     SELECT * FROM recorded.db.t.files
     SELECT path FROM recorded.db.t.files WHERE region = 'eu' AND rows > 0
     SELECT count(*) FROM recorded.db.t VERSION AS OF 0
@@ -169,6 +171,9 @@ def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, t
         try:
             if statement.startswith("Table: "):
                 ask_of_a_partition(spark)
+            elif statement.startswith("Report: "):
+                reports = spark._jvm.org.apache.spark.sql.parquetry.reports.Reports
+                reports.ofSql(spark._jsparkSession, statement.removeprefix("Report: "), list(SETTINGS))
             elif statement.startswith("Stream: "):
                 stream(
                     spark, *re.split(" WHERE | INTO ", statement[len("Stream: ") :]), tmp_path / "checkpoint"

@@ -113,6 +113,21 @@ def test_of_several_bucket_columns_values_of_all_must_be_listed() -> None:
     }
 
 
+def test_of_conditions_on_buckets_those_are_named_that_left_some_out() -> None:
+    """Values of all buckets leave out none; of two columns the values leave out some together."""
+    types = {column.name: column.column_type for column in made({}).metadata.columns}
+
+    def named(spec: BucketSpec, *texts: str) -> tuple[str, ...]:
+        conditions = [parse_filter(text, types) for text in texts]
+        step = select_files(made({1: spec}), conditions, apart=True).report.step("buckets")
+        assert step is not None
+        return step.by
+
+    every = f"id IN ({', '.join(map(str, range(100)))})"
+    assert named(ID, every, "id = 5") == ("id = 5",)
+    assert named(BOTH, "id = 5", "s = 'a'") == ("id = 5", "s = 'a'")
+
+
 def test_each_partition_goes_by_its_own_record() -> None:
     """Counts, columns and versions may differ; a partition that is not in buckets is read, and counted as none."""
     four = BucketSpec(("id",), 4, 1)
@@ -120,7 +135,7 @@ def test_each_partition_goes_by_its_own_record() -> None:
     selection = selected(table, "id = 5")
     assert kept(table, "id = 5") == placed(1, ID, (5,)) | placed(2, four, (5,)) | {f"4/{n}" for n in range(8)}
     assert str(Report((selection.report,))).split("\n")[0] == (
-        "db.t: partitions 4 of 4 · buckets 10 of 20 (id = 5) · files 14 of 14 · 1.4 kB of 1.4 kB"
+        "db.t: partitions 4 of 4 · buckets 10 of 20 (id = 5) · files 14 of 14 · 1.4 kB of 2.4 kB"
     )
 
 
@@ -241,7 +256,7 @@ def test_directories_buckets_and_files_narrow_one_another() -> None:
     assert [file.file.path for file in selection.files] == ["0/1/b"]
     assert str(Report((selection.report,))) == (
         f"db.t: partitions 1 of 1 · directories 1 of 2 (v = 1) · buckets 1 of 3 (id = {value}) · files 1 of 2 (s = 'b')"
-        " · 100 B of 100 B"
+        " · 100 B of 1 kB"
     )
 
 

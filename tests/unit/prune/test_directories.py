@@ -99,7 +99,7 @@ def test_each_partition_goes_by_its_own_map() -> None:
     table = made({1: X, 2: SkewMap(("y",), (("a",),), directories=True), 3: None, 4: XY}, own=X)
     selection = selected(table, "x = 10")
     assert str(Report((selection.report,))).split("\n")[0] == (
-        "db.t: partitions 4 of 4 · directories 10 of 13 (x = 10) · files 10 of 10 · 1 kB of 1 kB"
+        "db.t: partitions 4 of 4 · directories 10 of 13 (x = 10) · files 10 of 10 · 1 kB of 1.3 kB"
     )
     assert kept(table, "x = 10 AND p = 1 OR y = 'a' AND p = 2 OR x = 20 AND y IS NULL AND p = 4") == {
         "1/0",
@@ -174,7 +174,7 @@ def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
     selection = selected(commit(transaction), "x = 20", "v < 5", read=["v"])
     assert [file.file.path for file in selection.files] == ["1/0"]
     assert str(Report((selection.report,))) == (
-        "db.t: partitions 1 of 1 · directories 1 of 3 (x = 20) · files 1 of 2 (v < 5) · 10 B of 100 B (column v)"
+        "db.t: partitions 1 of 1 · directories 1 of 3 (x = 20) · files 1 of 2 (v < 5) · 10 B of 600 B (column v; these files have 100 B)"
     )
 
 

@@ -159,6 +159,22 @@ def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing
     assert note.reason == "every partition may hold a match"
 
 
+def test_a_report_that_somebody_looks_at_names_what_left_something_out(table):
+    """A condition that every partition satisfies took part in the plan, and is named as the cause of nothing."""
+    conditions = make_filters([Not(IsNull("q")), compare("p", ">", -5), compare("p", "=", 1)])
+    everywhere = make_filters([Or((IsNull("p"), compare("p", ">", -5))), compare("p", "=", 1)])
+    assert step(select_files(table, everywhere), "partitions")[2] == ("p IS NULL OR p > -5", "p = 1")
+    kept, of, by, not_by = step(select_files(table, everywhere, apart=True), "partitions")
+    assert (kept, of, by) == (2, 4, ("p = 1",))
+    assert not_by == (IneffectiveCondition("p IS NULL OR p > -5", "every partition may hold a match"),)
+    # each of these excludes a partition by itself, though the last one alone would have been enough
+    assert step(select_files(table, conditions, apart=True), "partitions")[2] == (
+        "q IS NOT NULL",
+        "p > -5",
+        "p = 1",
+    )
+
+
 def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(table):
     """Its part about partition columns cuts partitions, the whole with their values cuts files."""
     either = Or(
@@ -204,21 +220,21 @@ def test_files_with_known_matches_make_the_selection_certain(table):
 
 
 def test_bytes_are_those_of_the_columns_read(table):
-    """In the order of the table, without partition columns; a file or column of unknown size counts whole."""
+    """Of all bytes of the table, in its order and without partition columns; a file or column of unknown size counts whole."""
     one = [compare("p", "=", 1)]
-    assert step(select_files(table, make_filters(one), ["V", "p"]), "bytes")[:3] == (300, 3000, ("v",))
-    assert step(select_files(table, make_filters(one), ["p"]), "bytes")[:3] == (0, 3000, ())
+    assert step(select_files(table, make_filters(one), ["V", "p"]), "bytes")[:3] == (300, 6000, ("v",))
+    assert step(select_files(table, make_filters(one), ["p"]), "bytes")[:3] == (0, 6000, ())
     assert step(select_files(table, make_filters(one), ["v", "f", "s"]), "bytes")[:3] == (
         1200,
-        3000,
+        6000,
         ("v", "s", "f"),
     )
     everything = [column.name for column in COLUMNS]
-    assert step(select_files(table, make_filters(one), everything), "bytes")[:3] == (3000, 3000, ())
+    assert step(select_files(table, make_filters(one), everything), "bytes")[:3] == (3000, 6000, ())
     # Of one file nothing is known: it is counted whole.
     assert step(select_files(table, make_filters([compare("p", "=", 2)]), ["v"]), "bytes")[:3] == (
         1100,
-        2000,
+        6000,
         ("v",),
     )
     unknown = fill(make(), {(1, "x"): [file("a", 0, 9, f=exact(None, 0, 1.0, 2.0))]})

@@ -74,7 +74,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
     assert selection.bytes == 200
     report = Report((selection.report,))
     assert str(report).split("\n")[0] == (
-        "db.t: partitions 1 of 2 (p = 1) · halves 2 of 4 (v > 5) · files 2 of 2 · 200 B of 200 B"
+        "db.t: partitions 1 of 2 (p = 1) · halves 2 of 4 (v > 5) · files 2 of 2 · 200 B of 800 B"
     )
     assert "halves" in report._repr_html_()
     assert report.to_dict()["scans"][0]["steps"][1] == {
@@ -93,7 +93,7 @@ def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
     """What the metastore answers alone reads partitions of its own, and neither files nor bytes of them."""
     report = steps.unread(select_files(table, make_filters([Compare("=", "p", 1, INT)]), ["v"]).report)
     assert str(Report((report,))) == (
-        "db.t: partitions 1 of 2 (p = 1) · files 0 of 4 (answered by the metastore) · 0 B of 0 B"
+        "db.t: partitions 1 of 2 (p = 1) · files 0 of 4 (answered by the metastore) · 0 B of 800 B"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_report_says_where_conditions_come_from(table: TableSnapshot) -> None:
     report = Report((select_files(table, asked).report,))
     assert str(report) == (
         "db.t: partitions 1 of 2 (p < 9, run-time values p IN (1, 7), the table's p < 2)"
-        " · files 4 of 4 · 400 B of 400 B\n"
+        " · files 4 of 4 · 400 B of 800 B\n"
         "  not by run-time values v > 5: no statistics for column v"
     )
     html = report._repr_html_()

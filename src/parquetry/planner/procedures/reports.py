@@ -31,7 +31,7 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
     query: Annotated[str, "A statement, which is planned and not run."]
     of_run: Annotated[
         bool,
-        "Whether to report the newest run in this session of a query with the same rows, if there was one.",
+        "Whether to report the newest run of the same scans in this session, if there was one.",
     ] = False
 
 

@@ -91,17 +91,26 @@ class ScanRequest:
         every = self.conditions + [each.condition for each in self.runtime_conditions]
         return [every[position] for position in without_implied([condition.predicate for condition in every])]
 
-    def select(self, read: Sequence[str] = (), about: Collection[str] = ()) -> Selection:
+    def select(
+        self, read: Sequence[str] = (), about: Collection[str] = (), *, apart: bool = False
+    ) -> Selection:
         """Select the files that may hold rows for all conditions.
 
         Args:
             read: the columns to read.
             about: the columns whose statistics the selection has to include.
+            apart: as for `select_files`.
 
         Raises:
             StoreError: the metastore cannot be read.
             TableNotFoundError: the table was dropped meanwhile.
         """
         return select_files(
-            self.snapshot, self.pruning, read, table=self.table, about=about, recent=self.lake.recent
+            self.snapshot,
+            self.pruning,
+            read,
+            table=self.table,
+            about=about,
+            recent=self.lake.recent,
+            apart=apart,
         )

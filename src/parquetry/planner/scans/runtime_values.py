@@ -15,7 +15,7 @@ import msgspec
 from parquetry.config import RUNTIME_PRUNING, SESSION_PREFIX, Settings
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
-from parquetry.planner.scans.runtime_tuples import TUPLES, split_tuples
+from parquetry.planner.scans.runtime_tuples import TUPLES, distinct_tuples, split_tuples
 from parquetry.predicate import Compare, In, Predicate, name_text
 from parquetry.prune import Condition, Origin
 from parquetry.prune.report import (
@@ -97,10 +97,11 @@ def _runtime_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCon
 def _tuple_condition(condition: Condition, tree: dict[str, Any]) -> RuntimeCondition:
     columns = (name_text(column["col"][0]) for column in tree.get("args", ()))
     text = tree.get("text") or f"({', '.join(columns)})"
-    if not 0 < tree["count"] <= LIMITS.listed_values:
-        written = f"{text} IN ({tree['count']:,} tuples)"
+    count = distinct_tuples(tree)
+    if not 0 < count <= LIMITS.listed_values:
+        written = f"{text} IN ({count:,} tuples)"
         condition = Condition(condition.filter, condition.about, written, condition.origin)
-    return RuntimeCondition(condition, found_values(text, tree["count"], tuples=True))
+    return RuntimeCondition(condition, found_values(text, count, tuples=True))
 
 
 def _count(node: Predicate) -> int | None:

@@ -182,7 +182,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
 def _selected(request: ScanRequest, q: questions.PlanScan) -> Selection:
     """Return the scan's selection, restricted to the files that the question or the read's options name."""
     about = {name for each in request.runtime_conditions for name in each.condition.about}
-    selection = request.select(q.columns, about)
+    selection = request.select(q.columns, about, apart=q.apart)
     if q.files is not None:
         selection = with_matches(selection, q.files)
     return replace(selection, block=only_chosen(q.read_options, selection.partitions, selection.block))

@@ -2,6 +2,7 @@
 HTML.
 
 `report` is the report of a whole query; `scan`, `buckets`, `join`, `join_values` and `runtime` are its parts.
+`sql_words` has words of SQL for Spark's inner names.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -21,6 +22,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.report.scan import BYTES_UNIT, IneffectiveCondition, ScanReport, Step
     from parquetry.prune.report.shuffle_reasons import SETTINGS, JoinFacts, explain_joins
-    from parquetry.prune.report.text import condition_text
+    from parquetry.prune.report.sql_words import join_words, key_of_not_in, node_words, plain_text
+    from parquetry.prune.report.text import NOT_RUN_TEXT, condition_text
 
 lazy_exports(__name__)

@@ -8,7 +8,13 @@ from html import escape
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.join_values import ValuesReport
 from parquetry.prune.report.scan import ScanReport, Step
-from parquetry.prune.report.text import amount, condition_text, reason_text, run_time_text
+from parquetry.prune.report.text import (
+    NOT_RUN_TEXT,
+    amount,
+    condition_text,
+    reason_text,
+    run_time_text,
+)
 
 PLAIN_STYLE = "color:inherit;background:none;border:0"
 """The style of elements in the page's own colours."""
@@ -24,10 +30,16 @@ _BAR_STYLE = "position:absolute;left:0;top:0;bottom:0;background:currentColor"
 
 
 def report_html(
-    scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
+    scans: Sequence[ScanReport],
+    joins: Sequence[JoinReport] = (),
+    values: Sequence[ValuesReport] = (),
+    *,
+    not_run: bool = False,
 ) -> str:
     """Return a report of scans, joins and their values as an HTML fragment; every text in it is escaped."""
     drawn = "".join([*map(_scan, scans), *map(_join, joins), *map(_join, values)]) or "no scans"
+    if not_run:
+        drawn = f'<div style="margin:0 0 8px">{escape(NOT_RUN_TEXT)}</div>{drawn}'
     return f'<div class="parquetry-report" style="color:inherit">{drawn}</div>'
 
 
@@ -37,6 +49,8 @@ def _scan(scan: ScanReport) -> str:
         f"<li>not by <code>{escape(condition_text(note.condition, note.origin))}</code>: {escape(note.reason)}</li>"
         for note in scan.unused()
     )
+    if scan.not_read:
+        notes = f"<li>{escape(f'not read: {scan.not_read}')}</li>{notes}"
     if scan.run_time is not None:
         notes = f"<li>{escape(run_time_text(scan.run_time))}</li>{notes}"
     listed = f'<ul style="margin:2px 0 0;opacity:0.75">{notes}</ul>' if notes else ""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from parquetry.prune.report.part import ReportPart
+from parquetry.prune.report.sql_words import join_words
 
 
 class JoinReport(ReportPart, frozen=True):
     """A join with a bucketed table on at least one side.
 
     Attributes:
-        type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on.
+        type: the type of the join in SQL: `INNER`, `LEFT OUTER` and so on; `EXISTS` for a subquery of EXISTS
+            or IN beside OR, which has no JOIN in SQL.
         left: the table on the left side, or Spark's name for another source.
         right: the table on the right side, or Spark's name for another source.
         on: the equalities of the join keys, each `left = right`.
@@ -34,7 +36,9 @@ class JoinReport(ReportPart, frozen=True):
     @property
     def title(self) -> str:
         """Return the sides and the keys of the join."""
-        return f"{self.left} {self.type} JOIN {self.right} ON {' AND '.join(self.on)}"
+        if self.type == "EXISTS":
+            return f"{self.left} with {join_words(self.type)} of {self.right} ON {' AND '.join(self.on)}"
+        return f"{self.left} {join_words(self.type)} {self.right} ON {' AND '.join(self.on)}"
 
     @property
     def outcome(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from parquetry.prune.report.part import ReportPart
+from parquetry.prune.report.sql_words import join_words
 
 How = Literal["shared", "collected", "ends", "spark", "known", "replaced", "refused"]
 _MAX_CONDITION_CHARACTERS = 200
@@ -20,7 +22,7 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
         type: the type of the join in SQL.
         build: the build side: a table, or Spark's name for another source.
         key: the join key of the build side.
-        how: see `Verdict`.
+        how: see `Verdict`; `enough` is a refusal of values at run time, as plan-time values left so little.
         reason: the reason of a refusal, or why an arrived filter is ineffective. It is empty if the filter
             pruned something, or has not arrived.
         values: the number of values, or None if the query has not run, did not wait for them, or only Spark
@@ -29,6 +31,8 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
         where: conditions of the query on the build side, as SQL.
         tuples: whether they are tuples of several columns.
 
+    >>> print(ValuesReport("lake.db.f", "k", "INNER", "d", "k", "spark", values=1))
+    lake.db.f.k: 1 run-time value of d.k (INNER JOIN, Spark's own filter)
     >>> where = ("year = 2000", "moy = 11")
     >>> print(ValuesReport("lake.db.f", "k", "INNER", "lake.db.d", "k", "shared", values=30, shared=True, where=where))
     lake.db.f.k: 30 run-time values of lake.db.d.k where year = 2000 AND moy = 11 (INNER JOIN, its broadcast)
@@ -41,6 +45,8 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
     lake.db.f.k: no run-time values of d.k (INNER JOIN: 1 file of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "known", values=3))
     lake.db.f.day: 3 values of lake.db.d.day known in planning (INNER JOIN)
+    >>> print(ValuesReport("lake.db.f", "day", "INNER", "lake.db.d", "day", "enough", "0 files of lake.db.f left"))
+    lake.db.f.day: values known in planning are enough, without any of lake.db.d.day (INNER JOIN: 0 files of lake.db.f left)
     >>> print(ValuesReport("lake.db.f", "id", "INNER", "lake.db.g", "id", "ends", where=("year = 2000",)))
     lake.db.f.id: least and greatest of the run-time values of lake.db.g.id where year = 2000 (INNER JOIN, by its files' statistics)
     """
@@ -50,7 +56,7 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
     type: str
     build: str
     key: str
-    how: How
+    how: How | Literal["enough"]
     reason: str = ""
     values: int | None = None
     shared: bool = False
@@ -63,26 +69,39 @@ class ValuesReport(ReportPart, frozen=True, omit_defaults=False):
         return f"{self.table}.{self.column}"
 
     @property
+    def _source(self) -> str:
+        """Return the key with its table, or with words for a source of rows that is no table."""
+        return (
+            f"{self.key} of {self.build}"
+            if re.search(r"[ (]|^[A-Z]+$", self.build)
+            else f"{self.build}.{self.key}"
+        )
+
+    @property
     def outcome(self) -> str:
         """Return the outcome as text."""
-        of = f"{'tuples' if self.tuples else 'values'} of {self.build}.{self.key}"
+        unit = "tuple" if self.tuples else "value"
+        of = f"{unit if self.values == 1 and self.how != 'refused' else f'{unit}s'} of {self._source}"
         if self.how == "refused":
-            return f"no run-time {of} ({self.type} JOIN: {self.reason})"
+            return f"no run-time {of} ({join_words(self.type)}: {self.reason})"
+        if self.how == "enough":
+            because = f"({join_words(self.type)}: {self.reason})"
+            return f"values known in planning are enough, without any of {self._source} {because}"
         count = "" if self.values is None else f"{self.values:,} "
         if self.where:
             of = f"{of} where {_in_short(' AND '.join(self.where))}"
         nothing = f" leave nothing out: {self.reason}" if self.reason else ""
         if self.how == "known":
-            return f"{count}{of} known in planning ({self.type} JOIN){nothing}"
+            return f"{count}{of} known in planning ({join_words(self.type)}){nothing}"
         if self.how == "ends":
-            return f"least and greatest of the run-time {of} ({self.type} JOIN, by its files' statistics){nothing}"
+            return f"least and greatest of the run-time {of} ({join_words(self.type)}, by its files' statistics){nothing}"
         if self.how == "spark":
             source = "Spark's own filter"
         elif self.shared:
             source = "its broadcast"
         else:
             source = f"{self.build} is read for them"
-        return f"{count}run-time {of} ({self.type} JOIN, {source}){nothing}"
+        return f"{count}run-time {of} ({join_words(self.type)}, {source}){nothing}"
 
     def __str__(self) -> str:
         return f"{self.title}: {self.outcome}"

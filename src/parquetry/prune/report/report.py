@@ -28,6 +28,8 @@ class Report(ReportPart, frozen=True):
     scans: tuple[ScanReport, ...]
     joins: tuple[JoinReport, ...] = ()
     values: tuple[ValuesReport, ...] = ()
+    not_run: bool = False
+    """Whether these are the numbers of the plan, since neither the query nor its scans have run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, for JSON.
@@ -38,6 +40,10 @@ class Report(ReportPart, frozen=True):
           origin of each: `query`, `join` (runtime values) or `table`. A note in `not_by` has an `origin` if
           it is not the query.
         - A step has a `unit` if its name does not say what it counts.
+        - The step `bytes` has `whole` if not all columns are read: the size of the files read with all of
+          their columns.
+        - A scan has `not_read`, the reason, if the run opened no file for it. An origin is `run` if the run
+          needed no more rows. The report has `not_run` if neither the query nor its scans have run.
         - A scan has `buckets` if its table is bucketed. The report has `joins` if one is of such tables; each
           has the `sides` that are shuffled.
         - A scan has `run_time` if runtime values of a join have come. It has `values`, each with `column` and
@@ -50,7 +56,7 @@ class Report(ReportPart, frozen=True):
         return plain | {"values": [each.to_dict() for each in self.values]} if self.values else plain
 
     def __str__(self) -> str:
-        return report_text(self.scans, self.joins, self.values)
+        return report_text(self.scans, self.joins, self.values, not_run=self.not_run)
 
     def _repr_html_(self) -> str:
-        return report_html(self.scans, self.joins, self.values)
+        return report_html(self.scans, self.joins, self.values, not_run=self.not_run)

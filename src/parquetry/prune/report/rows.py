@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.text import condition_text, reason_text, run_time_text
+from parquetry.prune.report.text import NOT_RUN_TEXT, condition_text, reason_text, run_time_text
 
 
 class ReportRow(NamedTuple):
@@ -16,8 +16,9 @@ class ReportRow(NamedTuple):
         part: number of the scan, the join or the values within the report, from 0; the lines of one scan have
             one number.
         table: that it is about; of a join what is joined, and of its values the column that they are for.
-        step: what left something out (`partitions`, `directories`, `buckets`, `files`, `bytes`), or
-            `run time`, `not used` (a condition that left out nothing), `join`, `values` (of a join).
+        step: the step of pruning: `partitions`, `directories`, `buckets`, `files`, `bytes`. Other lines have
+            `run time`, `not used` (a condition that left out nothing), `not read` (a scan), `join`, or
+            `values` (of a join). `not run` is the first line for a query that has not run.
         kept: how many are read. None if the line counts nothing.
         total: how many there were. None if the line counts nothing.
         why: the conditions that did it, or the reason.
@@ -39,7 +40,11 @@ def report_rows(report: Report) -> Iterator[ReportRow]:
     >>> list(report_rows(Report((scan,))))
     [ReportRow(part=0, table='lake.db.t', step='partitions', kept=2, total=10, why='p IN (1, 2)')]
     """
+    if report.not_run:
+        yield ReportRow(0, "", "not run", None, None, NOT_RUN_TEXT)
     for part, scan in enumerate(report.scans):
+        if scan.not_read:
+            yield ReportRow(part, scan.table, "not read", None, None, scan.not_read)
         for step in scan.steps:
             yield ReportRow(part, scan.table, step.name, step.kept, step.of, reason_text(step))
         if scan.run_time is not None:

@@ -121,7 +121,11 @@ def reductions(
 
     >>> reductions([("files", 40)], [("buckets", 3, 16), ("files", 12, 30)])
     (StepReduction(name='buckets', before=16, after=3, about=False), StepReduction(name='files', before=40, after=12, about=False))
+    >>> reductions([("files", 40), ("bytes", 13_700)], [("files", 40, 40), ("bytes", 13_600, 20_000)], ["bytes"])
+    ()
     """
     known = dict(before)
     told = (StepReduction(name, known.get(name, of), kept, name in estimated) for name, kept, of in after)
-    return tuple(cut for cut in told if cut.after < cut.before)
+    cuts = tuple(cut for cut in told if cut.after < cut.before)
+    # an estimate of bytes is a little more than their number even where no file was left out
+    return () if all(cut.about and cut.name == "bytes" for cut in cuts) else cuts

@@ -34,11 +34,14 @@ class Step(ReportPart, frozen=True):
             `parquetry.prune.steps`).
         kept: the number that the step kept.
         of: the number before the step.
-        by: the conditions that pruned something; for a step that counts bytes, the columns read.
+        by: the conditions that pruned something; for a step that counts bytes, the columns read if they are
+            not all.
         not_by: the conditions that pruned nothing.
         origins: the origin of each condition in `by`; empty if all are from the query.
         unit: the unit of the numbers; by default the name.
         about: whether `kept` is an estimate, since no files were listed.
+        whole: for a step that counts bytes, the bytes of the files read with all their columns, or None if
+            all columns are read; `of` is then the bytes of the table.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Step(ReportPart, frozen=True):
     origins: tuple[Origin, ...] = ()
     unit: str = ""
     about: bool = False
+    whole: int | None = None
 
     def __post_init__(self) -> None:
         if not self.unit:
@@ -82,6 +86,8 @@ class ScanReport(ReportPart, frozen=True):
         run_time: the effect of runtime values, or None if none have come.
         by_totals: whether this is an estimate from the table's totals, before files are listed; see
             `runtime.totals`.
+        not_read: why no file was opened in the run although the plan had a scan; empty if files were read, or
+            the query has not run.
     """
 
     table: str
@@ -89,6 +95,7 @@ class ScanReport(ReportPart, frozen=True):
     buckets: BucketReport | None = None
     run_time: RunTimeReport | None = None
     by_totals: bool = False
+    not_read: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scan as part of `Report.to_dict`."""
@@ -102,8 +109,11 @@ class ScanReport(ReportPart, frozen=True):
     def unused(self) -> tuple[IneffectiveCondition, ...]:
         """Return the conditions that pruned nothing in any step, each with the last step's reason.
 
-        `c IS NOT NULL` is left out, since Spark itself adds it to every join and comparison.
+        `c IS NOT NULL` is left out, since Spark itself adds it to every join and comparison. A scan that was
+        not read has none.
         """
+        if self.not_read:
+            return ()
         served = {condition for step in self.steps for condition in step.by}
         reasons = {note.condition: note for step in self.steps for note in step.not_by}
         return tuple(

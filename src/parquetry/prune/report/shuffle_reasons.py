@@ -14,6 +14,7 @@ import msgspec
 
 from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.report.join import JoinReport
+from parquetry.prune.report.sql_words import node_words, plain_text
 from parquetry.texts import size_text
 
 _V2 = "spark.sql.sources.v2.bucketing."
@@ -53,6 +54,9 @@ class Key(msgspec.Struct, frozen=True):
     plain: bool
     cast: bool
 
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sql", plain_text(self.sql))
+
 
 class ScanFacts(msgspec.Struct, frozen=True):
     """A scan of one of our tables below a join, and its buckets as `BucketReport.to_dict` returns them."""
@@ -65,7 +69,7 @@ class Side(msgspec.Struct, frozen=True):
     """One side of a join.
 
     Attributes:
-        name: Spark's name for the first leaf of its plan.
+        name: the first leaf of its plan: a table, or words for another source of rows.
         keys: its join keys, in the order of the other side's keys.
         scans: the scans of our tables below it.
         exchanged: whether rows are shuffled between these scans, or joins of them, and the join.
@@ -82,6 +86,9 @@ class Side(msgspec.Struct, frozen=True):
     repartitioned: bool = False
     in_buckets: bool = False
     through: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "name", node_words(self.name))
 
 
 class JoinFacts(msgspec.Struct, frozen=True):
@@ -122,7 +129,7 @@ def _report(join: JoinFacts, settings: Mapping[str, str], unfolded: str | None) 
         reason = "; ".join([reason, *map(_staying, stays)])
     else:
         reason = _common_buckets(left, right)
-    on = tuple(f"{one.sql} = {other.sql}" for one, other in keys)
+    on = tuple(dict.fromkeys(f"{one.sql} = {other.sql}" for one, other in keys))
     return JoinReport(join.type, left.name, right.name, on, bool(sides), reason, sides)
 
 
@@ -252,12 +259,17 @@ def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketRe
     if one.version != other.version:
         return f"versions of the hash differ: {left.name} has {one.version}, {right.name} {other.version}"
     pairs = list(zip(one.columns, other.columns, strict=False))
-    if len(one.columns) != len(other.columns) or not all(
-        left.plain_positions(name) & right.plain_positions(opposite) for name, opposite in pairs
-    ):
+    apart = [
+        (name, opposite)
+        for name, opposite in pairs
+        if not left.plain_positions(name) & right.plain_positions(opposite)
+    ]
+    if len(one.columns) != len(other.columns) or apart:
+        by = f"{left.name} is in buckets by {', '.join(one.columns)}, {right.name} by {', '.join(other.columns)}"
         return (
-            f"columns differ: {left.name} is in buckets by {', '.join(one.columns)}, {right.name} by "
-            f"{', '.join(other.columns)}"
+            f"columns differ: {by}"
+            if not apart
+            else f"columns differ: {by}, and {_met(left, right, *apart[0])}"
         )
     for (name, opposite), type, theirs in zip(pairs, one.types, other.types, strict=True):
         if type != theirs:
@@ -272,6 +284,13 @@ def _hashes_reason(left: _Side, right: _Side, one: BucketReport, other: BucketRe
             f"{count} times instead"
         )
     return None
+
+
+def _met(left: _Side, right: _Side, name: str, opposite: str) -> str:
+    """Return which column a bucket column is joined with, in place of the one at its position."""
+    positions = left.plain_positions(name)
+    met = [column.name for position in positions for column in right.side.keys[position].columns]
+    return f"{left.name}.{name} is joined with {right.name}.{met[0]}, not with {right.name}.{opposite}"
 
 
 def _plan_reason(left: _Side, right: _Side) -> str | None:

@@ -16,15 +16,25 @@ _ORIGIN_PREFIXES: dict[Origin, str] = {
     "join": "run-time values ",
     "known": "values known in planning ",
     "table": "the table's ",
+    "run": "",
 }
 
 
+NOT_RUN_TEXT = "This query has not run: these are the numbers before run-time values."
+"""The first line of the report of a query that has not run."""
+
+
 def report_text(
-    scans: Sequence[ScanReport], joins: Sequence[JoinReport] = (), values: Sequence[ValuesReport] = ()
+    scans: Sequence[ScanReport],
+    joins: Sequence[JoinReport] = (),
+    values: Sequence[ValuesReport] = (),
+    *,
+    not_run: bool = False,
 ) -> str:
     """Return the text of a report: scans (`table: partitions 2 of 10 (p = 1) …`), joins, runtime filters."""
     lines = [line for scan in scans for line in _lines(scan)]
-    return "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
+    text = "\n".join([*lines, *map(str, joins), *map(str, values)]) or "no scans"
+    return f"{NOT_RUN_TEXT}\n{text}" if not_run else text
 
 
 def amount(step: Step, number: int) -> str:
@@ -44,13 +54,31 @@ def condition_text(condition: str, origin: Origin) -> str:
 def reason_text(step: Step) -> str:
     """Return why a step kept its number: the query's conditions, then others; or the columns read."""
     if step.counts_bytes:
-        return f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else ""
+        return _columns_text(step)
     asked: list[str] = []
     others: list[str] = []
     for condition, origin in step.causes():
         (asked if origin == "query" else others).append(condition_text(condition, origin))
     joined = " AND ".join(f"({text})" if " OR " in text and len(asked) > 1 else text for text in asked)
     return ", ".join(([joined] if joined else []) + others)
+
+
+def _columns_text(step: Step) -> str:
+    """Return which columns are read, and the size of the files that they are in if these are not all files.
+
+    >>> _columns_text(Step("bytes", 2_100, 786_000, ("amount",), unit="bytes", whole=8_700))
+    'column amount; these files have 8.7 kB'
+    >>> _columns_text(Step("bytes", 2_100, 8_700, ("amount",), unit="bytes", whole=8_700))
+    'column amount'
+    """
+    if not step.by and (step.whole is None or step.kept == step.whole):
+        return ""
+    columns = (
+        f"{'column' if len(step.by) == 1 else 'columns'} {', '.join(step.by)}" if step.by else "no column"
+    )
+    return (
+        columns if step.whole in (None, step.of) else f"{columns}; these files have {size_text(step.whole)}"
+    )
 
 
 def run_time_text(found: RunTimeReport) -> str:
@@ -69,7 +97,7 @@ def run_time_text(found: RunTimeReport) -> str:
 
 
 def _lines(scan: ScanReport) -> list[str]:
-    steps = " · ".join(_step(step) for step in scan.steps)
+    steps = " · ".join([*([f"not read: {scan.not_read}"] if scan.not_read else []), *map(_step, scan.steps)])
     return [
         f"{scan.table}: {steps}",
         *(() if scan.run_time is None else (f"  {run_time_text(scan.run_time)}",)),

@@ -51,6 +51,7 @@ class BucketRule(Rule):
     name = "buckets"
     kept_text = "buckets read"
     of_text = "buckets of the partitions read"
+    names_together = True
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files of buckets that can hold an answer."""

@@ -1,6 +1,7 @@
-"""Count the bytes to read of the kept files, when only some columns are read.
+"""Count the bytes to read, of all bytes of the table: of the kept files, the columns that are read.
 
-Sizes come from the files' statistics. Readers may skip more within a file; that is not counted.
+The head of the table has its size, so counting lists nothing. Sizes of columns come from the files'
+statistics. Readers may skip more within a file; that is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class BytesRule(Rule):
     name = "bytes"
     unit = BYTES_UNIT
     kept_text = "bytes of the columns read"
-    of_text = "bytes of the files read"
+    of_text = "bytes of the table"
 
     def statistics(self, scan: Scan) -> Iterable[str]:
         """Return the columns to read, or none if all are read."""
@@ -33,24 +34,38 @@ class BytesRule(Rule):
         """Count the bytes; the files stay the same."""
         kept = _read(scan)
         if remaining.blocks is None and kept is None:
-            of = sum(partition.bytes for partition in remaining.partitions)
-            return replace(remaining, bytes=of), Step(self.name, of, of, unit=self.unit)
+            size = sum(partition.bytes for partition in remaining.partitions)
+            return replace(remaining, bytes=size), _step(scan, size)
         names = [column.physical for column in kept or ()]
         wanted = None if scan.projected is None else scan.projected | set(names)
-        blocks, of, size = [], 0, 0
+        blocks, whole, size = [], 0, 0
         for block in remaining.files(scan, wanted):
             projected = block if remaining.blocks is not None else block.project(None, scan.projected)
             blocks.append(projected)
-            of += int(projected.files.bytes.sum())
+            whole += int(projected.files.bytes.sum())
             if kept is not None:
                 size += _size(block.files if names else projected.files, names)
-        remaining = replace(remaining, blocks=blocks, bytes=of if kept is None else size)
-        by = tuple(column.name for column in kept or ()) if remaining.bytes < of else ()
-        return remaining, Step(self.name, remaining.bytes, of, by, unit=self.unit)
+        if kept is None or size >= whole:
+            return replace(remaining, blocks=blocks, bytes=whole), _step(scan, whole)
+        by = tuple(column.name for column in kept)
+        return replace(remaining, blocks=blocks, bytes=size), _step(scan, size, by, whole)
 
     def unread(self, step: Step) -> Step:
         """Return the step of a scan that opened no file."""
-        return msgspec.structs.replace(step, kept=0, of=0, by=())
+        return msgspec.structs.replace(step, kept=0, by=(), whole=None)
+
+
+def _step(scan: Scan, size: int, by: tuple[str, ...] = (), whole: int | None = None) -> Step:
+    """Return the step of the report.
+
+    Args:
+        scan: the request.
+        size: the bytes to read.
+        by: the columns to read if they are not all.
+        whole: the bytes of the files with all columns, or None if all columns are read.
+    """
+    of = scan.snapshot.totals.bytes
+    return Step(BytesRule.name, size, of, by, unit=BytesRule.unit, whole=whole)
 
 
 def _read(scan: Scan) -> list[TableColumn] | None:

@@ -37,6 +37,7 @@ class DirectoryRule(Rule):
     name = "directories"
     kept_text = "directories read"
     of_text = "directories of the partitions read"
+    names_together = True
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Keep the files of directories that can hold an answer."""

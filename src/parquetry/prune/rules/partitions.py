@@ -25,6 +25,8 @@ class PartitionRule(Rule):
     name = "partitions"
     kept_text = "partitions read"
     of_text = "partitions of the table"
+    names_together = True
+    is_first = True
 
     def narrow(self, scan: Scan, remaining: Remaining) -> tuple[Remaining, Step | None]:
         """Read the partitions that can hold an answer, but not their files."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from parquetry.prune.report import node_words
 from parquetry.prune.runtime.candidates import Build, Candidate, Verdict
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.estimates import KeyFiles, Spread
@@ -59,7 +60,7 @@ def _cost_refusal(candidate: Candidate, limit: int) -> str | None:
     """Return why a build side must not run a second time for its values, or None if it may."""
     build = candidate.build
     if build.unrepeatable is not None:
-        return f"{build.unrepeatable} may give other rows when it runs again"
+        return f"{node_words(build.unrepeatable)} may give other rows when it runs again"
     if build.cost is None:
         return "its size is not known"
     if build.cost > limit:

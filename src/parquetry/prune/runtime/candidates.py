@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.prune.report import How, ScanReport
+from parquetry.prune.report import How, ScanReport, node_words
 
 
 class PlanNode(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Build(msgspec.Struct, frozen=True):
     """The build side of a join: its values become a runtime filter.
 
     Attributes:
-        name: the name of its first table.
+        name: the name of its first table, or words for another source of rows.
         key: the join key whose values are collected, as SQL.
         size: the size of its rows in bytes, by Spark's estimate, or None if not known.
         cost: the bytes read if it runs for the values, or None if not known.
@@ -78,6 +78,9 @@ class Build(msgspec.Struct, frozen=True):
     where: tuple[str, ...] = ()
     whole: bool = False
     ends_of: int | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "name", node_words(self.name))
 
 
 class PlanTimeValues(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from parquetry.prune.report import join_words, node_words
 from parquetry.prune.runtime.build_costs import (
     KeyFilesOf,
     SpreadOf,
@@ -38,7 +39,7 @@ _PRUNABLE_JOINS = {
     ("LEFT SEMI", "right"),
     ("LEFT OUTER", "right"),
     ("LEFT ANTI", "right"),
-    ("EXISTENCE", "right"),
+    ("EXISTS", "right"),
     ("RIGHT OUTER", "left"),
 }
 """Types of joins, each with a side whose rows without a match are dropped or make no difference.
@@ -52,7 +53,7 @@ TRANSPARENT_JOINS = {
     ("LEFT SEMI", "left"),
     ("LEFT ANTI", "left"),
     ("LEFT OUTER", "left"),
-    ("EXISTENCE", "left"),
+    ("EXISTS", "left"),
     ("RIGHT OUTER", "right"),
 }
 """Types of joins, each with a side whose rows they pass on or drop, but never change or fill with NULL.
@@ -229,7 +230,9 @@ def _join_refusal(candidate: Candidate) -> str | None:
     if not candidate.equality and candidate.form != "ranges":
         return f"{candidate.build.key} says nothing of {candidate.column} without the other side's row"
     if (candidate.type, candidate.side) not in _PRUNABLE_JOINS:
-        return f"rows without a match are part of a {candidate.type} JOIN"
+        if candidate.type == "EXISTS":
+            return "rows without a match may satisfy what stands beside OR"
+        return f"rows without a match are part of a {join_words(candidate.type)}"
     return None
 
 
@@ -245,17 +248,17 @@ def _path_refusal(candidate: Candidate) -> str | None:
     """Return which node between join and scan needs the rows without a match, or None."""
     for step in candidate.steps:
         if not step.deterministic:
-            return f"{step.node} computes something else each time"
+            return f"{node_words(step.node)} computes something else each time"
         if step.side:
             if (step.node, step.side) not in TRANSPARENT_JOINS:
-                return f"below a {step.node} JOIN"
+                return f"below a {join_words(step.node)}"
         elif step.node in _LIMITING_NODES:
-            return f"below a {step.node}"
+            return f"below {node_words(step.node)}"
         elif step.node in _KEYED_NODES:
             if not step.keyed:
-                return f"{step.node} does not go by {candidate.column}"
+                return f"{node_words(step.node)} does not go by {candidate.column}"
         elif step.node not in _TRANSPARENT_NODES:
-            return f"below {step.node}"
+            return f"below {node_words(step.node)}"
     return None
 
 

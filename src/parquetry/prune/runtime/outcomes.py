@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
-from parquetry.prune.report import How, ScanReport, ValuesReport
+from parquetry.prune.report import How, ScanReport, ValuesReport, key_of_not_in, plain_text
 from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
 
@@ -22,40 +23,74 @@ def reports(outcomes: Sequence[CandidateOutcome]) -> tuple[ValuesReport, ...]:
     """Return the report lines for the joins of a query: the values used for each join, or else why none were.
 
     A candidate that another one replaced has no line: the other's line names the table and the source of the
-    values.
+    values. Nor has a refused one if values of the same key came for the same column in another way.
     """
     used = {each.candidate.join for each in outcomes if each.verdict.how != "refused"}
-    rows = (_report(each) for each in outcomes if each.verdict.used or each.candidate.join not in used)
-    return tuple(_without_duplicates(rows))
+    lines = [
+        (each.candidate.scan, _report(each))
+        for each in outcomes
+        if each.verdict.used or each.candidate.join not in used
+    ]
+    served = {_subject(*line) for line in lines if line[1].how != "refused"}
+    return tuple(
+        _without_duplicates(
+            row for scan, row in lines if row.how != "refused" or _subject(scan, row) not in served
+        )
+    )
+
+
+def _subject(scan: int, row: ValuesReport) -> tuple[int, str, str, str]:
+    """Return what a line is about: values of one key for one column of a scan."""
+    return scan, row.column, row.build, row.key
 
 
 def _report(outcome: CandidateOutcome) -> ValuesReport:
     candidate, verdict, gathered = outcome.candidate, outcome.verdict, outcome.gathered
-    how, reason = verdict.how, verdict.reason
+    how: How | Literal["enough"] = verdict.how
+    reason = verdict.reason
     values = None if gathered is None else gathered.values
     if how == "known":
         values = None if candidate.known is None else candidate.known.count
         reason = _plan_time_reason(candidate)
+    elif not verdict.used and (plan_time := _enough_in_planning(candidate)) is not None:
+        how, reason = "enough", plan_time
     elif verdict.used and (missing := _missing(candidate, how, gathered)) is not None:
         how, reason = "refused", missing
     elif gathered is not None and gathered.unused is not None:
         reason = gathered.unused
     return ValuesReport(
         candidate.table,
-        candidate.column,
+        plain_text(candidate.column),
         candidate.type,
         candidate.build.name,
-        candidate.build.key,
+        key_of_not_in(plain_text(candidate.build.key), plain_text(candidate.column)),
         how,
-        reason,
+        plain_text(reason),
         values,
         gathered is not None and gathered.shared,
-        () if how == "refused" else tuple(map(_without_parentheses, candidate.build.where)),
+        () if how in ("refused", "enough") else _conditions(candidate.build.where),
         candidate.form == "tuple",
     )
 
 
-def _missing(candidate: Candidate, how: How, gathered: Gathered | None) -> str | None:
+def _enough_in_planning(candidate: Candidate) -> str | None:
+    """Return what plan-time values of the column leave, or None if none pruned the scan.
+
+    If they leave nothing of a scan, it needs no values at run time, so its candidate is refused.
+    """
+    report = ScanReport.from_dict(candidate.report)
+    served = any(
+        origin == "known" and _begins_with(text, candidate.column)
+        for step in report.steps
+        for text, origin in step.causes()
+    )
+    step = report.step("files")
+    if not served or step is None:
+        return None
+    return f"{step.kept:,} {'file' if step.kept == 1 else 'files'} of {candidate.table} left"
+
+
+def _missing(candidate: Candidate, how: str, gathered: Gathered | None) -> str | None:
     """Return why values did not come to a scan, or None if they did or the query has not run."""
     if gathered is None:
         if how in ("shared", "spark"):
@@ -95,6 +130,10 @@ def _begins_with(condition: str, column: str) -> bool:
     (True, False, False)
     """
     return condition.startswith(f"{column} ")
+
+
+def _conditions(where: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_without_parentheses(plain_text(text)) for text in where))
 
 
 def _without_parentheses(text: str) -> str:

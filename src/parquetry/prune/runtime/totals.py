@@ -87,10 +87,22 @@ def estimate_from_totals(
         Step(PartitionRule.name, remaining.partitions, totals.partitions, by if without else ()),
         Step(FileRule.name, remaining.files, remaining.files, about=some),
         Step(
-            BytesRule.name, size, remaining.bytes, unit=BytesRule.unit, about=some or size < remaining.bytes
+            BytesRule.name,
+            size,
+            totals.bytes,
+            () if size == remaining.bytes else _data_columns(snapshot, read),
+            unit=BytesRule.unit,
+            about=some or size < remaining.bytes,
+            whole=remaining.bytes if size < remaining.bytes else None,
         ),
     )
     return TotalsEstimate(remaining.files, remaining.rows, size, ScanReport(table, steps, by_totals=True))
+
+
+def _data_columns(snapshot: TableSnapshot, read: Sequence[str]) -> tuple[str, ...]:
+    """Return the data columns among the columns to read, as the table spells them."""
+    wanted = {name.lower() for name in read}
+    return tuple(c.name for c in snapshot.metadata.data_columns if c.name.lower() in wanted)
 
 
 def _excluded_partitions(
@@ -156,5 +168,6 @@ class _EndPartitions:
         if self._all:
             return 1, 1
         steps = [BytesRule().narrow(self._scan, Remaining(end))[1] for end in self._partitions]
-        shares = [(step.kept, step.of) for step in steps if step is not None and step.of]
+        wholes = [(step.kept, step.kept if step.whole is None else step.whole) for step in steps if step]
+        shares = [share for share in wholes if share[1]]
         return max(shares, key=lambda share: share[0] / share[1], default=(1, 1))

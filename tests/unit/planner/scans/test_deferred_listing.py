@@ -75,7 +75,7 @@ def test_the_first_answer_has_totals(ask: Ask) -> None:
     assert late["filterable"] == listed["filterable"] == ["k", "p"]
     assert (late["most_values"], late["most_wait"]) == (listed["most_values"], listed["most_wait"])
     assert text(late["report"]) == (
-        "lake.db.t: partitions 120 of 120 · files 120 of 120 · about 4.8 kB of 12 kB"
+        "lake.db.t: partitions 120 of 120 · files 120 of 120 · about 4.8 kB of 12 kB (column k)"
     )
     assert "partitions 120 of 120" in late["description"]
 

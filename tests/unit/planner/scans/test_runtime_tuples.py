@@ -95,7 +95,7 @@ def text(answer: Any) -> str:
     ("rows", "partitions", "told"),
     [
         ([(day, day % 7) for day in range(8)], 8, "(day, y) → 8 tuples"),
-        ([(day, day % 7) for day in range(8)] * 2, 8, "(day, y) → 16 tuples"),
+        ([(day, day % 7) for day in range(8)] * 2, 8, "(day, y) → 8 tuples"),
         ([(3, 4)], 1, "day → 1 value, y → 1 value"),  # one of each: there is nothing to combine
         ([(3, y) for y in range(5)], 5, "day → 1 value, y → 5 values"),  # sets are as good
         ([(day, y) for day in range(4) for y in range(3)], 12, "day → 4 values, y → 3 values"),

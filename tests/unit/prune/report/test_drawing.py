@@ -97,3 +97,13 @@ def test_steps_are_found_by_name():
     """A step that the scan does not have is None."""
     assert SCAN.step("files").kept == 3
     assert SCAN.step("buckets") is None
+
+
+def test_bytes_are_of_the_whole_table():
+    """The columns that are read stand beside, with the size of their files; HTML's bar is of the whole table."""
+    scan = ScanReport("t", (Step("bytes", 2_100, 84_000, ("amount",), whole=8_700),))
+    assert str(Report((scan,))) == "t: 2.1 kB of 84 kB (column amount; these files have 8.7 kB)"
+    assert "width:2.5%" in Report((scan,))._repr_html_()
+    nothing = ScanReport("t", (Step("bytes", 0, 84_000, whole=8_700),))
+    assert str(Report((nothing,))) == "t: 0 B of 84 kB (no column; these files have 8.7 kB)"
+    assert Report.from_dict(Report((scan,)).to_dict()) == Report((scan,))

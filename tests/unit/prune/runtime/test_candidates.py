@@ -70,7 +70,7 @@ def said(one: Candidate, limit: int | None = LIMIT) -> str:
         ("LEFT OUTER", False, True),
         ("RIGHT OUTER", True, False),
         ("LEFT ANTI", False, True),
-        ("EXISTENCE", False, True),
+        ("EXISTS", False, True),
         ("FULL OUTER", False, False),
         ("LEFT SINGLE", False, False),
         ("a type to come", False, False),
@@ -80,7 +80,12 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
     """Of which rows without a match are neither in the answer nor decide about others."""
     for side, expected in (("left", left), ("right", right)):
         got = said(candidate(type=type, side=side))
-        assert got == ("collected" if expected else f"rows without a match are part of a {type} JOIN")
+        part = {
+            "EXISTS": "rows without a match may satisfy what stands beside OR",
+            "LEFT SINGLE": "rows without a match are part of a scalar subquery",
+        }
+        kept = part.get(type, f"rows without a match are part of a {type} JOIN")
+        assert got == ("collected" if expected else kept)
 
 
 @pytest.mark.parametrize(
@@ -174,11 +179,11 @@ def test_it_can_be_turned_off() -> None:
         (PlanNode("Project"), "collected"),
         (PlanNode("Union"), "collected"),
         (PlanNode("Aggregate", keyed=True), "collected"),
-        (PlanNode("Aggregate"), "Aggregate does not go by k"),
-        (PlanNode("WindowGroupLimit"), "WindowGroupLimit does not go by k"),
-        (PlanNode("Project", deterministic=False), "Project computes something else each time"),
-        (PlanNode("GlobalLimit"), "below a GlobalLimit"),
-        (PlanNode("Expand"), "below Expand"),
+        (PlanNode("Aggregate"), "GROUP BY does not go by k"),
+        (PlanNode("WindowGroupLimit"), "a window function does not go by k"),
+        (PlanNode("Project", deterministic=False), "SELECT computes something else each time"),
+        (PlanNode("GlobalLimit"), "below LIMIT"),
+        (PlanNode("Expand"), "below GROUPING SETS"),
         (PlanNode("INNER", "right"), "collected"),
         (PlanNode("LEFT ANTI", "left"), "collected"),
         (PlanNode("LEFT OUTER", "left"), "collected"),
@@ -398,6 +403,33 @@ def test_all_places_or_none() -> None:
     assert how([one, barred, candidate(scan=3, source=8)]) == ["refused", "refused", "collected"]
 
 
+def test_values_known_in_planning_are_enough() -> None:
+    """A scan of which they leave nothing gets no values at run time, and the line does not say that none were used."""
+    steps = (Counted("partitions", 0, 210, ("k IN (1, 2)",), origins=("known",)), Counted("files", 0, 0))
+    one = msgspec.structs.replace(candidate(), report=ScanReport("fact", steps).to_dict())
+    refused = Verdict("refused", "0 files of fact left")
+    (line,) = reports([CandidateOutcome(one, refused)])
+    assert str(line) == (
+        "fact.k: values known in planning are enough, without any of dim.k (INNER JOIN: 0 files of fact left)"
+    )
+    other = msgspec.structs.replace(one, column="x")
+    (line,) = reports([CandidateOutcome(other, refused)])
+    assert str(line) == "fact.x: no run-time values of dim.k (INNER JOIN: 0 files of fact left)"
+
+
+def test_names_in_a_line_are_those_of_sql() -> None:
+    """Of a key that Spark normalises, and of a source without a name."""
+    build = msgspec.structs.replace(
+        candidate().build, name="OneRowRelation", key="knownfloatingpointnormalized(normalizenanandzero(k))"
+    )
+    one = candidate(build=build, type="EXISTS", column="normalizenanandzero(k)")
+    assert msgspec.structs.replace(build, name="UnionLoopRef").name == "the rows of WITH RECURSIVE"
+    (line,) = reports([CandidateOutcome(one, Verdict("refused", "because"))])
+    assert str(line) == (
+        "fact.k: no run-time values of k of SELECT without FROM (EXISTS or IN beside OR: because)"
+    )
+
+
 def test_what_a_report_says() -> None:
     """Of a join that got values those alone; of one that got none each reason, once; and it travels as a dict."""
     used = CandidateOutcome(candidate(), Verdict("collected"), Gathered(1234, shared=False))
@@ -408,15 +440,18 @@ def test_what_a_report_says() -> None:
     spark = CandidateOutcome(candidate(), Verdict("spark"), Gathered(None, shared=True))
     gone = CandidateOutcome(candidate(), Verdict("shared"))
     other = CandidateOutcome(candidate(side="right"), Verdict("refused", "because"))
-    alone = CandidateOutcome(candidate(join=3), Verdict("refused", "because"))
-    assert [str(each) for each in reports([used, other, alone, alone])] == [
+    alone = CandidateOutcome(candidate(join=3, scan=5), Verdict("refused", "because"))
+    again = CandidateOutcome(candidate(join=3), Verdict("refused", "because"))
+    assert [str(each) for each in reports([used, other, alone, alone, again])] == [
         "fact.k: 1,234 run-time values of dim.k (INNER JOIN, dim is read for them)",
         "fact.k: no run-time values of dim.k (INNER JOIN: because)",
     ]
     assert [str(each) for each in reports([shared, spark, gone])] == [
         "fact.k: run-time values of dim.k where year = 2000 AND ((a = 1) OR (b = 2)) (INNER JOIN, its broadcast)",
         "fact.k: run-time values of dim.k (INNER JOIN, Spark's own filter)",
-        "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)",
+    ]
+    assert [str(each) for each in reports([gone])] == [
+        "fact.k: no run-time values of dim.k (INNER JOIN: dim was not broadcast after all)"
     ]
     replaced = CandidateOutcome(candidate(join=3), Verdict("replaced"))
     assert reports([used, replaced, spark]) == reports([used, spark])

@@ -76,6 +76,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
             first.
         files: absolute paths of the files with matching rows, for a statement that rewrites them. None for
             all files that the predicates select.
+        apart: whether the report names only conditions that prune something by themselves.
     """
 
     runtime: list[dict[str, Any]]
@@ -85,6 +86,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     joined: list[dict[str, Any]] = []
     late: bool = False
     files: list[str] | None = None
+    apart: bool = False
 
 
 class FileKeyRanges(Reading, tag="file_ends", frozen=True, kw_only=True):

@@ -1,0 +1,88 @@
+package org.apache.spark.sql.parquetry.reports
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.collection.mutable
+
+import org.json4s._
+
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.parquetry.protocol.Json
+import org.apache.spark.sql.parquetry.scan.{ParquetryScan, Reported}
+
+/**
+ * The scans in the plan that ran. Adaptive execution drops a scan if the other side of its join is empty, and
+ * an equal scan may serve two places.
+ *
+ * @param filled whether the run filled a cache itself
+ */
+class ScansInRun(plan: SparkPlan, val filled: InMemoryRelation => Boolean) {
+  private val scans: Seq[ParquetryScan] = ScansInRun.nodes(plan).collect { case node: BatchScanExec => node.scan }
+    .collect { case scan: ParquetryScan => scan }
+
+  /** Whether the plan has scans of ours. */
+  def any: Boolean = scans.nonEmpty
+
+  /** The outcome for a scan of the optimized plan. */
+  def read(scan: Reported): String = scan match {
+    case ours: ParquetryScan if !scans.exists(_.isVariantOf(ours)) => "dropped"
+    case _ => "read"
+  }
+
+  /** Whether one of the scans that were read gave the rows of a scan that was dropped. */
+  def servedByAnother(scan: Reported, read: Seq[Reported]): Boolean = scan match {
+    case ours: ParquetryScan => read.exists {
+      case other: ParquetryScan => other.readsSame(ours)
+      case _ => false
+    }
+    case _ => false
+  }
+}
+
+object ScansInRun {
+  /** All nodes of a plan as it is now, each once; subqueries and reused exchanges have nodes, too. */
+  def nodes(plan: SparkPlan): Seq[SparkPlan] = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val found = mutable.ArrayBuffer.empty[SparkPlan]
+    def visit(plan: SparkPlan): Unit = if (seen.add(plan)) {
+      found += plan
+      (plan match {
+        case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
+        case stage: QueryStageExec => Seq(stage.plan)
+        case other => other.children
+      }).foreach(visit)
+      plan.subqueries.foreach(visit)
+    }
+    visit(plan)
+    found.toSeq
+  }
+
+  /** The caches that a plan reads. */
+  def caches(plan: SparkPlan): Seq[InMemoryRelation] = nodes(plan).collect { case cached: InMemoryTableScanExec => cached.relation }
+
+  /** Whether adaptive execution has finished a query's plan. */
+  def isFinal(query: QueryExecution): Boolean = query.executedPlan match {
+    case adaptive: AdaptiveSparkPlanExec => adaptive.isFinalPlan
+    case _ => false
+  }
+}
+
+/**
+ * Facts about a scan; `planner/scan_facts.py` has the same fields.
+ *
+ * @param read what became of it in the run
+ * @param cache the name of the cached table that it fills
+ */
+private case class ScanFacts(scan: Reported, untranslated: JArray, joined: Seq[String], read: String, cache: Option[String]) {
+  /** Gives the facts as somebody looks at them. */
+  def later(served: Boolean): () => JObject = {
+    val report = scan.reportLater
+    val opened = if (read == "read" || read == "dropped") scan.opened else None
+    val (notes, joins, name, state) = (untranslated, Json.strings(joined), cache, if (served) "reused" else read)
+    () => JObject("report" -> report(), "untranslated" -> notes, "read" -> JString(state),
+      "opened" -> opened.fold[JValue](JNull)(JInt(_)), "joins" -> joins, "cache" -> name.fold[JValue](JNull)(JString(_)))
+  }
+}

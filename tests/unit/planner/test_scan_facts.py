@@ -1,0 +1,122 @@
+"""What a report says of a run, from the facts that the bridge has of it; beside Spark in tests/spark/reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parquetry.planner import report_from_facts
+from parquetry.planner.scan_facts import scan_reports
+from parquetry.prune.report import Report, ScanReport, Step
+from parquetry.prune.report.rows import report_rows
+
+SCAN = ScanReport(
+    "lake.db.t",
+    (
+        Step("partitions", 3, 5, ("p > 2",)),
+        Step("files", 15, 15),
+        Step("bytes", 4500, 90_000, ("v",), whole=30_000),
+    ),
+)
+
+
+def facts(**more: Any) -> dict[str, Any]:
+    """Return the facts of a scan as the bridge sends them."""
+    return {"report": SCAN.to_dict(), "untranslated": [], "read": "read", "opened": 15} | more
+
+
+def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
+    """Return the lines of a report of some scans."""
+    found = {
+        "scans": list(scans),
+        "joins": [],
+        "values": [],
+        "run": run,
+        "settings": {},
+        "spark": "4.3.0",
+    }
+    return str(report_from_facts(found)).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (
+            {},
+            "lake.db.t: partitions 3 of 5 (p > 2) · files 15 of 15 · 4.5 kB of 90 kB (column v; these files have 30 kB)",
+        ),
+        (
+            {"opened": 1},
+            "lake.db.t: partitions 3 of 5 (p > 2) · files 1 of 15 (no more rows were needed) · "
+            "about 300 B of 90 kB (column v; these files have 2 kB)",
+        ),
+        (
+            {"read": "dropped", "opened": None, "joins": ["INNER"]},
+            "lake.db.t: not read: the other side of its INNER JOIN had no rows · partitions 0 of 5 · files 0 of 15 · 0 B of 90 kB",
+        ),
+        (
+            {"read": "dropped", "opened": 0, "joins": ["NOT IN"]},
+            "lake.db.t: not read: the subquery of NOT IN gave a NULL · partitions 0 of 5 · files 0 of 15 · 0 B of 90 kB",
+        ),
+        (
+            {"read": "dropped", "opened": 2, "joins": ["INNER"]},
+            "lake.db.t: partitions 3 of 5 (p > 2) · files 2 of 15 (no more rows were needed) · "
+            "about 600 B of 90 kB (column v; these files have 4 kB)",
+        ),
+        (
+            {"read": "cached", "opened": None, "cache": "days"},
+            "lake.db.t: not read: its rows came from the cache days · partitions 0 of 5 · files 0 of 15 · 0 B of 90 kB",
+        ),
+    ],
+)
+def test_a_scan_says_what_became_of_it(more: dict[str, Any], line: str) -> None:
+    """Of a scan that the run left out, or did not finish, no file is told that was not opened."""
+    assert texts(facts(**more)) == [line]
+    (scan,) = scan_reports([facts(**more)])
+    assert Report.from_dict(Report((scan,)).to_dict()) == Report((scan,))
+    assert ("not read" in Report((scan,))._repr_html_()) == ("not read" in line)
+    steps = [row.step for row in report_rows(Report((scan,)))]
+    assert ("not read" in steps) == ("not read" in line)
+
+
+def test_a_scan_that_served_two_places_is_told_once() -> None:
+    """The scan that was read is told, and the one that it served is not."""
+    assert len(texts(facts(), facts(read="reused", opened=None))) == 1
+
+
+def test_a_query_that_has_not_run_says_so_first() -> None:
+    """In the text, in HTML, in rows and in the dict; a query without our tables has nothing to say of a run."""
+    planned = facts(read="planned", opened=None)
+    first, _ = texts(planned, run="none")
+    assert first == "This query has not run: these are the numbers before run-time values."
+    assert len(texts(planned, run="planned")) == 1
+    assert texts(run="none") == ["no scans"]
+    report = Report((SCAN,), not_run=True)
+    assert report.to_dict()["not_run"] is True
+    assert "has not run" in report._repr_html_()
+    assert next(iter(report_rows(report))).step == "not run"
+
+
+def test_inner_names_are_written_as_a_user_knows_them() -> None:
+    """One set that Spark has twice, once by its own functions, is told once."""
+    step = Step(
+        "partitions",
+        2,
+        5,
+        ("knownfloatingpointnormalized(normalizenanandzero(f)) IN (1.0D, 2.0D)", "f IN (1.0, 2.0)"),
+        origins=("join", "join"),
+    )
+    scan = ScanReport("t", (step,)).to_dict()
+    scan["run_time"] = {
+        "values": [
+            {"column": "knownfloatingpointnormalized(normalizenanandzero(f))", "count": 2},
+            {"column": "f", "count": 2},
+            {"condition": "NULL OR x IS NULL"},
+        ],
+        "cuts": [{"name": "partitions", "before": 5, "after": 2}],
+    }
+    assert texts(facts(report=scan, opened=None)) == [
+        "t: partitions 2 of 5 (run-time values f IN (1.0D, 2.0D))",
+        "  run time: f → 2 values, x IS NULL: partitions 5 → 2",
+    ]
