@@ -1,6 +1,8 @@
 package org.apache.spark.sql.parquetry.readers
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.util.Utils
 
 /** A step that runs before the files of a partition are read. */
 trait BeforeReading extends Serializable {
@@ -18,4 +20,17 @@ class PreparedReaderFactory(val inner: PartitionReaderFactory, steps: Seq[Before
     steps.foreach(_(partition))
     inner.createColumnarReader(partition)
   }
+}
+
+/**
+ * Gives each partition a factory of its own. With `preserveOrderingOnCoalesce`, one task of Spark reads all
+ * partitions of a bucket at once, to merge their rows. Spark's factory for Parquet closes a file when it
+ * opens another one, so rows were lost, or read from closed files (Spark 4.3.0).
+ */
+class SeparateReaderFactory(inner: PartitionReaderFactory) extends PartitionReaderFactory {
+  override def supportColumnarReads(partition: InputPartition): Boolean = inner.supportColumnarReads(partition)
+  override def createReader(partition: InputPartition) = copied().createReader(partition)
+  override def createColumnarReader(partition: InputPartition) = copied().createColumnarReader(partition)
+
+  private def copied(): PartitionReaderFactory = Utils.clone(inner, SparkEnv.get.closureSerializer.newInstance())
 }
