@@ -260,6 +260,7 @@ def test_every_node(spark: SparkSession, tables: dict[str, str], name: str) -> N
         assert re.search(rf"(?m)^[\s:+\-']*{node}\b", text), node
 
 
+@pytest.mark.since("4.1", "WITH RECURSIVE is new in Spark 4.1")
 @pytest.mark.parametrize("layout", ["f", "u", "b"])
 def test_recursions(spark: SparkSession, tables: dict[str, str], layout: str) -> None:
     """A recursion that joins a table, with a condition on its depth, has plain Spark's rows in partitions, in files and in buckets."""
