@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.parquetry.buckets.{BucketStrategy, DisableUnusedBucketing, ResolveHashFunctions}
+import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
@@ -55,6 +56,7 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  *                               ExpandRowConditions            writes out short forms in conditions, before Spark takes them apart
  *                               PadRowConditions               puts a char's padding into a condition; after short forms are written out
  * optimizes operators           GuardRowConditions             marks what Spark fails to translate, before it translates a DELETE
+ *                               SplitStructEqualities          an equality of structs becomes equalities of fields, before it is a join's key
  * is about to push down to      RewriteCharComparisons         names the padding of a char, so that Spark has a form for it
  *   sources                     ExpandTupleIn                  (x, y) IN (…) becomes conditions on columns
  *                               ExtractPartitionPredicates     adds the part of a condition that is about partition columns alone
@@ -111,6 +113,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlanNormalizationRule(_ => ExpandRowConditions)
     extensions.injectPlanNormalizationRule(_ => PadRowConditions)
     extensions.injectOptimizerRule(_ => GuardRowConditions)
+    extensions.injectOptimizerRule(_ => SplitStructEqualities)
     extensions.injectPreCBORule(_ => RewriteCharComparisons)
     extensions.injectPreCBORule(_ => ExpandTupleIn)
     extensions.injectPreCBORule(_ => ExtractPartitionPredicates)

@@ -106,7 +106,7 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
     val (files, steps) = (if (rowGroups.isEmpty) unconditional else conditional) match {
       case parquet: ParquetPartitionReaderFactory =>
         val changed = new ChangedFiles(own, table.name(), table.sync, parquet.broadcastedConf)
-        (parquet.copy(sqlConf = conf, filters = rowGroups), if (rowGroups.isEmpty) Seq(new BroadcastSettings(parquet.broadcastedConf), changed) else Seq(changed))
+        (FittingFilterReaders(parquet.copy(sqlConf = conf, filters = FittingFilters.inAnyUnit(rowGroups)), own), if (rowGroups.isEmpty) Seq(new BroadcastSettings(parquet.broadcastedConf), changed) else Seq(changed))
       case orc: OrcPartitionReaderFactory =>
         // it resolves filters by the session's case rule, and if a struct's fields in a file have names that
         // differ only in case, it would apply a filter to the wrong field

@@ -51,7 +51,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     case correlated: Subquery if correlated.correlated => plan
     case _ if !conf.dynamicPartitionPruningEnabled || !plan.containsPattern(TreePattern.JOIN) || plan.isStreaming => plan
     case _ if !plan.exists(ours) => plan
-    case _ => decided(KeepSharedSubqueryScans(plan, judge), Bridge.terms.limits.planningRounds)
+    case _ => decided(KeepSharedSubqueryScans(RemoveRecursiveFilters(plan), judge), Bridge.terms.limits.planningRounds)
   }
 
   /**
@@ -59,7 +59,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
    * tables that it is joined with.
    */
   private def decided(plan: LogicalPlan, rounds: Int): LogicalPlan = {
-    val joins = plan.collect { case join: Join if join.getTagValue(judged).isEmpty => join }
+    val joins = RemoveRecursiveFilters.outside(plan).collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
     val useful = candidates.filter(_.known.exists(_.tree.isDefined))
     val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.outcome == Outcome.Known).map(_.candidate)
