@@ -51,7 +51,7 @@ FLOORS = {
         {"commits"},
         {"cleanup"},
         {"versions"},
-        {"manifest"},
+        {"manifest", "ownership"},
         {"storage"},
     ),
     "planner": (

@@ -21,7 +21,7 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
 from parquetry.locations import warehouse_location
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, marked_metastore
 from parquetry.metastore.commits import Replacement
 from parquetry.metastore.namespace import StagedTable
 from parquetry.metastore.storage import TableMetadata
@@ -91,7 +91,7 @@ class Lake:
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
         store = open_store(options.get("store"), warehouse, create=True)
-        return cls(name, Metastore(store, warehouse), engine)
+        return cls(name, marked_metastore(store, options.get("store"), warehouse, create=True), engine)
 
     @property
     def is_removed(self) -> bool:

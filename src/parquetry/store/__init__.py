@@ -23,7 +23,14 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.store.groups import Groups, Range
     from parquetry.store.memory import MemoryStore
-    from parquetry.store.opening import open_store, others_nearby
+    from parquetry.store.opening import (
+        EMBEDDED,
+        METASTORE_FOLDER,
+        open_store,
+        others_nearby,
+        recorded_url,
+        reopen_store,
+    )
     from parquetry.store.shown_url import without_password
     from parquetry.store.sqlite import SQLiteStore
 

@@ -8,14 +8,18 @@ import urllib.parse
 from parquetry.errors import ConfigurationError
 from parquetry.store.base import Store
 from parquetry.store.memory import MemoryStore
-from parquetry.store.shown_url import without_password
+from parquetry.store.shown_url import ASTERISKS, without_password
 from parquetry.store.sqlite import SQLiteStore
 
-SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
+METASTORE_FOLDER = "_parquetry"
+"""Name of the metastore's folder within a warehouse."""
+SQLITE_FILE = os.path.join(METASTORE_FOLDER, "metastore.sqlite")
 """Path of the metastore's file within a warehouse on a local disk."""
 
 
-_URLS_OF_SQLITE_FILE = (None, "sqlite")
+EMBEDDED = "sqlite"
+"""The URL of that file, which a warehouse's mark has, too."""
+_URLS_OF_SQLITE_FILE = (None, EMBEDDED)
 """URLs that name that file."""
 
 
@@ -40,6 +44,37 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
     except OSError:
         return []
     return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
+
+
+def recorded_url(url: str | None, store: Store, warehouse: str) -> str | None:
+    """Return a store's URL as a warehouse's mark records it, or None if the store ends with the process.
+
+    Args:
+        url: as the user named the store.
+        store: the store.
+        warehouse: absolute local path, or URI of another file system.
+
+    Returns:
+        `EMBEDDED` for the file inside the warehouse by any name, and else the URL without a password.
+    """
+    if isinstance(store, MemoryStore):
+        return None
+    if isinstance(store, SQLiteStore):
+        inside = os.path.isabs(warehouse) and os.path.join(warehouse, SQLITE_FILE)
+        if inside and os.path.realpath(inside) == os.path.realpath(store.path):
+            return EMBEDDED
+        return f"sqlite://{urllib.parse.quote(os.path.realpath(store.path))}"
+    return without_password(url or "")
+
+
+def reopen_store(recorded: str, warehouse: str) -> Store:
+    """Open an existing store by the URL that a warehouse's mark records; passwords come by libpq's ways.
+
+    Raises:
+        ParquetryError: it does not exist, or cannot be reached.
+    """
+    url = recorded.replace(f":{ASTERISKS}@", "@").replace(f"password={ASTERISKS}", "")
+    return open_store(url, warehouse)
 
 
 def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Store:

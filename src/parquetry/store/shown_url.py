@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+ASTERISKS = "***"
+"""Stands for a password."""
+
 
 def without_password(url: str) -> str:
     """Return a URL with its passwords replaced by asterisks.

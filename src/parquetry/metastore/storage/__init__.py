@@ -26,6 +26,8 @@ if FOR_TYPE_CHECKERS:
         check_format,
         format_of,
         require_format,
+        retire_format,
+        retired_for,
         version_in,
     )
     from parquetry.metastore.storage.head import (
@@ -48,6 +50,7 @@ if FOR_TYPE_CHECKERS:
         FIRST_PART_OF_REMOVED_FILES,
         FORMAT,
         HEADS,
+        IDENTITY,
         INDEX_ID_BYTES,
         INDEXES,
         JOURNAL,
