@@ -15,7 +15,7 @@ from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
 from parquetry.maintenance import Check, Compacted, Difference, Finding, Misplacement, Relocated, Removed
-from parquetry.metastore.ownership import Claim
+from parquetry.metastore.ownership import Claimed
 from parquetry.progress import Progress, silent
 
 
@@ -81,7 +81,7 @@ class Catalog(CatalogReader):
         with self._file_access():
             return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
 
-    def claim(self, *, copy: bool = False, outside: bool = False) -> Claim:
+    def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
         """Make this metastore the owner of the warehouse, whatever metastore the warehouse's mark names.
 
         Use it if the other metastore is no more, or to give a copy of a warehouse an identity of its own. The

@@ -127,6 +127,7 @@ def _temporary(path: str, text: bytes) -> Iterator[str]:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(made, os.stat(os.path.dirname(path)).st_mode & 0o666)  # who may read the folder may read it
         yield made
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -25,7 +25,7 @@ from parquetry.locations import warehouse_location
 from parquetry.metastore.cleanup import delete_table
 from parquetry.metastore.commits import Replacement
 from parquetry.metastore.namespace import Databases, NamedTable, StagedTable, TableNames, new_token
-from parquetry.metastore.ownership import Claim, Ownership, claim
+from parquetry.metastore.ownership import Claimed, Ownership, claim
 from parquetry.metastore.storage import (
     DEFAULT_DATABASE,
     FIRST,
@@ -90,7 +90,7 @@ class Metastore:
             require_format(self.store, FIRST)  # refuses a retired metastore
             self.ownership.require(now=now)
 
-    def claim(self, *, copy: bool = False, outside: bool = False) -> Claim:
+    def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
         """Make this metastore the owner of the warehouse; see `ownership.handover.claim`.
 
         Raises:

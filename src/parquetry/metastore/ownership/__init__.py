@@ -7,7 +7,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.metastore.ownership.handover import Claim, Source, claim, receive
+    from parquetry.metastore.ownership.handover import Claimed, Source, claim, receive
     from parquetry.metastore.ownership.identity import read_identity
     from parquetry.metastore.ownership.owner import Ownership, Unmarked, ownership_of
 

@@ -34,7 +34,7 @@ from parquetry.store import EMBEDDED, Store, reopen_store
 _LOG = logging.getLogger("parquetry")
 
 
-class Claim(NamedTuple):
+class Claimed(NamedTuple):
     """The result of a claim.
 
     Attributes:
@@ -62,7 +62,7 @@ def claim(
     *,
     copy: bool = False,
     outside: bool = False,
-) -> Claim:
+) -> Claimed:
     """Make a metastore the owner of its warehouse, whatever the mark says.
 
     The metastore gets a new identity. If the warehouse is a copy, files outside of it stay the original's.
@@ -102,7 +102,7 @@ def claim(
     is_other = mark is not None and (before is None or before.id != mark.metastore)
     retired = mark is not None and is_other and _retire_marked(mark, original, ownership)
     ownership.forget()
-    return Claim(
+    return Claimed(
         warehouse,
         identity.id,
         store_name(ownership.store, warehouse),

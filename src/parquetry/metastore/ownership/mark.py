@@ -14,6 +14,7 @@ import msgspec
 from parquetry._version import __version__
 from parquetry.errors import WarehouseError
 from parquetry.locations import join_location, storage_path, take_apart
+from parquetry.metastore.storage import OWN_FOLDER
 from parquetry.store import EMBEDDED, METASTORE_FOLDER
 
 MARK_FILE = "_parquetry_metastore.json"
@@ -114,11 +115,7 @@ def store_name(store: str, warehouse: str) -> str:
     >>> store_name("sqlite", "/lake")
     "the warehouse's own folder (/lake/_parquetry)"
     """
-    return (
-        f"the warehouse's own folder ({join_location(warehouse, METASTORE_FOLDER)})"
-        if store == EMBEDDED
-        else store
-    )
+    return f"{OWN_FOLDER} ({join_location(warehouse, METASTORE_FOLDER)})" if store == EMBEDDED else store
 
 
 def _encode(mark: Mark) -> bytes:

@@ -21,6 +21,7 @@ if FOR_TYPE_CHECKERS:
         FIRST,
         FORMAT_VERSION,
         IN_COLUMNS,
+        OWN_FOLDER,
         RELATIVE,
         STREAMS,
         check_format,

@@ -61,6 +61,8 @@ CHECKED = 5
 """The first version with checksums. No row needs one, so nothing raises a store for checksums alone."""
 FORMAT_VERSION = 5
 """The version of new metastores."""
+OWN_FOLDER = "the warehouse's own folder"
+"""Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""
 RETIRED = 6
 """The version of a retired metastore; its rows are those of the version before."""
 
@@ -127,10 +129,11 @@ def require_format(store: Store, version: int) -> None:
         value = store.get(FORMAT)
         row = _read(value or b"")
         if row.retired_for:
+            name = "leave out the" if row.retired_for.startswith(OWN_FOLDER) else "name that"
             raise ForeignWarehouseError(
                 f"This metastore may only be read, since the warehouse was given to the metastore in {row.retired_for}: "
-                "name that store (--store, PARQUETRY_STORE, the catalog's option store), or take the warehouse back by "
-                "`parquetry claim` or CALL system.claim()."
+                f"{name} store (--store, PARQUETRY_STORE, the catalog's option store), or, if that metastore is no more, take "
+                "the warehouse back by `parquetry claim` or CALL system.claim()."
             )
         if row.version >= version:
             return

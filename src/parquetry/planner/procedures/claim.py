@@ -10,7 +10,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Procedure, Row
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimWarehouse(msgspec.Struct, frozen=True, kw_only=True):
     """See `metastore.ownership.claim`."""
 
     copy: Annotated[bool, "Whether the warehouse is a copy of one that is not seen from here."] = False
@@ -19,7 +19,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-def _run(lake: Lake, arguments: Claim) -> list[Row]:
+def _run(lake: Lake, arguments: ClaimWarehouse) -> list[Row]:
     done = lake.metastore.claim(copy=arguments.copy, outside=arguments.outside)
     return [(done.warehouse, done.store, done.before, done.retired, done.original, done.shared)]
 
@@ -27,7 +27,7 @@ def _run(lake: Lake, arguments: Claim) -> list[Row]:
 CLAIM = Procedure(
     "claim",
     "Makes this metastore the owner of the warehouse; another one may only be read from then on.",
-    Claim,
+    ClaimWarehouse,
     (
         ("warehouse", "string"),
         ("store", "string"),
