@@ -90,10 +90,10 @@ class Catalog(CatalogReader):
         Args:
             copy: whether the warehouse is a copy of one that is not seen from here. Tables outside of a
                 copied warehouse stay the original's: they are read here, and not written.
-            outside: whether such tables belong to this metastore, too: the original is no more.
+            outside: whether such tables belong to this metastore, too: they were copied, or the original is
+                no more.
 
         Raises:
-            ForeignWarehouseError: `outside` is set, and the original is there.
             WarehouseError: the mark in the warehouse's folder cannot be written.
         """
         with self._file_access():

@@ -95,7 +95,8 @@ def claim(
     outside: Annotated[
         bool,
         typer.Option(
-            "--outside", help="Tables outside of a copied warehouse are this one's: the original is no more."
+            "--outside",
+            help="Tables outside of a copied warehouse are this one's: they were copied, or the original is no more.",
         ),
     ] = False,
     warehouse: WarehouseOption = None,

@@ -71,11 +71,10 @@ def claim(
         ownership: of the metastore.
         tables_outside: returns the ids of tables with files outside of the warehouse.
         copy: whether the warehouse is a copy of one that is not seen from here.
-        outside: whether files outside of the warehouse belong to this metastore, too: the original of a copy
-            is no more.
+        outside: whether files outside of a copied warehouse belong to this metastore, too: they were copied,
+            or the original is no more.
 
     Raises:
-        ForeignWarehouseError: `outside` is set, and the original is there.
         WarehouseError: the mark cannot be written.
         StoreError: the store fails.
     """
@@ -85,16 +84,11 @@ def claim(
     except WarehouseError:
         mark = None  # damaged: it is written anew
     original = None if mark is None else original_of(mark, warehouse)
-    if outside and original is not None:
-        raise ForeignWarehouseError(
-            f"The warehouse {warehouse} is a copy of {original}, which is there and owns the tables outside of both: claim it "
-            "without --outside."
-        )
     if copy and original is None:
         original = "the warehouse that it is a copy of"
     before = read_identity(ownership.rows)
     shared = set() if before is None or outside else set(before.shared)
-    if original is not None:
+    if original is not None and not outside:
         shared |= {table.hex() for table in tables_outside()}
     identity = renew_identity(ownership.rows, shared)
     replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))

@@ -15,7 +15,8 @@ class ClaimWarehouse(msgspec.Struct, frozen=True, kw_only=True):
 
     copy: Annotated[bool, "Whether the warehouse is a copy of one that is not seen from here."] = False
     outside: Annotated[
-        bool, "Whether tables outside of a copied warehouse are this one's, since the original is no more."
+        bool,
+        "Whether tables outside of a copied warehouse are this one's: they were copied, or it is no more.",
     ] = False
 
 
