@@ -173,7 +173,7 @@ class _Vacuum:
         unneeded = self._unneeded_files(head, uploads)
         rows = self._rows(head)
         if not self._dry_run:
-            ownership_of(self._store).require(now=True)  # listing may have taken hours
+            ownership_of(self._store).require()  # listing may have taken hours
             self._delete_files(head, unneeded)
             abandoned = end_uploads(self._files, abandoned)
             self._delete_rows(head, {row.kind for row in rows})

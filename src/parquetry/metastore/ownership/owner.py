@@ -39,7 +39,7 @@ from parquetry.metastore.ownership.mark import (
 from parquetry.metastore.storage import FIRST, NAMES, prefix_range, require_format
 from parquetry.store import EMBEDDED, Store, open_store
 
-SECONDS_BETWEEN_READS = 30.0
+SECONDS_BETWEEN_READS = 60.0
 """Seconds for which a mark on another file system is believed. A commit makes more requests than one read."""
 
 
