@@ -82,7 +82,7 @@ class Catalog(CatalogReader):
             return vacuum(self._snapshot(name), older_than=before, dry_run=dry_run)
 
     def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
-        """Make this metastore the owner of the warehouse, whatever metastore the warehouse's mark names.
+        """Give the warehouse to this metastore, although the warehouse's mark may name another one.
 
         Use it if the other metastore is no more, or to give a copy of a warehouse an identity of its own. The
         other metastore may only be read from then on.

@@ -96,7 +96,7 @@ class Metastore:
         Raises:
             UnsupportedError: the metastore is in memory, and ends with the process.
         """
-        if self.ownership is None:
+        if self.ownership is None or self.ownership.is_guest:
             raise UnsupportedError(
                 f"The metastore of {self.warehouse} is in memory and ends with the process: open the warehouse with a "
                 "store that stays."
@@ -444,8 +444,7 @@ def marked_metastore(opened: Store, store: str | None, warehouse: str, *, create
         warehouse: absolute path, or URI.
         create: whether to make an empty store into a metastore.
     """
-    url = recorded_url(store, opened, warehouse)
-    ownership = None if url is None else Ownership(opened, url, warehouse)
+    ownership = Ownership(opened, recorded_url(store, opened, warehouse), warehouse)
     return Metastore(opened, warehouse, create=create, ownership=ownership)
 
 

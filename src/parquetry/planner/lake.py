@@ -17,7 +17,7 @@ from parquetry.definition import (
     described_skew,
     skew_properties,
 )
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
 from parquetry.locations import warehouse_location
@@ -91,7 +91,9 @@ class Lake:
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
         store = open_store(options.get("store"), warehouse, create=True)
-        return cls(name, marked_metastore(store, options.get("store"), warehouse, create=True), engine)
+        metastore = marked_metastore(store, options.get("store"), warehouse, create=True)
+        _warn_of_owner(name, metastore)
+        return cls(name, metastore, engine)
 
     @property
     def is_removed(self) -> bool:
@@ -245,6 +247,21 @@ class Lake:
             details=_details(metadata),
             directories=may_have_directories(snapshot),
         )
+
+
+def _warn_of_owner(name: str, metastore: Metastore) -> None:
+    """Log that a catalog may only be read: its metastore is retired, or new in a warehouse of another one.
+
+    The warehouse's mark is read only if the metastore has no identity yet, so that most sessions read no file.
+    """
+    if metastore.ownership is None:
+        return
+    try:
+        refusal = metastore.ownership.refusal(of_new=True)
+    except WarehouseError:  # the first write says what cannot be reached
+        return
+    if refusal is not None:
+        _LOG.warning("The catalog %s may be out of date: %s", name, refusal.message)
 
 
 def _parts(name: str) -> list[str]:

@@ -25,6 +25,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.store.memory import MemoryStore
     from parquetry.store.opening import (
         EMBEDDED,
+        IN_MEMORY,
         METASTORE_FOLDER,
         open_store,
         others_nearby,

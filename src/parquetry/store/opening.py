@@ -19,6 +19,8 @@ SQLITE_FILE = os.path.join(METASTORE_FOLDER, "metastore.sqlite")
 
 EMBEDDED = "sqlite"
 """The URL of that file, which a warehouse's mark has, too."""
+IN_MEMORY = "memory"
+"""The URL of a store that ends with the process."""
 _URLS_OF_SQLITE_FILE = (None, EMBEDDED)
 """URLs that name that file."""
 
@@ -46,8 +48,8 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
     return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
 
 
-def recorded_url(url: str | None, store: Store, warehouse: str) -> str | None:
-    """Return a store's URL as a warehouse's mark records it, or None if the store ends with the process.
+def recorded_url(url: str | None, store: Store, warehouse: str) -> str:
+    """Return a store's URL as a warehouse's mark records it.
 
     Args:
         url: as the user named the store.
@@ -55,10 +57,11 @@ def recorded_url(url: str | None, store: Store, warehouse: str) -> str | None:
         warehouse: absolute local path, or URI of another file system.
 
     Returns:
-        `EMBEDDED` for the file inside the warehouse by any name, and else the URL without a password.
+        `EMBEDDED` for the file inside the warehouse by any name, `IN_MEMORY` for a store that ends with the
+        process, and else the URL without a password.
     """
     if isinstance(store, MemoryStore):
-        return None
+        return IN_MEMORY
     if isinstance(store, SQLiteStore):
         inside = os.path.isabs(warehouse) and os.path.join(warehouse, SQLITE_FILE)
         if inside and os.path.realpath(inside) == os.path.realpath(store.path):
@@ -92,7 +95,7 @@ def open_store(url: str | None, warehouse: str, *, create: bool = False) -> Stor
         WarehouseError: the store does not exist and `create` is False, or it cannot be opened.
         StoreError: the server cannot be reached.
     """
-    if url == "memory":
+    if url == IN_MEMORY:
         return MemoryStore()
     if url in _URLS_OF_SQLITE_FILE:
         if not os.path.isabs(warehouse):

@@ -115,7 +115,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_question_that_changes_is_refused(tmp_path: Path) -> None:
+def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """With a store that does not own the warehouse, each statement and each procedure that changes something is refused, and no folder is made."""
     folder, url = tmp_path / "lake", f"sqlite://{tmp_path}/other.sqlite"
     other = open_metastore(str(folder), url, create=True)
@@ -173,6 +173,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path) -> None:
         assert answer["code"] == "FOREIGN_WAREHOUSE", answer
     assert sorted(folder.rglob("*")) == before
     assert ask("load_table", namespace=["default"], name="t")["table"]["version"] == 1
+    assert caplog.text == ""
     dry = ask(
         "call",
         namespace=["system"],
@@ -185,3 +186,38 @@ def test_every_question_that_changes_is_refused(tmp_path: Path) -> None:
     assert claimed["rows"][0][:2] == [str(folder), url]
     assert "code" not in ask("drop_table", namespace=["default"], name="t", purge=False)
     shutil.rmtree(folder)
+
+
+def test_a_catalog_that_is_out_of_date_is_told_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A session with a new store in a warehouse of another metastore, or with a retired one, is warned as it opens."""
+    folder = tmp_path / "lake"
+    with open_metastore(str(folder), create=True) as owner:
+        make(owner)
+    planner = Planner(NoEngine("UTC"))
+
+    def ask(store: str, op: str, **question: Any) -> Any:
+        options = {"warehouse": str(folder), "store": store}
+        text = json.dumps({"protocol": PROTOCOL, "op": op, "catalog": "lake", "options": options, **question})
+        return json.loads(planner.ask(text))["ok"]
+
+    other = f"sqlite://{tmp_path}/other.sqlite"
+    assert ask(other, "list_tables", namespace=["default"])["names"] == []
+    assert "catalog lake may be out of date: The warehouse" in caplog.text
+    caplog.clear()
+    assert ask("sqlite", "list_tables", namespace=["default"])["names"] == ["t"]
+    assert caplog.text == ""
+    ask(
+        other,
+        "call",
+        namespace=["system"],
+        name="claim",
+        arguments={},
+        current_catalog="lake",
+        current_namespace=[],
+    )
+    assert ask("sqlite", "list_tables", namespace=["default"])["names"] == ["t"]
+    planner = Planner(NoEngine("UTC"))
+    assert ask("sqlite", "list_tables", namespace=["default"])["names"] == ["t"]
+    assert "This metastore may only be read" in caplog.text

@@ -118,7 +118,7 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
         [DumpedDatabase(each.name, _kept_properties(metastore, each.properties)) for each in databases],
         tables,
         "" if identity is None else identity.id,
-        "" if metastore.ownership is None else metastore.ownership.store,
+        "" if metastore.ownership is None or metastore.ownership.is_guest else metastore.ownership.store,
         [] if identity is None else list(identity.shared),
     )
 

@@ -118,7 +118,7 @@ def restore(
     except OSError as error:
         raise _unreadable(source, error) from None
     _require_empty(metastore, hashlib.sha256(text).digest())
-    if metastore.ownership is None:
+    if metastore.ownership is None or metastore.ownership.is_guest:
         _write(metastore, source, manifest, text, progress, lambda: None)
         return manifest
     dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
@@ -193,7 +193,7 @@ def _verify(source: Path, table: DumpedTable) -> None:
 
 
 def _require_empty(metastore: Metastore, mark: bytes) -> bool:
-    """Make sure that a metastore is empty. Return whether it has the mark of an unfinished restore of this dump.
+    """Make sure that a metastore is empty. Return whether a restore of this dump was begun in it.
 
     Raises:
         WarehouseError: it is in use, or another dump is being restored into it.

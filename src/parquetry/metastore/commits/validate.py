@@ -58,7 +58,7 @@ def require_not_shared(prepared: PreparedCommit) -> None:
     """Make sure that no files are added outside of a copied warehouse, where the original would delete them.
 
     Raises:
-        ForeignWarehouseError: a file is there.
+        ForeignWarehouseError: the transaction adds such a file.
     """
     base = prepared.base
     if not ownership_of(base.store).shares(base.id):

@@ -63,7 +63,7 @@ def claim(
     copy: bool = False,
     outside: bool = False,
 ) -> Claimed:
-    """Make a metastore the owner of its warehouse, whatever the mark says.
+    """Give a warehouse to a metastore, although the mark may name another one.
 
     The metastore gets a new identity. If the warehouse is a copy, files outside of it stay the original's.
 
@@ -127,7 +127,7 @@ class Source(NamedTuple):
 def receive(
     ownership: Ownership, source: Source, tables_outside: Callable[[], Iterable[bytes]], *, claims: bool
 ) -> Iterator[Callable[[], None]]:
-    """Let a restore write in a block, which calls the yielded function to give the warehouse to its metastore.
+    """Let a restore write in a block, which gives the warehouse to its metastore by the yielded function.
 
     Args:
         ownership: of the metastore that is filled.
@@ -190,7 +190,7 @@ def _living(warehouse: str, metastore: str | None) -> str | None:
     """Return a warehouse if its mark names a metastore, or else None."""
     try:
         mark = read_mark(warehouse)
-    except (WarehouseError, ConfigurationError):  # nobody reaches it from here
+    except (WarehouseError, ConfigurationError):  # this process cannot reach it
         return None
     return warehouse if mark is not None and mark.metastore == metastore else None
 

@@ -100,7 +100,7 @@ def replace_mark(warehouse: str, mark: Mark) -> None:
 
 
 def is_same_folder(one: str, other: str) -> bool:
-    """Return whether two local locations are one folder, under names of which neither is a link."""
+    """Return whether two local locations are one folder, as by two mounts."""
     if not (take_apart(one).is_local and take_apart(other).is_local):
         return False
     try:

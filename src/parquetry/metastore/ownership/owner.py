@@ -1,4 +1,4 @@
-"""Whether a metastore owns its warehouse: compared before writes, so that no other metastore's files are lost.
+"""Make sure before each write that the warehouse belongs to the metastore, so that no other one loses files.
 
 | the warehouse's mark | a write |
 |---|---|
@@ -37,10 +37,10 @@ from parquetry.metastore.ownership.mark import (
     store_name,
 )
 from parquetry.metastore.storage import FIRST, NAMES, prefix_range, require_format
-from parquetry.store import EMBEDDED, Store, open_store
+from parquetry.store import EMBEDDED, IN_MEMORY, Store, open_store
 
 SECONDS_BETWEEN_READS = 60.0
-"""Seconds for which a mark on another file system is believed. A commit makes more requests than one read."""
+"""Seconds after which a write reads a mark on another file system again, at a cost of two requests."""
 
 
 class Unmarked:
@@ -58,7 +58,7 @@ class Unmarked:
         return False
 
     def is_inside(self, location: str) -> bool:  # noqa: ARG002
-        """Return True: what is outside is not told apart."""
+        """Return True: nothing needs to be distinguished."""
         return True
 
 
@@ -82,6 +82,8 @@ class Ownership(Unmarked):
         rows: the store itself.
         store: its URL.
         warehouse: absolute path, or URI.
+        is_guest: whether the store ends with the process. Such a metastore makes no mark, and writes to a
+            warehouse without one. Of a warehouse on another file system it reads no mark.
     """
 
     def __init__(self, rows: Store, store: str, warehouse: str) -> None:
@@ -90,6 +92,7 @@ class Ownership(Unmarked):
         self.warehouse = warehouse
         self._identity: Identity | None = None
         self._original: str | None = None
+        self.is_guest = store == IN_MEMORY
         self._is_local = take_apart(warehouse).is_local
         self._believed_until = 0.0
         self._receives = False
@@ -107,14 +110,21 @@ class Ownership(Unmarked):
         """
         if self._receives or not (now or self._is_local or time.monotonic() > self._believed_until):
             return
+        if self.is_guest:
+            if (mark := self.foreign_mark()) is not None:
+                raise self.refuse(mark)
+            return
         with self._lock:
             if now or self._identity is None:
                 require_format(self.rows, FIRST)  # refuses a retired metastore
             self._compare(read_mark(self.warehouse))
             self._believed_until = time.monotonic() + SECONDS_BETWEEN_READS
 
-    def refusal(self) -> ForeignWarehouseError | None:
+    def refusal(self, *, of_new: bool = False) -> ForeignWarehouseError | None:
         """Return the error that a write would raise, or None. This writes nothing.
+
+        Args:
+            of_new: whether to read the mark only if the metastore has no identity yet.
 
         Raises:
             WarehouseError: the mark cannot be read.
@@ -123,6 +133,8 @@ class Ownership(Unmarked):
             require_format(self.rows, FIRST)
         except ForeignWarehouseError as error:
             return error
+        if of_new and read_identity(self.rows) is not None:
+            return None
         mark = self.foreign_mark()
         return None if mark is None else self.refuse(mark)
 
@@ -132,6 +144,8 @@ class Ownership(Unmarked):
         Raises:
             WarehouseError: the mark cannot be read.
         """
+        if self.is_guest and not self._is_local:
+            return None
         mark, own = read_mark(self.warehouse), read_identity(self.rows)
         if mark is None or (own is not None and own.id == mark.metastore) or self._is_successor_of(mark):
             return None
@@ -145,6 +159,8 @@ class Ownership(Unmarked):
         Args:
             table: id of the table.
         """
+        if self.is_guest:
+            return False
         if self._identity is None:
             try:
                 self.require(now=True)
@@ -231,7 +247,7 @@ class Ownership(Unmarked):
             return
         try:
             original = read_mark(mark.warehouse)
-        except WarehouseError:  # nobody reaches it from here
+        except WarehouseError:  # this process cannot reach it
             original = None
         if original is None or original.metastore != mark.metastore:
             replace_mark(self.warehouse, new_mark(mark.metastore, self.store, self.warehouse))

@@ -64,7 +64,7 @@ FORMAT_VERSION = 5
 OWN_FOLDER = "the warehouse's own folder"
 """Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""
 RETIRED = 6
-"""The version of a retired metastore; its rows are those of the version before."""
+"""The version of a retired metastore, whose rows keep their version."""
 
 
 class FormatRow(msgspec.Struct, frozen=True, omit_defaults=True):

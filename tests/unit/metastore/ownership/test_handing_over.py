@@ -16,7 +16,7 @@ from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, open_metastore
 from parquetry.metastore.ownership.mark import MARK_FILE
 from parquetry.metastore.storage.format import retired_for
-from parquetry.store import MemoryStore, SQLiteStore
+from parquetry.store import SQLiteStore
 from tests.support.tables.owned_files import files, make, write
 
 ALL = 1 << 50
@@ -194,4 +194,7 @@ def test_a_claim_by_a_metastore_in_memory(tmp_path: Path) -> None:
     assert not (tmp_path / "lake" / MARK_FILE).exists()
     with pytest.raises(UnsupportedError, match="is in memory"):
         metastore.claim()
-    assert isinstance(metastore.store.rows, MemoryStore)
+    with open_metastore(str(tmp_path / "lake"), create=True) as owner:
+        make(owner)
+    with pytest.raises(ForeignWarehouseError, match="and the one in memory may only be read"):
+        write(metastore, "one")
