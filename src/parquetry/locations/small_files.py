@@ -46,7 +46,7 @@ def read_small_file(location: str) -> bytes | None:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+            if _is_missing(filesystem, path):
                 return None
             raise _failure(location, "read", error) from None
         if text:
@@ -102,6 +102,14 @@ def replace_small_file(location: str, text: bytes) -> None:
             _write(filesystem, path, text)
     except OSError as error:
         raise _failure(location, "written", error) from None
+
+
+def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
+    """Return whether there is no file. A file system may refuse to say so."""
+    try:
+        return filesystem.get_file_info(path).type == pafs.FileType.NotFound
+    except OSError:
+        return False
 
 
 def _create_local(path: str, text: bytes) -> None:
