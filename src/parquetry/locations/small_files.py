@@ -107,7 +107,7 @@ def replace_small_file(location: str, text: bytes) -> None:
 def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
     """Return whether there is no file. A file system may refuse to say so."""
     try:
-        return filesystem.get_file_info(path).type == pafs.FileType.NotFound
+        return bool(filesystem.get_file_info(path).type == pafs.FileType.NotFound)
     except OSError:
         return False
 
