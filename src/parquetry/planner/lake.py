@@ -252,7 +252,7 @@ class Lake:
 def _warn_of_owner(name: str, metastore: Metastore) -> None:
     """Log that a catalog may only be read: its metastore is retired, or new in a warehouse of another one.
 
-    The warehouse's mark is read only if the metastore has no identity yet, so that most sessions read no file.
+    The warehouse's mark is read only if the metastore has no identity yet. So most sessions read no file.
     """
     if metastore.ownership is None:
         return
