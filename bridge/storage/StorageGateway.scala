@@ -66,6 +66,17 @@ object StorageGateway {
   }
 
   /**
+   * Writes a small file that must not exist. HDFS decides that itself. `s3a` does, too, where it knows
+   * conditional writes (Hadoop 3.4.2); before, it looks whether the file exists, and then writes it.
+   */
+  def create(session: SparkSession, location: String, data: Array[Byte]): Unit = {
+    val path = new Path(location)
+    val out = HadoopFiles.of(session, path).createFile(path).overwrite(false).recursive()
+      .opt("fs.option.create.conditional.overwrite", true).build()
+    try out.write(data) finally out.close()
+  }
+
+  /**
    * Deletes a directory if it is empty, and returns whether it is deleted. An object store has no
    * directories.
    */

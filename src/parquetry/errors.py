@@ -49,6 +49,12 @@ class LocationTakenError(ParquetryError):
     code = "LOCATION_TAKEN"
 
 
+class ForeignWarehouseError(ParquetryError):
+    """The warehouse belongs to another metastore, so this one may only be read."""
+
+    code = "FOREIGN_WAREHOUSE"
+
+
 class BridgeError(ParquetryError):
     """The bridge is missing, of another version, or could not be built."""
 

@@ -11,6 +11,7 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
+from parquetry.errors import ForeignWarehouseError
 from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
@@ -82,14 +83,19 @@ def test_there_and_back(url: str, tmp_path: Path, run: Any) -> None:
     first = tables_of(tmp_path / "one")
     assert len(first) == 2
     assert tables_of(tmp_path / "two") == tables_of(tmp_path / "three") == first
-    manifests = [(tmp_path / name / "manifest.json").read_bytes() for name in ("one", "two", "three")]
+    manifests = [
+        json.loads((tmp_path / name / "manifest.json").read_bytes()) for name in ("one", "two", "three")
+    ]
+    assert len({manifest.pop("metastore") for manifest in manifests}) == 3
+    assert [manifest.pop("store") for manifest in manifests] == ["sqlite", url, back]
+    assert len({manifest.pop("sha256") for manifest in manifests}) == 3
     assert manifests[0] == manifests[1] == manifests[2]
     # The keys that were read to choose between two ways are among them.
     returned = RETURNED_BY_PATTERN[url.partition(":")[0]]
     for kept, counts in (("sqlite", (1, 15, 15)), (url, (1, None, returned))):
         plan = run("plan", "t", "s like '%any'", "--run", "-w", str(lake), "--store", kept)
         assert (plan["partitions"], plan["keys_examined"], plan["keys_returned"]) == counts, kept
-    with open_metastore(str(lake), url) as metastore:
+    with open_metastore(str(lake), back) as metastore:
         found = metastore.table("default", "t")
         assert content(found) == EXPECTED
         assert {**content(metastore.table("default", "t", version=1))} == {**EXPECTED, (9, "gone"): ["x"]}
@@ -97,6 +103,11 @@ def test_there_and_back(url: str, tmp_path: Path, run: Any) -> None:
         transaction.append((1, "a"), [file("new")])
         assert content(commit(transaction))[1, "a"] == ["a", "b", "new"]
         assert metastore.database("sales").properties == {"comment": "é"}
+    for retired in (None, url):
+        with open_metastore(str(lake), retired) as metastore:
+            assert content(metastore.table("default", "t")) == EXPECTED
+            with pytest.raises(ForeignWarehouseError, match="was given to the metastore in"):
+                metastore.drop_table("default", "t")
 
 
 def test_from_one_server_to_another(
@@ -110,7 +121,8 @@ def test_from_one_server_to_another(
     run("dump", str(tmp_path / "dump"), "-w", str(lake), "--store", url)
     for number, other in enumerate((postgresql.shared_server(), hbase.shared_server())):
         there = other.url(f"{table}x{number}")
-        run("restore", str(tmp_path / "dump"), "-w", str(lake), "--store", there)
+        claims = ("--claim",) if number else ()  # the second time the dump is of an earlier owner
+        run("restore", str(tmp_path / "dump"), *claims, "-w", str(lake), "--store", there)
         with open_metastore(str(lake), there) as metastore:
             assert content(metastore.table("default", "t")) == EXPECTED
         run("dump", str(tmp_path / f"again{number}"), "-w", str(lake), "--store", there)

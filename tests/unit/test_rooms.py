@@ -52,7 +52,7 @@ FLOORS = {
         {"commits"},
         {"cleanup"},
         {"versions"},
-        {"manifest"},
+        {"manifest", "ownership"},
         {"storage"},
     ),
     "planner": (

@@ -26,5 +26,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.maintenance import Misplacement as Misplacement
     from parquetry.maintenance import Relocated as Relocated
     from parquetry.maintenance import Removed as Removed
+    from parquetry.metastore.ownership import Claimed as Claimed
 
 lazy_exports(__name__)

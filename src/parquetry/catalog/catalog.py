@@ -15,6 +15,7 @@ from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
 from parquetry.maintenance import Check, Compacted, Difference, Finding, Misplacement, Relocated, Removed
+from parquetry.metastore.ownership import Claimed
 from parquetry.progress import Progress, silent
 
 
@@ -97,6 +98,24 @@ class Catalog(CatalogReader):
                 force=force,
             )
 
+    def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
+        """Give the warehouse to this metastore, although the warehouse's mark may name another one.
+
+        Use it if the other metastore is no more, or to give a copy of a warehouse an identity of its own. The
+        other metastore may only be read from then on.
+
+        Args:
+            copy: whether the warehouse is a copy of one that is not seen from here. Tables outside of a
+                copied warehouse stay the original's: they are read here, and not written.
+            outside: whether such tables belong to this metastore, too: they were copied, or the original is
+                no more.
+
+        Raises:
+            WarehouseError: the mark in the warehouse's folder cannot be written.
+        """
+        with self._file_access():
+            return self._metastore.claim(copy=copy, outside=outside)
+
     def doctor(self, *, write: bool = False) -> list[Check]:
         """Check the reach of the warehouse and the metastore, each right, and clocks.
 
@@ -139,7 +158,10 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.relocate import relocate
 
-        return relocate(self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress)
+        with self._file_access():
+            return relocate(
+                self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress
+            )
 
     def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
         """Rewrite long lists of files, sorted and in full parts.
@@ -161,7 +183,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 
-        return compact_metadata(self._snapshot(name), progress)
+        with self._file_access():
+            return compact_metadata(self._snapshot(name), progress)
 
     def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[Finding]:
         """Compare the metadata of a table with itself and with the files.
@@ -279,7 +302,8 @@ class Catalog(CatalogReader):
         from parquetry.definition import set_skew
 
         heavy = None if isinstance(values, str) and values == "auto" else values
-        return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
+        with self._file_access():
+            return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
 
     def set_buckets(
         self,
@@ -314,7 +338,8 @@ class Catalog(CatalogReader):
         from parquetry.definition import set_buckets
 
         chosen, order = _columns(columns), _columns(sorted_by)
-        return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
+        with self._file_access():
+            return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
 
     def create_partition_index(
         self,
@@ -343,7 +368,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance import create_index
 
-        return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
+        with self._file_access():
+            return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
 
     def drop_partition_index(self, name: str, index: str | Sequence[str]) -> Table:
         """Drop an index over partition columns.
@@ -362,7 +388,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance import drop_index
 
-        return table_view(drop_index(self._snapshot(name), index))
+        with self._file_access():
+            return table_view(drop_index(self._snapshot(name), index))
 
     def rebuild_partition_index(
         self, name: str, index: str | Sequence[str], *, progress: Progress = silent
@@ -384,7 +411,8 @@ class Catalog(CatalogReader):
         """
         from parquetry.maintenance import rebuild_index
 
-        return table_view(rebuild_index(self._snapshot(name), index, progress))
+        with self._file_access():
+            return table_view(rebuild_index(self._snapshot(name), index, progress))
 
 
 def _columns(columns: Sequence[str]) -> Sequence[str]:

@@ -46,17 +46,29 @@ def dump(
 @app.command(epilog="Example: parquetry restore /backup/lake-metastore -w /data/lake")
 def restore(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A directory that `dump` made.")],
+    claim: Annotated[
+        bool,
+        typer.Option(
+            "--claim", help="Take the warehouse from any metastore, not only from the one that was dumped."
+        ),
+    ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
+    storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill an empty metastore from a dump.
+    """Fill an empty metastore from a dump, and give it the warehouse.
 
     The metastore is made if it does not exist, and refused if it has tables. Tables below the dumped
     warehouse get locations below this one: copy their files there. Other tables keep their locations.
+
+    From then on the warehouse belongs to this metastore. The one that was dumped may be read, and refuses
+    writes, if it has the same warehouse. If the warehouse belongs to neither, the restore is refused.
     """
     from pathlib import Path
 
+    from parquetry.cli.app import storage_options
+    from parquetry.locations import ArrowFileSystems, use_file_systems
     from parquetry.maintenance.dump import look_into
     from parquetry.maintenance.dump.restore import restore
     from parquetry.metastore import open_metastore
@@ -65,9 +77,55 @@ def restore(
 
     found = find_warehouse(warehouse, store)
     look_into(Path(folder))  # before a metastore is made that stays empty
-    with open_metastore(found.location, found.store, create=True) as metastore, progress_bar() as progress:
-        manifest = restore(metastore, folder, progress)
+    with (
+        use_file_systems(ArrowFileSystems(storage_options(storage_option))),
+        open_metastore(found.location, found.store, create=True) as metastore,
+        progress_bar() as progress,
+    ):
+        manifest = restore(metastore, folder, progress, claims=claim)
     _print_manifest(manifest, f"restored from {folder}", as_json)
+
+
+@app.command(epilog="Example: parquetry claim -w /data/lake-copy")
+def claim(
+    copy: Annotated[
+        bool,
+        typer.Option("--copy", help="The warehouse is a copy of one that is not seen from here."),
+    ] = False,
+    outside: Annotated[
+        bool,
+        typer.Option(
+            "--outside",
+            help="Tables outside of a copied warehouse are this one's: they were copied, or the original is no more.",
+        ),
+    ] = False,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make this metastore the owner of the warehouse.
+
+    A file in the warehouse's folder names the metastore that the warehouse belongs to; all others may only
+    read. Use this command if that metastore is no more, or to give a copy of a warehouse an identity of its
+    own. In a copy, tables outside of the warehouse belong to the original still: they are read, and not
+    written.
+    """
+    from parquetry.cli.app import open_catalog
+
+    with open_catalog(warehouse, store, storage_option) as catalog:
+        done = catalog.claim(copy=copy, outside=outside)
+    if as_json:
+        output.print_json([done._asdict()])
+        return
+    print(f"The warehouse {done.warehouse} belongs to the metastore in {done.store}.")
+    if done.before is not None:
+        state = "was retired" if done.retired else "was not reached, and is refused writes by the mark"
+        print(f"The metastore in {done.before} {state}.")
+    if done.original is not None:
+        print(
+            f"It is a copy of {done.original}: {done.shared} tables with files outside of it are only read."
+        )
 
 
 @app.command(epilog="Example: parquetry relocate /mnt/old /mnt/new --dry-run")

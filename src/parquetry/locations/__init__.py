@@ -26,6 +26,7 @@ if FOR_TYPE_CHECKERS:
         unescape_path_name,
     )
     from parquetry.locations.remote_access import FileTail, RemoteFiles, UnfinishedUpload, remote_files
+    from parquetry.locations.small_files import create_small_file, read_small_file, replace_small_file
     from parquetry.locations.uri import (
         StoragePath,
         absolute_location,

@@ -75,6 +75,14 @@ class RemoteFiles(pafs.FileSystemHandler):  # type: ignore[misc]
         """
 
     @abc.abstractmethod
+    def create_file(self, path: str, data: bytes) -> None:
+        """Write a small file that must not exist; `small_files` says how exclusive that is.
+
+        Raises:
+            OSError: it exists, or cannot be written.
+        """
+
+    @abc.abstractmethod
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty, in one atomic step, and return whether it is deleted.
 

@@ -6,6 +6,7 @@
 | `namespace` | names of databases and tables                                            |
 | `commits`   | transactions; a commit makes a new version of a table                    |
 | `cleanup`   | removing rows that no version needs                                      |
+| `ownership` | the mark of a warehouse, which names its metastore                       |
 | `access`    | choosing between a table's keys and its indexes for reading a version    |
 | `versions`  | reading a version                                                        |
 | `manifest`  | coding lists of files                                                    |
@@ -21,7 +22,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.layout import PLAIN, ArrangementSpec, AutoSkew, BucketSpec, SkewMap, SortColumn
     from parquetry.metastore.commits import Transaction
     from parquetry.metastore.location_rewrite import rewrite_locations
-    from parquetry.metastore.metastore import Metastore, open_metastore
+    from parquetry.metastore.metastore import Metastore, marked_metastore, open_metastore
     from parquetry.metastore.namespace import StagedTable
     from parquetry.metastore.storage import CommitRecord, TableMetadata, Totals
     from parquetry.metastore.versions import Examined, PartitionSnapshot, TableSnapshot

@@ -25,8 +25,10 @@ from parquetry.locations import warehouse_location
 from parquetry.metastore.cleanup import delete_table
 from parquetry.metastore.commits import Replacement
 from parquetry.metastore.namespace import Databases, NamedTable, StagedTable, TableNames, new_token
+from parquetry.metastore.ownership import Claimed, Ownership, claim
 from parquetry.metastore.storage import (
     DEFAULT_DATABASE,
+    FIRST,
     Database,
     Head,
     Kind,
@@ -34,11 +36,12 @@ from parquetry.metastore.storage import (
     check_format,
     edit_head,
     normalise_name,
+    require_format,
     server_time,
 )
 from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
-from parquetry.store import NO_PASSWORDS, Store, open_store
+from parquetry.store import NO_PASSWORDS, Store, open_store, recorded_url
 from parquetry.types import ColumnType, text_from_value
 
 _TIMESTAMP = ColumnType("timestamp")
@@ -53,6 +56,7 @@ class Metastore:
         store: store of the metastore's rows.
         warehouse: path or URI of the default folder of tables.
         create: whether to make an empty store into a metastore.
+        ownership: compares the warehouse's mark before writes; None if the warehouse has no mark.
 
     Attributes:
         store: the same store, seen with absolute locations and without checksums; see `warehouse_store`.
@@ -63,12 +67,42 @@ class Metastore:
         WarehouseError: the store is empty and `create` is False.
     """
 
-    def __init__(self, store: Store, warehouse: str, *, create: bool = True) -> None:
+    def __init__(
+        self, store: Store, warehouse: str, *, create: bool = True, ownership: Ownership | None = None
+    ) -> None:
         version = check_format(store, create=create)
         self.warehouse = warehouse_location(warehouse)
-        self.store = WarehouseStore(store, self.warehouse, version)
+        self.ownership = ownership
+        self.store = WarehouseStore(store, self.warehouse, version, ownership)
         self._databases = Databases(self.store)
         self._names = TableNames(self.store, self._databases)
+
+    def require_owned(self, *, now: bool = False) -> None:
+        """Make sure that the warehouse belongs to this metastore, before any work for a write.
+
+        Args:
+            now: whether to read the warehouse's mark in any case.
+
+        Raises:
+            ForeignWarehouseError: it belongs to another one.
+            WarehouseError: the mark cannot be read or made.
+        """
+        if self.ownership is not None:
+            require_format(self.store, FIRST)  # refuses a retired metastore
+            self.ownership.require(now=now)
+
+    def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
+        """Make this metastore the owner of the warehouse; see `ownership.handover.claim`.
+
+        Raises:
+            UnsupportedError: the metastore is in memory, and ends with the process.
+        """
+        if self.ownership is None or self.ownership.is_guest:
+            raise UnsupportedError(
+                f"The metastore of {self.warehouse} is in memory and ends with the process: open the warehouse with a "
+                "store that stays."
+            )
+        return claim(self.ownership, self.store.tables_outside, copy=copy, outside=outside)
 
     def server_time(self) -> int | None:
         """Return the time of the store's server in milliseconds since the epoch, or None if it tells none."""
@@ -312,6 +346,7 @@ class Metastore:
             NamespaceNotFoundError: the database does not exist.
             TableNotFoundError: the table does not exist; another process may have just dropped it.
         """
+        self.require_owned(now=True)
         named = self._find(database, name, kind)
         while True:
             try:
@@ -401,10 +436,23 @@ def open_metastore(
     warehouse = warehouse_location(warehouse)
     opened = open_store(store, warehouse, create=create, passwords=passwords)
     try:
-        return Metastore(opened, warehouse, create=create or store == "memory")
+        return marked_metastore(opened, store, warehouse, create=create or store == "memory")
     except BaseException:
         opened.close()
         raise
+
+
+def marked_metastore(opened: Store, store: str | None, warehouse: str, *, create: bool) -> Metastore:
+    """Return the metastore of an opened store, whose writes make sure that the warehouse belongs to it.
+
+    Args:
+        opened: the store.
+        store: its URL; see `open_metastore`.
+        warehouse: absolute path, or URI.
+        create: whether to make an empty store into a metastore.
+    """
+    ownership = Ownership(opened, recorded_url(store, opened, warehouse), warehouse)
+    return Metastore(opened, warehouse, create=create, ownership=ownership)
 
 
 def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:

@@ -4,6 +4,8 @@
 (`locations.warehouse_relative`). So a warehouse that was moved or copied with its metastore reads, writes and
 deletes files in its new place. Only this module converts them, as rows are read and written.
 
+**Ownership.** Each write first makes sure that the warehouse belongs to this metastore (`ownership.owner`).
+
 **Checksums.** If the store's format has checksums (`storage.checksums`), they are checked and removed as rows
 are read, and added as rows are written.
 
@@ -14,13 +16,15 @@ message.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.locations import RELATIVE_MARK, BelowWarehouse
+from parquetry.locations import RELATIVE_MARK, BelowWarehouse, is_absolute
 from parquetry.metastore.location_rewrite import rewrite_locations
+from parquetry.metastore.ownership import Unmarked
 from parquetry.metastore.storage import (
     CHECKED,
     CHUNKS,
@@ -29,8 +33,10 @@ from parquetry.metastore.storage import (
     METADATA,
     PARTITIONS,
     RELATIVE,
+    TABLE_ID_BYTES,
     TAGS_WITH_CHECKSUMS,
     are_right,
+    prefix_range,
     require_format,
     version_in,
     with_checksum,
@@ -54,14 +60,17 @@ class WarehouseStore:
         rows: the store itself.
         warehouse: absolute path, or URI.
         version: version of the store's format.
+        ownership: tells whether the metastore may write to the warehouse.
 
     Attributes:
         rows: the store itself, whose rows have relative locations and checksums.
         below: converts absolute locations to relative ones, and back.
+        ownership: tells whether the metastore may write to the warehouse.
     """
 
-    def __init__(self, rows: Store, warehouse: str, version: int) -> None:
+    def __init__(self, rows: Store, warehouse: str, version: int, ownership: Unmarked | None = None) -> None:
         self.rows = rows
+        self.ownership = ownership or Unmarked()
         self.below = BelowWarehouse(warehouse)
         self._hints = self.below.hints
         self._raised = False
@@ -119,14 +128,17 @@ class WarehouseStore:
 
     def put_many(self, rows: Iterable[Row], fields: Fields | None = None) -> bool:
         """Write rows. Each row is atomic and durable; all together are not."""
+        self.ownership.require()
         return self.rows.put_many([(key, self._written(key, value)) for key, value in rows], fields)
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
         """Remove rows. Absent rows are no error."""
+        self.ownership.require()
         self.rows.delete_many(keys)
 
     def compare_and_set(self, key: bytes, expected: bytes | None, value: bytes | None) -> bool:
         """Write (None: remove) a row if it now has the expected value (None: if it is absent)."""
+        self.ownership.require()
         new = None if value is None else self._written(key, value)
         swapped = any(self.rows.compare_and_set(key, kept, new) for kept in self._forms(key, expected))
         if swapped and key == FORMAT and value is not None:
@@ -155,6 +167,23 @@ class WarehouseStore:
         """Yield the rows of a range with their stored locations, without checksums."""
         for key, value in self.rows.scan(start, stop):
             yield key, without_checksum(key, value)
+
+    def tables_outside(self) -> set[bytes]:
+        """Return the ids of tables that any row gives files or folders outside of the warehouse."""
+        found: set[bytes] = set()
+
+        def look(location: str) -> str:
+            if location and self.below.kept(location) == location and is_absolute(location):
+                found.add(table)
+            return location
+
+        for tag in (METADATA, PARTITIONS, CHUNKS):
+            for key, value in self.scan(*prefix_range(tag)):
+                table = key[len(tag) : len(tag) + TABLE_ID_BYTES]
+                if table not in found:
+                    with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
+                        rewrite_locations(key, value, look)
+        return found
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
         # Many rows are checked together: a scan may pass a million partitions, and few have a location. The

@@ -17,11 +17,11 @@ from parquetry.definition import (
     described_skew,
     skew_properties,
 )
-from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
 from parquetry.locations import warehouse_location
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, marked_metastore
 from parquetry.metastore.commits import Replacement
 from parquetry.metastore.namespace import StagedTable
 from parquetry.metastore.storage import TableMetadata
@@ -94,7 +94,9 @@ class Lake:
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
         store = open_store(options.get("store"), warehouse, create=True, passwords=passwords_among(options))
-        return cls(name, Metastore(store, warehouse), engine)
+        metastore = marked_metastore(store, options.get("store"), warehouse, create=True)
+        _warn_of_owner(name, metastore)
+        return cls(name, metastore, engine)
 
     @property
     def is_removed(self) -> bool:
@@ -253,6 +255,21 @@ class Lake:
 def _resolved(value: str, engine: Engine) -> str:
     """Return an option's value; the bridge sends a reference in place of a password."""
     return engine.hidden_option(value) if value.startswith(HIDDEN_PREFIX) else value
+
+
+def _warn_of_owner(name: str, metastore: Metastore) -> None:
+    """Log that a catalog may only be read: its metastore is retired, or new in a warehouse of another one.
+
+    The warehouse's mark is read only if the metastore has no identity yet. So most sessions read no file.
+    """
+    if metastore.ownership is None:
+        return
+    try:
+        refusal = metastore.ownership.refusal(of_new=True)
+    except WarehouseError:  # the first write says what cannot be reached
+        return
+    if refusal is not None:
+        _LOG.warning("The catalog %s may be out of date: %s", name, refusal.message)
 
 
 def _parts(name: str) -> list[str]:

@@ -41,6 +41,31 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **analyze.ANSWERS,
 }
 
+_CHANGES = (
+    questions.CreateNamespace,
+    questions.AlterNamespace,
+    questions.DropNamespace,
+    questions.CreateTable,
+    questions.StageTable,
+    questions.PublishTable,
+    questions.AlterTable,
+    questions.DropTable,
+    questions.RenameTable,
+    questions.PutView,
+    questions.DropView,
+    questions.Delete,
+    questions.Truncate,
+    questions.AddPartitions,
+    questions.DropPartitions,
+    questions.TruncatePartitions,
+    questions.RenamePartition,
+    questions.AlterPartition,
+    questions.Repair,
+    questions.Write,
+    questions.RewriteRows,
+)
+"""Questions that change the warehouse. They are refused, before any work, if another metastore owns it."""
+
 
 def _subject(question: questions.Question | None, code: str) -> list[str]:
     """Return the name in Spark's own error (no such table, …), or an empty list if our message says more."""
@@ -106,8 +131,11 @@ class Planner:
             question = codec.decode(text)
             with use_file_systems(self._engine.file_systems):
                 if isinstance(question, questions.CatalogQuestion):
+                    lake = self._lake(question)
+                    if isinstance(question, _CHANGES):
+                        lake.metastore.require_owned()
                     with reading_by_position(question.by_position):
-                        told = answer(self._lake(question), question)
+                        told = answer(lake, question)
                 else:
                     told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
                 return codec.encode(told)

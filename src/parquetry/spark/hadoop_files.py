@@ -108,6 +108,10 @@ class HadoopFiles(RemoteFiles):
         """Write a small file; see `RemoteFiles.write_file`."""
         self._ask("write", path, bytearray(data))
 
+    def create_file(self, path: str, data: bytes) -> None:
+        """Write a small file that must not exist; see `RemoteFiles.create_file`."""
+        self._ask("create", path, bytearray(data))
+
     def delete_empty_directory(self, path: str) -> bool:
         """Delete a directory if it is empty; see `RemoteFiles.delete_empty_directory`."""
         return bool(self._ask("deleteEmptyDirectory", path))

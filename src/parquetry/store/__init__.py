@@ -23,7 +23,16 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.store.groups import Groups, Range
     from parquetry.store.memory import MemoryStore
-    from parquetry.store.opening import open_store, others_nearby, split_store
+    from parquetry.store.opening import (
+        EMBEDDED,
+        IN_MEMORY,
+        METASTORE_FOLDER,
+        open_store,
+        others_nearby,
+        recorded_url,
+        reopen_store,
+        split_store,
+    )
     from parquetry.store.passwords import (
         NO_PASSWORDS,
         PASSWORD_VARIABLE,

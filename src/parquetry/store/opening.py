@@ -20,11 +20,17 @@ from parquetry.store.passwords import (
 )
 from parquetry.store.sqlite import SQLiteStore
 
-SQLITE_FILE = os.path.join("_parquetry", "metastore.sqlite")
+METASTORE_FOLDER = "_parquetry"
+"""Name of the metastore's folder within a warehouse."""
+SQLITE_FILE = os.path.join(METASTORE_FOLDER, "metastore.sqlite")
 """Path of the metastore's file within a warehouse on a local disk."""
 
 _LOG = logging.getLogger("parquetry")
-_URLS_OF_SQLITE_FILE = (None, "sqlite")
+EMBEDDED = "sqlite"
+"""The URL of that file, which a warehouse's mark has, too."""
+IN_MEMORY = "memory"
+"""The URL of a store that ends with the process."""
+_URLS_OF_SQLITE_FILE = (None, EMBEDDED)
 """URLs that name that file."""
 
 
@@ -51,6 +57,37 @@ def others_nearby(url: str | None, warehouse: str) -> list[str]:
     return [folder for folder in (parent, *beside) if os.path.exists(os.path.join(folder, SQLITE_FILE))]
 
 
+def recorded_url(url: str | None, store: Store, warehouse: str) -> str:
+    """Return a store's URL as a warehouse's mark records it.
+
+    Args:
+        url: as the user named the store.
+        store: the store.
+        warehouse: absolute local path, or URI of another file system.
+
+    Returns:
+        `EMBEDDED` for the file inside the warehouse by any name, `IN_MEMORY` for a store that ends with the
+        process, and else the URL without a password.
+    """
+    if isinstance(store, MemoryStore):
+        return IN_MEMORY
+    if isinstance(store, SQLiteStore):
+        inside = os.path.isabs(warehouse) and os.path.join(warehouse, SQLITE_FILE)
+        if inside and os.path.realpath(inside) == os.path.realpath(store.path):
+            return EMBEDDED
+        return f"sqlite://{urllib.parse.quote(os.path.realpath(store.path))}"
+    return split_passwords(url)[0] if url is not None and is_postgresql(url) else without_password(url or "")
+
+
+def reopen_store(recorded: str, warehouse: str) -> Store:
+    """Open an existing store by the URL that a warehouse's mark records; passwords come by libpq's ways.
+
+    Raises:
+        ParquetryError: it does not exist, or cannot be reached.
+    """
+    return open_store(recorded, warehouse)
+
+
 def open_store(
     url: str | None, warehouse: str, *, create: bool = False, passwords: Mapping[str, str] = NO_PASSWORDS
 ) -> Store:
@@ -74,7 +111,7 @@ def open_store(
             f"Store {without_password(url or 'sqlite')!r} takes no password: only a store on PostgreSQL does. Remove the setting "
             "store.password (store_password in Python), or name the store: postgresql://user@host:port/database."
         )
-    if url == "memory":
+    if url == IN_MEMORY:
         return MemoryStore()
     if url in _URLS_OF_SQLITE_FILE:
         if not os.path.isabs(warehouse):

@@ -81,7 +81,7 @@ def test_a_good_store(
     assert code == 0
     for each in (found, outside):
         assert (each["list"][0], each["read"][0], each["write"][0]) == (True, True, None)
-        assert each["read"][1].endswith(files[0])
+        assert each["read"][1].endswith(s3.files(s3.warehouse)[0])
     written = in_session(True)
     code, outside = on_command_line("--write")
     assert code == 0

@@ -15,12 +15,21 @@ from parquetry.locations.file_names import new_prefix
 from parquetry.maintenance.deletion import FileAccess
 from parquetry.metastore import open_metastore
 from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.ownership import owner
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
 from tests.support.s3.proxy import Fate, S3Request
 from tests.support.spark.storages import BUCKET, Storage
 
 pytestmark = pytest.mark.s3
+MARK = {"HEAD": 1, "GET": 1}
+"""Requests that read the warehouse's mark, before files are deleted."""
+
+
+@pytest.fixture(autouse=True)
+def mark_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other writes read the mark again after a time: here, never."""
+    monkeypatch.setattr(owner, "SECONDS_BETWEEN_READS", 3600.0)
 
 
 def _filled(s3: Storage) -> str:
@@ -68,10 +77,10 @@ def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
     with server.proxy.counted() as vacuum:
         later = "current_timestamp() + INTERVAL 1 DAY"
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.t', older_than => {later})")
-    assert vacuum == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
+    assert vacuum == {**MARK, "LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
     with server.proxy.counted() as drop:
         s3.spark.sql(f"DROP TABLE {table}")
-    assert drop == {"LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
+    assert drop == {**MARK, "LIST": 1, "LIST UPLOADS": 1, "BULK DELETE": 1}
 
 
 def test_requests_of_adoption(s3: Storage, server: S3Server) -> None:
@@ -184,7 +193,7 @@ def test_requests_of_a_store_without_bulk_deletes(s3: Storage, server: S3Server)
         s3.spark.sql(f"DROP TABLE {table}")
     s3.spark.conf.unset("fs.s3a.multiobjectdelete.enable")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")
-    assert counts == {"LIST": 1, "LIST UPLOADS": 1, "DELETE": 4}
+    assert counts == {**MARK, "LIST": 1, "LIST UPLOADS": 1, "DELETE": 4}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +208,7 @@ def test_requests_of_cleaning_many(
         s3.spark.conf.set("fs.s3a.impl.disable.cache", "true")  # s3a reads the setting as it starts
     table, location = f"{s3.database}.v", f"{s3.warehouse}/db.db/v"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, p STRING) USING parquet PARTITIONED BY (p)")
-    with open_metastore(s3.warehouse, s3.store) as metastore:
+    with use_file_systems(HadoopFileSystems(s3.spark)), open_metastore(s3.warehouse, s3.store) as metastore:
         snapshot = metastore.table("db", "v")
         prefix = new_prefix(snapshot.id) if own else "part"
         files = [f"{prefix}-{number}.parquet" for number in range(2500)]
@@ -213,7 +222,7 @@ def test_requests_of_cleaning_many(
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.v', older_than => {later})")
     s3.spark.conf.unset("fs.s3a.bulk.delete.page.size")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")
-    assert counts == {"LIST": 3, "LIST UPLOADS": 1, "BULK DELETE": deletions}
+    assert counts == {**MARK, "LIST": 3, "LIST UPLOADS": 1, "BULK DELETE": deletions}
     assert s3.files(location) == []
 
 

@@ -20,12 +20,14 @@ from parquetry.config.registry import CATALOG_OPTIONS, TABLE_SETTINGS
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
+    Metastore,
     TableColumn,
     TableMetadata,
     Transaction,
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
+from parquetry.store import SQLiteStore
 from parquetry.warehouse import STORE_VARIABLE, VARIABLE
 
 ROOT = Path(__file__).parents[3]
@@ -480,7 +482,7 @@ def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
 def test_errors_show_no_storage_option(run, tmp_path, option, problem):
     """An error about a storage option names the option or its number, and never its value."""
     place = ("s3://bucket/lake", f"sqlite://{tmp_path}/elsewhere.sqlite")
-    with open_metastore(*place, create=True) as metastore:
+    with Metastore(SQLiteStore(tmp_path / "elsewhere.sqlite"), place[0]) as metastore:
         columns = (TableColumn("id", "integer"),)
         metastore.create_table("default", "u", TableMetadata(columns, (), "parquet", f"{place[0]}/u"))
     given = ("-w", place[0], "--store", place[1], "--storage-option", option)

@@ -24,12 +24,12 @@ from parquetry.metastore import (
     TableMetadata,
     TableSnapshot,
     Transaction,
-    open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries
 from parquetry.metastore.storage import Totals
+from parquetry.store import SQLiteStore
 from parquetry.types import to_python
 from tests.unit.stored_format import reader
 
@@ -53,7 +53,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows.
     """
     path = tmp_path_factory.mktemp("new") / "metastore.sqlite"
-    with open_metastore("/golden", f"sqlite://{path}", create=True) as metastore:
+    with Metastore(SQLiteStore(path), "/golden") as metastore:
         maker().fill(metastore)
         for number in range(20):
             transaction = Transaction(metastore.table("shop", "replaced"), "append")
@@ -107,7 +107,7 @@ def test_names_lead_to_the_same_tables(path: Path) -> None:
     replaced tables are not.
     """
     outside = reader.Metastore(path, "/golden")
-    with open_metastore("/golden", f"sqlite://{path}") as library:
+    with Metastore(SQLiteStore(path), "/golden") as library:
         assert outside.databases() == {
             name: library.database(name).properties for name in library.databases()
         }
@@ -124,7 +124,7 @@ def test_every_version_is_read_alike(path: Path) -> None:
     """
     outside = reader.Metastore(path, "/golden")
     count = 0
-    with open_metastore("/golden", f"sqlite://{path}") as library:
+    with Metastore(SQLiteStore(path), "/golden") as library:
         for table, version in every_version(library, outside):
             count += 1
             made = table.commit
@@ -181,7 +181,7 @@ def test_indexes_lead_to_the_partitions(path: Path) -> None:
     """
     outside = reader.Metastore(path, "/golden")
     found, indexed = 0, set()
-    with open_metastore("/golden", f"sqlite://{path}") as library:
+    with Metastore(SQLiteStore(path), "/golden") as library:
         for table, version in every_version(library, outside):
             for index in version.metadata.get("indexes", ()):
                 if index.get("ready", True) and table.version == version.history[0]["version"]:
@@ -196,7 +196,7 @@ def test_indexes_lead_to_the_partitions(path: Path) -> None:
 def test_summaries_are_those_of_their_chunks(path: Path) -> None:
     """The row that sums up a chunk is the library's, and its sizes are the sum of the files'."""
     outside = reader.Metastore(path, "/golden")
-    with open_metastore("/golden", f"sqlite://{path}") as library:
+    with Metastore(SQLiteStore(path), "/golden") as library:
         for table, version in every_version(library, outside):
             chunks = [chunk for part in table.partitions() for chunk in part.entry.chunks]
             assert list(version.chunks()) == [(chunk.ticket, chunk.number) for chunk in chunks]

@@ -27,6 +27,7 @@ from parquetry.maintenance.results import Finding
 from parquetry.metastore.cleanup import Need, recovery, retire, stored_rows, unneeded_chunks
 from parquetry.metastore.commits import Transaction, commit, decode_removed
 from parquetry.metastore.manifest import TOMBSTONE, chunk_position, decode_entry, inline_files, row_sum
+from parquetry.metastore.ownership import ownership_of
 from parquetry.metastore.storage import (
     JOURNAL,
     CommitRecord,
@@ -66,7 +67,12 @@ def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) ->
         TableNotFoundError: the table was dropped.
         WarehouseError: the table's files cannot be accessed.
         CommitConflictError: others changed meanwhile what was to be repaired.
+        ForeignWarehouseError: it is to repair, and the warehouse belongs to another metastore.
     """
+    if (refusal := ownership_of(table.store).refusal()) is not None:
+        if repair:
+            raise refusal
+        return [Finding("foreign warehouse", None, None, refusal.message)]
     check = _Check(table)
     found = [*orphan_findings(table.store, repair), *check.versions()]
     if any(finding.kind == "unreadable version" for finding in found):

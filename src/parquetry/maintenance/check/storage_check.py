@@ -37,7 +37,8 @@ _PREFIX = "_parquetry-doctor-"
 
 
 def check_storage(metastore: Metastore, *, write: bool) -> Iterator[Check]:
-    """Check the metastore's clock, and the warehouse's files; see `check_files`."""
+    """Check the warehouse's owner, the metastore's clock, and the warehouse's files; see `check_files`."""
+    yield from _owner(metastore)
     yield from _metastore_clock(metastore)
     yield from check_files(metastore.warehouse, _data_file(metastore), write=write)
 
@@ -131,6 +132,16 @@ def _written(filesystem: pafs.FileSystem, path: str) -> Iterator[Check]:
         yield Check("delete", False, f"{path}: {error}", remedy)
     else:
         yield Check("delete", True, path)
+
+
+def _owner(metastore: Metastore) -> Iterator[Check]:
+    """Say whether the warehouse belongs to the metastore, unless all is as it should be."""
+    try:
+        refusal = metastore.store.ownership.refusal()
+    except WarehouseError:
+        return  # the checks of the files tell what cannot be reached
+    if refusal is not None:
+        yield Check("owner", False, refusal.message)
 
 
 def _metastore_clock(metastore: Metastore) -> Iterator[Check]:

@@ -6,7 +6,13 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.maintenance.deletion.claims import Claim, overlap, require_free, require_outside
+    from parquetry.maintenance.deletion.claims import (
+        Claim,
+        overlap,
+        require_free,
+        require_outside,
+        require_outside_metastore,
+    )
     from parquetry.maintenance.deletion.clocks import GRACE_MS, HOUR_MS, check_of_old_files, grace_from_hours
     from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths, require_files
     from parquetry.maintenance.deletion.owned_files import (

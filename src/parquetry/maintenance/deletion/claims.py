@@ -19,10 +19,11 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import LocationTakenError, MetastoreDamagedError
-from parquetry.locations import StoragePath, is_below, storage_path
+from parquetry.locations import StoragePath, is_below, join_location, spelled_root, storage_path
 from parquetry.maintenance.deletion.file_access import RealPaths
+from parquetry.metastore import Metastore
 from parquetry.metastore.storage import HEADS, Head, batches, decode_head, decoder, metadata_key, prefix_range
-from parquetry.store import Store
+from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store
 
 _LOG = logging.getLogger("parquetry")
 _TABLES_PER_BATCH = 1000
@@ -143,6 +144,37 @@ def require_outside(others: Iterable[Claim], location: str, database: str) -> No
                 f"The tables of database {database} cannot be at {location}: {_relation(place, claim.place)} "
                 f"the folder of {claim.label}, at {claim.location}. Choose another LOCATION."
             )
+
+
+def require_outside_metastore(
+    metastore: Metastore, location: str, subject: str, *, contents: bool = True
+) -> None:
+    """Make sure that a folder is not the metastore's own, nor in it or above it.
+
+    The folder `_parquetry` of a warehouse is the metastore's, even if the store is elsewhere. A SQLite file
+    elsewhere must not be in the folder, at any depth.
+
+    Args:
+        metastore: the metastore.
+        location: the requested location.
+        subject: the table, partition or database, for the message.
+        contents: whether the folder's whole content is meant. If not, as for the folder of a database, it may
+            be above the metastore's.
+
+    Raises:
+        LocationTakenError: it is one of these.
+    """
+    real = RealPaths()
+    place = real.folder(storage_path(location))
+    own = real.folder(storage_path(join_location(metastore.warehouse, METASTORE_FOLDER)))
+    rows = metastore.store.rows
+    file = real.file(storage_path(rows.path)) if isinstance(rows, SQLiteStore) else own
+    if place == own or is_below(place, own) or (contents and (is_below(own, place) or is_below(file, place))):
+        taken = own if overlap(place, own) else file
+        raise LocationTakenError(
+            f"{subject[:1].upper()}{subject[1:]} cannot be at {location}: {_relation(place, taken)} the metastore's own "
+            f"{'folder' if taken == own else 'file'}, {spelled_root(taken)}{taken.path}. Choose another LOCATION."
+        )
 
 
 def _relation(place: StoragePath, other: StoragePath) -> str:

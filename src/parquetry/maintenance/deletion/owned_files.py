@@ -44,6 +44,7 @@ from parquetry.maintenance.deletion.file_access import (
 from parquetry.maintenance.deletion.unfinished_uploads import Uploads, end_uploads, uploads_below
 from parquetry.metastore.cleanup import commit_rows
 from parquetry.metastore.manifest import decode_entry, read_files
+from parquetry.metastore.ownership import ownership_of
 from parquetry.metastore.storage import (
     TICKET_BYTES,
     Head,
@@ -130,7 +131,8 @@ class OwnedFiles:
 
     def unfinished_uploads(self) -> Uploads:
         """Return the multipart uploads that the table began, and that did not become files yet."""
-        return uploads_below(self._files, [self.root, *sorted(self.outer)], self.is_own)
+        folders = [folder for folder in (self.root, *sorted(self.outer)) if not self._is_shared(folder)]
+        return uploads_below(self._files, folders, self.is_own)
 
     @functools.cached_property
     def _claims(self) -> list[Claim]:
@@ -156,6 +158,7 @@ class OwnedFiles:
             places: paths of files that the table's records name, or that it wrote by their names.
         """
         every = {place: self.real.file(place) for place in places}
+        every = {place: real for place, real in every.items() if not self._is_shared(real)}
         found = {place: real for place, real in every.items() if is_below(real, self.root)}
         found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
         elsewhere = {place: real for place, real in every.items() if self._is_written_elsewhere(place, real)}
@@ -170,6 +173,14 @@ class OwnedFiles:
         found |= elsewhere
         listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
         return {place for place, real in found.items() if real not in listed}
+
+    def _is_shared(self, real: StoragePath) -> bool:
+        """Return whether a file or folder belongs to the metastore that this one is a copy of."""
+        return self._shares and not ownership_of(self._store).is_inside(self._files.name(real))
+
+    @functools.cached_property
+    def _shares(self) -> bool:
+        return ownership_of(self._store).shares(self._table)
 
     def _is_ours(self, real: StoragePath) -> bool:
         return self._managed and not any(is_below(real, place) for place in self._within)
@@ -245,7 +256,7 @@ class OwnedFiles:
 
     def delete_empty(self) -> None:
         """Delete the directory of a table that no longer exists, and directories in it without files."""
-        if self._managed:
+        if self._managed and not self._is_shared(self.root):
             self._files.delete_empty_below(self.root, self._stays)
 
     def _stays(self, folder: StoragePath) -> bool:

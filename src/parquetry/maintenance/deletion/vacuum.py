@@ -55,6 +55,7 @@ from parquetry.metastore.cleanup import (
     unneeded_metadata,
 )
 from parquetry.metastore.manifest import chunk_position, decode_entry, read_files
+from parquetry.metastore.ownership import ownership_of
 from parquetry.metastore.storage import (
     JOURNAL,
     CommitRecord,
@@ -124,7 +125,10 @@ def vacuum(
         TableNotFoundError: the table was dropped meanwhile.
         WarehouseError: a file cannot be deleted, or a directory cannot be listed; or clocks differ.
         CommitConflictError: others keep committing; no data is lost, run it again.
+        ForeignWarehouseError: the warehouse belongs to another metastore.
     """
+    if not dry_run:
+        ownership_of(table.store).require(now=True)
     clocks = Clocks.read(table.store)
     if not force:
         clocks.require_agreement(table.label)
@@ -179,6 +183,7 @@ class _Vacuum:
         unneeded = self._unneeded_files(head, uploads)
         rows = self._rows(head)
         if not self._dry_run:
+            ownership_of(self._store).require()  # listing may have taken hours
             self._delete_files(head, unneeded)
             abandoned = end_uploads(self._files, abandoned)
             self._delete_rows(head, {row.kind for row in rows})

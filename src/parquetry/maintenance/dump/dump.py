@@ -37,6 +37,7 @@ from parquetry.metastore import Metastore, WarehouseStore
 from parquetry.metastore.cleanup import Need, commit_rows, oldest_commit, stored_rows
 from parquetry.metastore.commits import decode_removed
 from parquetry.metastore.manifest import chunk_files, chunk_position, decode_entry
+from parquetry.metastore.ownership import read_identity
 from parquetry.metastore.storage import (
     CHUNKS,
     METADATA,
@@ -108,6 +109,7 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
         if all(path != work / table.file for table in tables):
             path.unlink()
     progress("", len(tables), len(tables))
+    identity = read_identity(metastore.store.rows)
     return Manifest(
         FORMAT,
         VERSION,
@@ -115,6 +117,9 @@ def _write(metastore: Metastore, work: Path, progress: Progress) -> Manifest:
         metastore.warehouse,
         [DumpedDatabase(each.name, _kept_properties(metastore, each.properties)) for each in databases],
         tables,
+        "" if identity is None else identity.id,
+        "" if metastore.ownership is None or metastore.ownership.is_guest else metastore.ownership.store,
+        [] if identity is None else list(identity.shared),
     )
 
 

@@ -4,8 +4,10 @@
     tables/<id>.jsonl  one table each
 
 The manifest's `databases` are `{"name", "properties"}`, and its `tables` are `{"id", "database", "name",
-"file", "lines", "sha256"}`. Its own `sha256` comes last: the hash of all bytes of the file, with 64 zeros in
-place of the hash. The lines of a table are objects with one key, in this order:
+"file", "lines", "sha256"}`. `metastore` and `store` name the dumped metastore as the warehouse's mark
+does, and `shared` has the tables of its identity (`metastore.ownership`). All three may be missing. The
+manifest's own `sha256` comes last: the hash of all bytes of the file, with 64 zeros in place of the
+hash. The lines of a table are objects with one key, in this order:
 
 | key       | value                                                                                 |
 |-----------|---------------------------------------------------------------------------------------|
@@ -93,6 +95,9 @@ class Manifest(msgspec.Struct, frozen=True):
     warehouse: str
     databases: list[DumpedDatabase]
     tables: list[DumpedTable]
+    metastore: str = ""
+    store: str = ""
+    shared: list[str] = []
     sha256: str = ""
 
 

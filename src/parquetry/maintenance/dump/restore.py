@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from parquetry.maintenance.dump.format import (
 from parquetry.metastore import Metastore
 from parquetry.metastore.commits import encode_removed
 from parquetry.metastore.manifest import TOMBSTONE, chunk_rows, encode_entry
+from parquetry.metastore.ownership import Source, receive
 from parquetry.metastore.storage import (
     DATABASES,
     DEFAULT_DATABASE,
@@ -80,22 +81,32 @@ def _unreadable(source: Path, error: OSError) -> WarehouseError:
     return WarehouseError(f"{source} cannot be read as a dump: {error}; name a directory that `dump` made.")
 
 
-def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Progress = silent) -> Manifest:
+def restore(
+    metastore: Metastore,
+    folder: str | os.PathLike[str],
+    progress: Progress = silent,
+    *,
+    claims: bool = False,
+) -> Manifest:
     """Write the databases, tables and versions of a dump into a metastore without tables.
 
     Tables keep their ids. Locations below the old warehouse become locations below this metastore's
-    warehouse; all others stay.
+    warehouse; all others stay. From then on the warehouse belongs to this metastore, and the dumped one may
+    only be read, if it has the same warehouse.
 
     Args:
         metastore: the metastore to fill.
         folder: a directory that `dump` made.
         progress: called for each table.
+        claims: whether to take the warehouse from any metastore that has it, and not only from the dumped
+            one.
 
     Returns:
         The dump's manifest.
 
     Raises:
         WarehouseError: the dump is damaged, or the metastore is in use.
+        ForeignWarehouseError: the warehouse belongs to another metastore than the dumped one.
         MetastoreVersionError: the dump has a version that cannot be read.
         StoreError: the store fails; run it again.
     """
@@ -106,6 +117,34 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
             _verify(source, table)
     except OSError as error:
         raise _unreadable(source, error) from None
+    _require_empty(metastore, hashlib.sha256(text).digest())
+    if metastore.ownership is None or metastore.ownership.is_guest:
+        _write(metastore, source, manifest, text, progress, lambda: None)
+        return manifest
+    dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
+    with receive(metastore.ownership, dumped, metastore.store.tables_outside, claims=claims) as take:
+        _write(metastore, source, manifest, text, progress, take)
+    return manifest
+
+
+def _write(
+    metastore: Metastore,
+    source: Path,
+    manifest: Manifest,
+    text: bytes,
+    progress: Progress,
+    take: Callable[[], None],
+) -> None:
+    """Write all rows of a dump.
+
+    Args:
+        metastore: the metastore to fill.
+        source: the dump.
+        manifest: its manifest.
+        text: the manifest's bytes.
+        progress: called for each table.
+        take: gives the warehouse to the metastore, before its tables become visible.
+    """
     store = metastore.store
     mark = hashlib.sha256(text).digest()
     _claim(metastore, mark)
@@ -120,6 +159,16 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
         if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
             raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
         names.append((table, id + head.token))
+    take()
+    _write_names(metastore, manifest, names)
+    store.delete_many([RESTORING])
+    progress("", len(manifest.tables), len(manifest.tables))
+
+
+def _write_names(
+    metastore: Metastore, manifest: Manifest, names: Sequence[tuple[DumpedTable, bytes]]
+) -> None:
+    store = metastore.store
     known = set(metastore.databases()) - {DEFAULT_DATABASE}
     for database in manifest.databases:
         if database.name == DEFAULT_DATABASE:
@@ -131,9 +180,6 @@ def restore(metastore: Metastore, folder: str | os.PathLike[str], progress: Prog
         key = name_key(table.database, table.name)
         if store.get(key) != row and not swap(store, key, None, row):
             raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
-    store.delete_many([RESTORING])
-    progress("", len(manifest.tables), len(manifest.tables))
-    return manifest
 
 
 def _verify(source: Path, table: DumpedTable) -> None:
@@ -146,8 +192,8 @@ def _verify(source: Path, table: DumpedTable) -> None:
         raise WarehouseError(f"{source / table.file} is not as it was written; make another dump.")
 
 
-def _claim(metastore: Metastore, mark: bytes) -> None:
-    """Mark the metastore: this dump is being restored into it.
+def _require_empty(metastore: Metastore, mark: bytes) -> bool:
+    """Make sure that a metastore is empty. Return whether a restore of this dump was begun in it.
 
     Raises:
         WarehouseError: it is in use, or another dump is being restored into it.
@@ -155,7 +201,7 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
     store = metastore.store
     found = store.get(RESTORING)
     if found == mark:
-        return
+        return True
     if found is not None:
         raise WarehouseError(
             "Restoring another dump into this metastore was cut short; run that again, or take an empty one."
@@ -165,7 +211,16 @@ def _claim(metastore: Metastore, mark: bytes) -> None:
             f"The metastore of {metastore.warehouse} holds tables or databases, which would be mixed with "
             "the tables of the dump; restore into an empty one."
         )
-    if not swap(store, RESTORING, None, mark):
+    return False
+
+
+def _claim(metastore: Metastore, mark: bytes) -> None:
+    """Mark the metastore: this dump is being restored into it.
+
+    Raises:
+        WarehouseError: it is in use, or another dump is being restored into it.
+    """
+    if not _require_empty(metastore, mark) and not swap(metastore.store, RESTORING, None, mark):
         raise WarehouseError("Someone else is restoring into this metastore.")
 
 

@@ -20,5 +20,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.commits.replacement import Replacement
     from parquetry.metastore.commits.successor import Successor
     from parquetry.metastore.commits.transaction import Transaction
+    from parquetry.metastore.commits.validate import require_own_folder
 
 lazy_exports(__name__)

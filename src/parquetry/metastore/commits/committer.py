@@ -65,7 +65,7 @@ from parquetry.metastore.commits.prepared import prepare
 from parquetry.metastore.commits.removed_files import records_of
 from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.commits.validate import require_possible
+from parquetry.metastore.commits.validate import require_not_shared, require_possible
 from parquetry.metastore.storage import Head, Owner, active_owner, pause, read_head, require_format
 from parquetry.metastore.versions import PartitionRow, TableSnapshot, VisibleRows, load
 
@@ -88,6 +88,7 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
         CommitUnknownError: the store does not answer whether the commit took place.
         TableNotFoundError: the table was dropped or replaced meanwhile.
         BatchCommittedError: the batch of a streaming query was committed before.
+        ForeignWarehouseError: the warehouse, or a folder outside of it, belongs to another metastore.
         UnsupportedError: the transaction was committed, or tried, before.
     """
     if isinstance(transaction.base, Successor):
@@ -96,6 +97,7 @@ def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -
     transaction.end()
     try:
         prepared = prepare(transaction)
+        require_not_shared(prepared)
         arranged = require_possible(prepared)
         removed_rows = records_of(prepared)
         if not prepared.changes and not removed_rows and prepared.metadata is None:

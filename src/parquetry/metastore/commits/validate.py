@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from parquetry.errors import PartitionExistsError, PartitionNotFoundError, UnsupportedError
+from parquetry.errors import (
+    ForeignWarehouseError,
+    PartitionExistsError,
+    PartitionNotFoundError,
+    UnsupportedError,
+)
+from parquetry.locations import join_location
 from parquetry.metastore.commits.arrangement_rules import require_fitting
 from parquetry.metastore.commits.changes import Add, Drop, FileChange, Move
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.versions import keyed_by
+from parquetry.metastore.ownership import ownership_of
+from parquetry.metastore.versions import TableSnapshot, keyed_by
 
 
 def require_possible(prepared: PreparedCommit) -> bool:
@@ -45,3 +52,35 @@ def require_possible(prepared: PreparedCommit) -> bool:
             "make another table and copy the rows."
         )
     return arranged
+
+
+def require_not_shared(prepared: PreparedCommit) -> None:
+    """Make sure that no files are added outside of a copied warehouse, where the original would delete them.
+
+    Raises:
+        ForeignWarehouseError: the transaction adds such a file.
+    """
+    base = prepared.base
+    if not ownership_of(base.store).shares(base.id):
+        return
+    for key, change in prepared.changes.items():
+        if isinstance(change, FileChange) and change.files:
+            entry = prepared.base_entry(key)
+            folder = change.location or (entry and entry.location) or base.placement.location_of(key)
+            for file in change.files:
+                require_own_folder(base, join_location(folder, file.path))
+
+
+def require_own_folder(table: TableSnapshot, location: str) -> None:
+    """Make sure that a table may write to a folder: in a copied warehouse, only inside of the warehouse.
+
+    Raises:
+        ForeignWarehouseError: the folder belongs to the original.
+    """
+    ownership = ownership_of(table.store)
+    if ownership.shares(table.id) and not ownership.is_inside(location):
+        raise ForeignWarehouseError(
+            f"Table {table.label} cannot be written: {location} is outside of this warehouse, which was copied, and belongs to the "
+            "original with all tables there. CREATE TABLE … AS SELECT makes a table here; if the original is no more, "
+            "`parquetry claim --outside` takes them over."
+        )

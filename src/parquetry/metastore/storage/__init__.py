@@ -22,11 +22,14 @@ if FOR_TYPE_CHECKERS:
         FIRST,
         FORMAT_VERSION,
         IN_COLUMNS,
+        OWN_FOLDER,
         RELATIVE,
         STREAMS,
         check_format,
         format_of,
         require_format,
+        retire_format,
+        retired_for,
         version_in,
     )
     from parquetry.metastore.storage.head import (
@@ -49,6 +52,7 @@ if FOR_TYPE_CHECKERS:
         FIRST_PART_OF_REMOVED_FILES,
         FORMAT,
         HEADS,
+        IDENTITY,
         INDEX_ID_BYTES,
         INDEXES,
         JOURNAL,

@@ -18,6 +18,8 @@ rows have not changed, which does no harm.
 |         | constraints of tables, which a library that does not know them would not enforce  |
 | 5       | REPLACE TABLE as a commit: a table's versions may have different partition columns |
 |         | checksums of rows (`checksums`); a raised store also has rows without             |
+| 6       | a retired metastore, which another one has taken the warehouse from: only it has  |
+|         | this version, so that libraries that do not know of this refuse it                |
 
 A library may have a store open while a later library raises it. The older library notices when it next
 commits: it reads the format row after the head on which the commit builds. So it cannot build on rows that a
@@ -29,7 +31,12 @@ from __future__ import annotations
 import msgspec
 
 from parquetry._version import __version__
-from parquetry.errors import MetastoreDamagedError, MetastoreVersionError, WarehouseError
+from parquetry.errors import (
+    ForeignWarehouseError,
+    MetastoreDamagedError,
+    MetastoreVersionError,
+    WarehouseError,
+)
 from parquetry.layout import PLAIN
 from parquetry.metastore.storage.head import swap
 from parquetry.metastore.storage.keyspace import FORMAT
@@ -53,21 +60,29 @@ columns."""
 CHECKED = 5
 """The first version with checksums. No row needs one, so nothing raises a store for checksums alone."""
 FORMAT_VERSION = 5
-"""The newest version."""
+"""The version of new metastores."""
+OWN_FOLDER = "the warehouse's own folder"
+"""Begins the name of the store inside the warehouse, in messages and in `FormatRow.retired_for`."""
+RETIRED = 6
+"""The version of a retired metastore, whose rows keep their version."""
 
 
-class FormatRow(msgspec.Struct, frozen=True):
+class FormatRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """The record of the format row.
 
     Attributes:
         magic: always `MAGIC`.
         version: format version of the store's rows.
         written_by: version of the library that raised the store to this format.
+        retired_for: the store that has the warehouse now, or empty if this metastore has it.
+        before: the version before the metastore was retired: its rows have it still.
     """
 
     magic: str
     version: int
     written_by: str
+    retired_for: str = ""
+    before: int = 0
 
 
 def check_format(store: Store, *, create: bool) -> int:
@@ -108,12 +123,39 @@ def require_format(store: Store, version: int) -> None:
     Raises:
         MetastoreVersionError: a later library has raised the store beyond the versions that this library
             reads.
+        ForeignWarehouseError: the metastore was retired.
     """
     while True:
         value = store.get(FORMAT)
-        if _read(value or b"").version >= version:
+        row = _read(value or b"")
+        if row.retired_for:
+            name = "leave out the" if row.retired_for.startswith(OWN_FOLDER) else "name that"
+            raise ForeignWarehouseError(
+                f"This metastore may only be read, since the warehouse was given to the metastore in {row.retired_for}: "
+                f"{name} store (--store, PARQUETRY_STORE, the catalog's option store), or, if that metastore is no more, take "
+                "the warehouse back by `parquetry claim` or CALL system.claim()."
+            )
+        if row.version >= version:
             return
         swap(store, FORMAT, value, encode(FormatRow(MAGIC, version, __version__)))
+
+
+def retired_for(store: Store) -> str:
+    """Return the store that has the warehouse of a retired metastore, or an empty text."""
+    return _read(store.get(FORMAT) or b"").retired_for
+
+
+def retire_format(store: Store, successor: str) -> None:
+    """Write into the format row which store has the warehouse now; empty: this metastore has it again."""
+    while True:
+        value = store.get(FORMAT)
+        row = _read(value or b"")
+        version = _version_of_rows(row)
+        changed = FormatRow(MAGIC, version, __version__)
+        if successor:
+            changed = FormatRow(MAGIC, max(RETIRED, version), __version__, successor, version)
+        if row.retired_for == successor or swap(store, FORMAT, value, encode(changed)):
+            return
 
 
 def version_in(value: bytes) -> int:
@@ -122,7 +164,11 @@ def version_in(value: bytes) -> int:
     Raises:
         MetastoreVersionError: the value is something else, or a later version.
     """
-    return _read(value).version
+    return _version_of_rows(_read(value))
+
+
+def _version_of_rows(row: FormatRow) -> int:
+    return row.before if row.retired_for else row.version
 
 
 def _read(value: bytes) -> FormatRow:
@@ -137,7 +183,7 @@ def _read(value: bytes) -> FormatRow:
         row = FormatRow("", 0, "")
     if row.magic != MAGIC:
         raise MetastoreVersionError("The store holds rows, but is not a metastore; choose another place.")
-    if not FIRST <= row.version <= FORMAT_VERSION:
+    if not FIRST <= _version_of_rows(row) <= FORMAT_VERSION:
         raise MetastoreVersionError(
             f"The metastore has format {row.version} (written by Parquetry {row.written_by}), this is "
             f"Parquetry {__version__}, which reads formats {FIRST} to {FORMAT_VERSION}; use one that fits."

@@ -8,6 +8,8 @@ with a checksum (`checksums`).
 | tag | key                                | value                                                       |
 |-----|------------------------------------|-------------------------------------------------------------|
 | 00  |                                    | format and version of the metastore                         |
+| 00  | `identity`                         | `ownership.identity.Identity`, which the warehouse's mark   |
+|     |                                    | names                                                       |
 | 00  | `restoring`                        | hash of the dump that is being restored                     |
 | 01  | database                           | `databases.DatabaseRow`                                     |
 | 02  | database 00 table                  | `names`: table id and token                                 |
@@ -35,6 +37,7 @@ from parquetry.store import Range, Store
 _T = TypeVar("_T")
 
 FORMAT = b"\x00"
+IDENTITY = b"\x00identity"
 RESTORING = b"\x00restoring"
 DATABASES = b"\x01"
 NAMES = b"\x02"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parquetry.planner.procedures.claim import CLAIM
 from parquetry.planner.procedures.compact import COMPACT
 from parquetry.planner.procedures.compact_metadata import COMPACT_METADATA
 from parquetry.planner.procedures.create_partition_index import CREATE_PARTITION_INDEX
@@ -49,5 +50,6 @@ PROCEDURES: dict[str, Procedure[Any]] = {
         EXPLAIN_JSON,
         LAST_REPORTS,
         DOCTOR,
+        CLAIM,
     )
 }

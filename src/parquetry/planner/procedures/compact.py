@@ -85,4 +85,5 @@ COMPACT = Procedure(
     COLUMNS,
     _run,
     by_engine=True,
+    changes=True,
 )

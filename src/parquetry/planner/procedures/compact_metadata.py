@@ -24,4 +24,5 @@ COMPACT_METADATA = Procedure(
     CompactMetadata,
     (("partitions", "long"), ("chunks_before", "long"), ("chunks_after", "long")),
     _run,
+    changes=True,
 )

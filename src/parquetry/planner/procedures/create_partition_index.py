@@ -32,4 +32,5 @@ CREATE_PARTITION_INDEX = Procedure(
     CreatePartitionIndex,
     INDEX_COLUMNS,
     _run,
+    changes=True,
 )

@@ -14,5 +14,10 @@ def _run(lake: Lake, arguments: IndexChoice) -> list[Row]:
 
 
 DROP_PARTITION_INDEX = Procedure(
-    "drop_partition_index", "Drops an index over partition columns.", IndexChoice, INDEX_COLUMNS, _run
+    "drop_partition_index",
+    "Drops an index over partition columns.",
+    IndexChoice,
+    INDEX_COLUMNS,
+    _run,
+    changes=True,
 )

@@ -33,4 +33,5 @@ FSCK = Procedure(
         ("repaired", "boolean"),
     ),
     _run,
+    changes=True,
 )

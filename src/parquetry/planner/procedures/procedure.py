@@ -56,6 +56,7 @@ class Procedure(Generic[A]):
         columns: of the rows in its result, as name and Spark's JSON type.
         run: from the catalog and the arguments to rows.
         by_engine: whether it needs an engine, so that `Catalog` has no method for it.
+        changes: whether it changes the warehouse, unless its arguments say otherwise.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Procedure(Generic[A]):
     columns: tuple[tuple[str, str], ...]
     run: Callable[[Lake, A], Iterable[Row]]
     by_engine: bool = False
+    changes: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -86,7 +88,10 @@ class Procedure(Generic[A]):
             lake: the catalog.
             texts: the arguments as the bridge sends them: text, lists of text, None.
         """
-        return wire_rows(self.run(lake, msgspec.convert(texts, self.arguments, strict=False)))
+        arguments = msgspec.convert(texts, self.arguments, strict=False)
+        if self.changes and not getattr(arguments, "dry_run", False) and getattr(arguments, "repair", True):
+            lake.metastore.require_owned()  # before any work
+        return wire_rows(self.run(lake, arguments))
 
 
 def schema_of(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:

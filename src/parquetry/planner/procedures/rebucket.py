@@ -37,4 +37,5 @@ REBUCKET = Procedure(
     COLUMNS,
     _run,
     by_engine=True,
+    changes=True,
 )

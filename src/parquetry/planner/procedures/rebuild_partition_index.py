@@ -21,4 +21,5 @@ REBUILD_PARTITION_INDEX = Procedure(
     IndexChoice,
     INDEX_COLUMNS,
     _run,
+    changes=True,
 )

@@ -27,4 +27,5 @@ ROLLBACK = Procedure(
     Rollback,
     (("version_before", "long"), ("version", "long")),
     _run,
+    changes=True,
 )

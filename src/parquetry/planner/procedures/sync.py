@@ -54,4 +54,5 @@ SYNC = Procedure(
         ("detail", "string"),
     ),
     _run,
+    changes=True,
 )

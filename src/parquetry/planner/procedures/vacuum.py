@@ -45,4 +45,5 @@ VACUUM = Procedure(
     Vacuum,
     (("kind", "string"), ("path", "string"), ("count", "long"), ("bytes", "long")),
     _run,
+    changes=True,
 )

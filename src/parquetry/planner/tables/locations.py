@@ -26,6 +26,7 @@ from parquetry.maintenance.deletion import (
     RealPaths,
     require_free,
     require_outside,
+    require_outside_metastore,
 )
 from parquetry.maintenance.deletion.claims import claims
 from parquetry.metastore.commits import Replacement
@@ -55,6 +56,7 @@ def managed_location(lake: Lake, database: str, name: str) -> str:
     taken: LocationTakenError | None = None
     for location in (plain, f"{plain}-{uuid.uuid4().hex[:8]}"):
         try:
+            require_outside_metastore(lake.metastore, location, f"table {database}.{name}")
             require_free(claimed, location, f"table {database}.{name}", managed=True, databases=databases)
         except LocationTakenError as error:
             taken = error
@@ -96,9 +98,10 @@ def external_location(lake: Lake, database: str, name: str, text: str) -> str:
     name.
 
     Raises:
-        LocationTakenError: the location belongs to a managed table or to a database.
+        LocationTakenError: the location belongs to a managed table, to a database or to the metastore.
     """
     location = _named(lake, absolute_location(text, lake.metastore.database_location(database)))
+    require_outside_metastore(lake.metastore, location, f"table {database}.{name}")
     named = database.lower(), name.lower()
     claimed = (claim for claim in _all_claims(lake) if (claim.head.database, claim.head.name) != named)
     require_free(claimed, location, f"table {database}.{name}", databases=_directories(lake))
@@ -118,6 +121,7 @@ def partition_location(lake: Lake, table: TableSnapshot, text: str, name: str) -
         LocationTakenError: the location belongs to another, managed table.
     """
     location = _named(lake, absolute_location(text, table.metadata.location))
+    require_outside_metastore(lake.metastore, location, f"partition {name} of table {table.label}")
     claimed = (claim for claim in _all_claims(lake) if claim.table != table.id)
     require_free(claimed, location, f"partition {name} of table {table.label}")
     return location
@@ -138,6 +142,7 @@ def require_free_cells(lake: Lake, label: str, skew: SkewMap | None, table: byte
     places = {place for place in skew.locations if place is not None} if skew is not None else set()
     claimed = [claim for claim in _all_claims(lake) if claim.table != table] if places else []
     for place in sorted(places):
+        require_outside_metastore(lake.metastore, place, f"a skewed value of table {label}")
         require_free(claimed, place, f"a skewed value of table {label}")
 
 
@@ -148,6 +153,8 @@ def database_location(lake: Lake, name: str, text: str | None) -> str:
         LocationTakenError: the location belongs to a table.
     """
     location = _named(lake, absolute_location(text or f"{name.lower()}.db", lake.metastore.warehouse))
+    subject = f"the folder for tables of database {name}"
+    require_outside_metastore(lake.metastore, location, subject, contents=False)
     require_outside(_all_claims(lake), location, name)
     return location
 

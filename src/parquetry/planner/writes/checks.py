@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parquetry.definition import Occasion, refuse_values, require_rules
 from parquetry.identifiers import joined_name
-from parquetry.metastore.commits import Successor
+from parquetry.metastore.commits import Successor, require_own_folder
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.predicate import Compare, Filter
@@ -23,7 +23,9 @@ def require_writable_so(lake: Lake, snapshot: TableSnapshot, mode: str, where: S
 
     Raises:
         ListBucketingError: the table has directories for heavy values, and a rule forbids the write.
+        ForeignWarehouseError: the table's folder belongs to the warehouse that this one is a copy of.
     """
+    require_own_folder(snapshot, snapshot.metadata.location)
     staged = lake.staged.get(snapshot.id.hex())
     label = joined_name((lake.name, staged.database, staged.name)) if staged else lake.full_name(snapshot)
     is_made = staged is not None or isinstance(snapshot, Successor)

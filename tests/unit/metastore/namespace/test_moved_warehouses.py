@@ -405,13 +405,13 @@ def test_the_golden_metastore_of_format_3(tmp_path: Path) -> None:
     spec.loader.exec_module(maker)
     expected = json.loads((GOLDEN / "content.json").read_text())
     shutil.copy(GOLDEN / "metastore.sqlite", tmp_path)
-    url = f"sqlite://{tmp_path}/metastore.sqlite"
-    with open_metastore("/golden", url) as metastore:
+    path = tmp_path / "metastore.sqlite"
+    with Metastore(SQLiteStore(path), "/golden") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == expected
         assert (tmp_path / "metastore.sqlite").read_bytes() == (GOLDEN / "metastore.sqlite").read_bytes()
         Catalog(metastore).relocate("/golden", "/golden")
         assert json.loads(json.dumps(maker.content(metastore))) == expected
-    with open_metastore("/moved", url) as metastore:
+    with Metastore(SQLiteStore(path), "/moved") as metastore:
         moved = json.dumps(maker.content(metastore))
     assert "/golden" not in re.sub(r'"[0-9a-f]{16}"', "", moved)
     unhashed = [re.sub(r'"[0-9a-f]{16}"', "", text) for text in (moved, json.dumps(expected))]

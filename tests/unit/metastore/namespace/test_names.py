@@ -29,7 +29,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
 from parquetry.metastore.storage.wire import encode
-from parquetry.store import MemoryStore
+from parquetry.store import MemoryStore, SQLiteStore
 from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata, new_table
 
 # -- databases
@@ -524,6 +524,7 @@ def test_open_remote_warehouse(tmp_path: Path) -> None:
     path = tmp_path / "meta.sqlite"
     with open_metastore("s3a://bucket/lake/", store=f"sqlite://{path}", create=True) as metastore:
         assert metastore.table_location("default", "t") == "s3a://bucket/lake/t"
+    with Metastore(SQLiteStore(path), "s3a://bucket/lake/") as metastore:  # the bucket cannot be reached
         metastore.create_table("default", "t", metadata())
     with open_metastore("s3a://bucket/lake/", store=f"sqlite:///{path}") as metastore:  # of four strokes
         assert metastore.tables("default") == ["t"]

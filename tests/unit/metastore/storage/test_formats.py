@@ -213,7 +213,7 @@ def golden(folder: Path | str) -> dict[str, Any]:
 def test_it_is_read(maker: ModuleType, tmp_path: Path) -> None:
     """Each version of each table is what the library of then read, and stays of format 1 by being read."""
     shutil.copy(GOLDEN / "metastore.sqlite", tmp_path)
-    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+    with Metastore(SQLiteStore(tmp_path / "metastore.sqlite"), "/golden") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == golden("/golden")
         assert all(table.metadata.arrangement == ArrangementSpec() for table in versions(metastore))
         partitions = [part for table in versions(metastore) for part in table.partitions()]
@@ -376,7 +376,7 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
     maker = maker_in(GOLDEN_2)
     expected = json.loads((GOLDEN_2 / "content.json").read_text())
     shutil.copy(GOLDEN_2 / "metastore.sqlite", tmp_path)
-    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+    with Metastore(SQLiteStore(tmp_path / "metastore.sqlite"), "/golden") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == expected
         change_table(metastore, "default.many", lambda t: t.append((2,), [FileRecord("new", 1, 1)]))
         change_table(metastore, "default.arranged", lambda t: t.drop((1, "a")))
@@ -397,7 +397,7 @@ def test_format_4_is_read_and_written(change: str, tmp_path: Path) -> None:
     maker = maker_in(folder)
     expected = json.loads((folder / "content.json").read_text())
     shutil.copy(folder / "metastore.sqlite", tmp_path)
-    with open_metastore("/golden", f"sqlite://{tmp_path}/metastore.sqlite") as metastore:
+    with Metastore(SQLiteStore(tmp_path / "metastore.sqlite"), "/golden") as metastore:
         assert json.loads(json.dumps(maker.content(metastore))) == expected
         assert (tmp_path / "metastore.sqlite").read_bytes() == (folder / "metastore.sqlite").read_bytes()
         for format in (4, 5):

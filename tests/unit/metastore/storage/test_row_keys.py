@@ -19,6 +19,7 @@ TABLE, TICKET = bytes.fromhex("0123456789abcdef"), 7
 PARTITION = KeySchema.from_columns([("p", parse_type("int")), ("q", parse_type("string"))]).encode((10, "a"))
 KEYS = {
     "format": keyspace.FORMAT,
+    "identity": keyspace.IDENTITY,
     "restoring": keyspace.RESTORING,
     "database": keyspace.database_key("shop"),
     "name": keyspace.name_key("shop", "sales"),

@@ -1,0 +1,233 @@
+"""Give a warehouse to another metastore: by a restore of the owner's dump, or by a claim.
+
+The mark decides. Then the metastore that had the warehouse is retired in its store, if it can be reached. So
+a session that has it open commits nothing more, and libraries that do not know marks refuse it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from parquetry.errors import ConfigurationError, ForeignWarehouseError, ParquetryError, WarehouseError
+from parquetry.metastore.ownership.identity import (
+    make_identity,
+    read_identity,
+    reinstate,
+    renew_identity,
+    retire,
+)
+from parquetry.metastore.ownership.mark import (
+    Mark,
+    canonical,
+    is_same_folder,
+    new_mark,
+    read_mark,
+    replace_mark,
+    store_name,
+)
+from parquetry.metastore.ownership.owner import Ownership
+from parquetry.store import EMBEDDED, Store, reopen_store
+
+_LOG = logging.getLogger("parquetry")
+
+
+class Claimed(NamedTuple):
+    """The result of a claim.
+
+    Attributes:
+        warehouse: absolute path, or URI.
+        metastore: id of the metastore that owns the warehouse now.
+        store: its store, for messages.
+        before: the store of the metastore that owned it before, for messages; or None.
+        retired: whether that metastore was reached and retired.
+        original: the folder that this one is a copy of, or None.
+        shared: number of tables whose files outside of a copied warehouse belong to the original.
+    """
+
+    warehouse: str
+    metastore: str
+    store: str
+    before: str | None
+    retired: bool
+    original: str | None
+    shared: int
+
+
+def claim(
+    ownership: Ownership,
+    tables_outside: Callable[[], Iterable[bytes]],
+    *,
+    copy: bool = False,
+    outside: bool = False,
+) -> Claimed:
+    """Give a warehouse to a metastore, although the mark may name another one.
+
+    The metastore gets a new identity. If the warehouse is a copy, files outside of it stay the original's.
+
+    Args:
+        ownership: of the metastore.
+        tables_outside: returns the ids of tables with files outside of the warehouse.
+        copy: whether the warehouse is a copy of one that is not seen from here.
+        outside: whether files outside of a copied warehouse belong to this metastore, too: they were copied,
+            or the original is no more.
+
+    Raises:
+        WarehouseError: the mark cannot be written.
+        StoreError: the store fails.
+    """
+    warehouse = ownership.warehouse
+    try:
+        mark = read_mark(warehouse)
+    except WarehouseError:
+        mark = None  # damaged: it is written anew
+    original = None if mark is None else original_of(mark, warehouse)
+    if copy and original is None:
+        original = "the warehouse that it is a copy of"
+    before = read_identity(ownership.rows)
+    shared = set() if before is None or outside else set(before.shared)
+    if original is not None and not outside:
+        shared |= {table.hex() for table in tables_outside()}
+    identity = renew_identity(ownership.rows, shared)
+    replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))
+    reinstate(ownership.rows)
+    is_other = mark is not None and (before is None or before.id != mark.metastore)
+    retired = mark is not None and is_other and _retire_marked(mark, original, ownership)
+    ownership.forget()
+    return Claimed(
+        warehouse,
+        identity.id,
+        store_name(ownership.store, warehouse),
+        store_name(mark.store, warehouse) if mark is not None and is_other else None,
+        retired,
+        original,
+        len(shared),
+    )
+
+
+class Source(NamedTuple):
+    """The metastore that a dump was made of.
+
+    Attributes:
+        metastore: id of its identity, or None if the dump names none.
+        store: URL of its store without a password, or None if the dump names none.
+        warehouse: location of its warehouse.
+        shared: hexadecimal ids of tables; see `Identity.shared`.
+    """
+
+    metastore: str | None
+    store: str | None
+    warehouse: str
+    shared: Sequence[str] = ()
+
+
+@contextmanager
+def receive(
+    ownership: Ownership, source: Source, tables_outside: Callable[[], Iterable[bytes]], *, claims: bool
+) -> Iterator[Callable[[], None]]:
+    """Let a restore write in a block, which gives the warehouse to its metastore by the yielded function.
+
+    Args:
+        ownership: of the metastore that is filled.
+        source: the dumped metastore.
+        tables_outside: returns the ids of tables with files outside of the warehouse.
+        claims: whether to take the warehouse from any metastore that has it.
+
+    Raises:
+        ForeignWarehouseError: the warehouse belongs to neither of both metastores.
+    """
+    warehouse = ownership.warehouse
+    mark = _receivable(ownership, source, claims)
+    is_here = canonical(source.warehouse) == canonical(warehouse) or is_same_folder(
+        source.warehouse, warehouse
+    )
+    original = None if is_here else _living(source.warehouse, source.metastore)
+    if original is None and mark is not None:
+        original = original_of(mark, warehouse)
+
+    def take() -> None:
+        identity = make_identity(ownership.rows)
+        shared = {*identity.shared, *source.shared}
+        if original is not None:
+            shared |= {table.hex() for table in tables_outside()}
+        if shared != set(identity.shared):
+            identity = renew_identity(ownership.rows, shared)
+            _LOG.warning(
+                "%d tables have files outside of the warehouse %s, which belong to %s: they are read here, and neither "
+                "written nor deleted.", len(shared), warehouse, original or "the warehouse that it is a copy of",
+            )  # fmt: skip
+        replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))
+        reinstate(ownership.rows)
+        if mark is None and is_here:
+            _retire(source.metastore, source.store or EMBEDDED, ownership)
+        elif mark is not None and mark.metastore != identity.id:
+            _retire_marked(mark, original, ownership)
+
+    with ownership.receiving():
+        yield take
+
+
+def _retire_marked(mark: Mark, original: str | None, ownership: Ownership) -> bool:
+    """Retire the metastore that a warehouse had, and return whether it was reached.
+
+    The metastore of a warehouse that this one is a copy of is not retired. Only the one in the copy is.
+    """
+    if original is not None and mark.store != EMBEDDED:
+        return False
+    return _retire(mark.metastore, mark.store, ownership)
+
+
+def original_of(mark: Mark, warehouse: str) -> str | None:
+    """Return the folder that a warehouse is a copy of: it has the same mark still. None if there is none."""
+    if mark.warehouse == canonical(warehouse) or is_same_folder(mark.warehouse, warehouse):
+        return None
+    return _living(mark.warehouse, mark.metastore)
+
+
+def _living(warehouse: str, metastore: str | None) -> str | None:
+    """Return a warehouse if its mark names a metastore, or else None."""
+    try:
+        mark = read_mark(warehouse)
+    except (WarehouseError, ConfigurationError):  # this process cannot reach it
+        return None
+    return warehouse if mark is not None and mark.metastore == metastore else None
+
+
+def _receivable(ownership: Ownership, source: Source, claims: bool) -> Mark | None:
+    """Return the mark of a warehouse that a restore may take, or None if it has none.
+
+    Raises:
+        ForeignWarehouseError: it belongs to neither the dumped metastore nor the one that is filled.
+    """
+    try:
+        mark = read_mark(ownership.warehouse)
+    except WarehouseError:
+        if claims:
+            return None
+        raise
+    if mark is None or claims or mark.metastore == source.metastore or ownership.foreign_mark() is None:
+        return mark
+    raise ForeignWarehouseError(
+        f"The warehouse {ownership.warehouse} belongs to the metastore in {store_name(mark.store, ownership.warehouse)}, and the "
+        "dump is of another one or of an earlier time: dump that metastore and restore the new dump, or, if it is no "
+        "more, say `parquetry restore --claim`."
+    )
+
+
+def _retire(id: str | None, store: str, ownership: Ownership) -> bool:
+    """Retire the metastore of a store, and return whether it was reached."""
+    if store == ownership.store:
+        return False
+    opened: Store | None = None
+    try:
+        opened = reopen_store(store, ownership.warehouse)
+        return retire(opened, id, store_name(ownership.store, ownership.warehouse))
+    except (ParquetryError, ImportError, OSError) as error:
+        if store != EMBEDDED or not isinstance(error, (WarehouseError, ConfigurationError)):
+            _LOG.warning("The metastore in %s was not reached to retire it: %s", store, error)
+        return False
+    finally:
+        if opened is not None:
+            opened.close()

@@ -1,0 +1,82 @@
+"""The identity of a metastore: a row of its store, made once, which the mark in the warehouse's folder names.
+
+A metastore that gave its warehouse to another one is *retired*: its format row says who has the warehouse
+now. Older libraries do not know that, so a retired metastore has format `RETIRED`, which they refuse.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+
+import msgspec
+
+from parquetry.metastore.storage import IDENTITY, decoder, encode, retire_format, retired_for, swap
+from parquetry.store import Store
+
+_ID_BYTES = 16
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """The record of the identity row.
+
+    Attributes:
+        id: random, hexadecimal.
+        shared: hexadecimal ids of tables whose files outside of the warehouse belong to the metastore that
+            this one is a copy of. They are read here, and neither written nor deleted.
+    """
+
+    id: str
+    shared: tuple[str, ...] = ()
+
+
+def read_identity(store: Store) -> Identity | None:
+    """Return the identity of a metastore, or None if no write has made it yet.
+
+    Args:
+        store: the store itself.
+    """
+    value = store.get(IDENTITY)
+    return None if value is None else decoder(Identity).decode(value)
+
+
+def make_identity(store: Store) -> Identity:
+    """Return the identity of a metastore, and make it if there is none. Of several writers, one makes it."""
+    while (identity := read_identity(store)) is None:
+        swap(store, IDENTITY, None, encode(Identity(secrets.token_hex(_ID_BYTES))))
+    return identity
+
+
+def renew_identity(store: Store, shared: Iterable[str]) -> Identity:
+    """Give a metastore a new identity.
+
+    Args:
+        store: the store itself.
+        shared: see `Identity.shared`.
+    """
+    identity = Identity(secrets.token_hex(_ID_BYTES), tuple(sorted(shared)))
+    while True:
+        value = store.get(IDENTITY)
+        if swap(store, IDENTITY, value, encode(identity)):
+            return identity
+
+
+def retire(store: Store, id: str | None, successor: str) -> bool:
+    """Retire a metastore that has an identity, or none if `id` is None. Return whether this is the metastore.
+
+    Args:
+        store: the store itself.
+        id: of its identity.
+        successor: the store that has the warehouse now, as the mark names it.
+    """
+    identity = read_identity(store)
+    if (identity.id if identity else None) != id:
+        return False
+    retire_format(store, successor)
+    return True
+
+
+def reinstate(store: Store) -> None:
+    """Take back that a metastore was retired."""
+    if retired_for(store):
+        retire_format(store, "")

@@ -1,0 +1,135 @@
+"""The mark of a warehouse: a small JSON file in its folder, which names the metastore that it belongs to.
+
+    {"format": "parquetry warehouse", "metastore": "5a…", "store": "postgresql://ann@db/lake", …}
+
+The file is beside the folder `_parquetry`, not in it. Who moves an old metastore away leaves the mark.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from parquetry._version import __version__
+from parquetry.errors import WarehouseError
+from parquetry.locations import join_location, storage_path, take_apart
+from parquetry.metastore.storage import OWN_FOLDER
+from parquetry.store import EMBEDDED, METASTORE_FOLDER
+
+MARK_FILE = "_parquetry_metastore.json"
+"""Name of the mark in the warehouse's folder. Spark's readers skip names that begin with `_`."""
+_FORMAT = "parquetry warehouse"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """The record in the mark.
+
+    Attributes:
+        format: always `_FORMAT`.
+        metastore: id of the metastore's identity.
+        store: URL of its store without a password, or `EMBEDDED` for the file inside the warehouse.
+        warehouse: the folder when it was marked, in one spelling; see `canonical`.
+        written_by: version of the library.
+    """
+
+    format: str
+    metastore: str
+    store: str
+    warehouse: str
+    written_by: str = ""
+
+
+def new_mark(metastore: str, store: str, warehouse: str) -> Mark:
+    """Return the mark of a warehouse that belongs to a metastore."""
+    return Mark(_FORMAT, metastore, store, canonical(warehouse), __version__)
+
+
+def canonical(warehouse: str) -> str:
+    """Return a warehouse's location in one spelling; links are resolved.
+
+    >>> canonical("s3a://bucket/lake"), canonical("s3://bucket//lake")
+    ('s3://bucket/lake', 's3://bucket/lake')
+    """
+    place = storage_path(warehouse)
+    return f"{place.root}{place.path}" if place.root else os.path.realpath(place.path)
+
+
+def mark_location(warehouse: str) -> str:
+    """Return the location of a warehouse's mark."""
+    return join_location(warehouse, MARK_FILE)
+
+
+def read_mark(warehouse: str) -> Mark | None:
+    """Return the mark of a warehouse, or None if it has none.
+
+    Raises:
+        WarehouseError: it cannot be read, or is damaged.
+    """
+    from parquetry.locations import read_small_file  # opens PyArrow, which reading a metastore does not need
+
+    text = read_small_file(mark_location(warehouse))
+    return None if text is None else _decode(warehouse, text)
+
+
+def create_mark(warehouse: str, mark: Mark) -> Mark:
+    """Mark a warehouse unless it has a mark, and return the mark that it has then.
+
+    Raises:
+        WarehouseError: the mark cannot be written, or is damaged.
+    """
+    from parquetry.locations import create_small_file
+
+    return _decode(warehouse, create_small_file(mark_location(warehouse), _encode(mark)))
+
+
+def replace_mark(warehouse: str, mark: Mark) -> None:
+    """Mark a warehouse, over the mark that it has.
+
+    Raises:
+        WarehouseError: the mark cannot be written, or another process wrote one at the same time.
+    """
+    from parquetry.locations import replace_small_file
+
+    replace_small_file(mark_location(warehouse), _encode(mark))
+    if read_mark(warehouse) != mark:
+        raise WarehouseError(
+            f"The mark {mark_location(warehouse)} was written by another process meanwhile: look whose it is, and "
+            "run it again."
+        )
+
+
+def is_same_folder(one: str, other: str) -> bool:
+    """Return whether two local locations are one folder, as by two mounts."""
+    if not (take_apart(one).is_local and take_apart(other).is_local):
+        return False
+    try:
+        return os.path.samefile(storage_path(one).path, storage_path(other).path)
+    except OSError:
+        return False
+
+
+def store_name(store: str, warehouse: str) -> str:
+    """Return a store's name for messages.
+
+    >>> store_name("sqlite", "/lake")
+    "the warehouse's own folder (/lake/_parquetry)"
+    """
+    return f"{OWN_FOLDER} ({join_location(warehouse, METASTORE_FOLDER)})" if store == EMBEDDED else store
+
+
+def _encode(mark: Mark) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(mark)) + b"\n"
+
+
+def _decode(warehouse: str, text: bytes) -> Mark:
+    try:
+        mark = msgspec.json.decode(text, type=Mark)
+    except msgspec.MsgspecError:
+        mark = None
+    if mark is None or mark.format != _FORMAT:
+        raise WarehouseError(
+            f"{mark_location(warehouse)} should name the metastore that the warehouse belongs to, and cannot be "
+            "read: if this metastore is the one, delete the file; the next write makes it anew."
+        )
+    return mark

@@ -1,0 +1,200 @@
+"""`restore` gives the warehouse to the new metastore and retires the old one; `claim` does so without a dump."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from parquetry.errors import ForeignWarehouseError, UnsupportedError
+from parquetry.maintenance.check.fsck import fsck
+from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
+from parquetry.metastore import Metastore, open_metastore
+from parquetry.metastore.ownership.mark import MARK_FILE
+from parquetry.metastore.storage.format import retired_for
+from parquetry.store import SQLiteStore
+from tests.support.tables.owned_files import files, make, write
+
+ALL = 1 << 50
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A warehouse with a metastore of its own, a table and a file."""
+    folder = tmp_path / "lake"
+    with open_metastore(str(folder), create=True) as metastore:
+        make(metastore)
+        write(metastore, "one")
+    return folder
+
+
+def url(folder: Path, name: str = "server") -> str:
+    return f"sqlite://{folder.parent}/{name}.sqlite"
+
+
+def dumped(folder: Path, name: str = "dump", store: str | None = None) -> Path:
+    with open_metastore(str(folder), store) as metastore:
+        dump(metastore, folder.parent / name)
+    return folder.parent / name
+
+
+def restored(source: Path, warehouse: Path, store: str | None, *, claims: bool = False) -> Metastore:
+    metastore = open_metastore(str(warehouse), store, create=True)
+    restore(metastore, source, claims=claims)
+    return metastore
+
+
+def store_in_mark(folder: Path) -> str:
+    found: str = json.loads((folder / MARK_FILE).read_text())["store"]
+    return found
+
+
+def test_moved_to_another_store_and_the_old_nightly_vacuum(lake: Path) -> None:
+    """The pages' way to another store: the new metastore's files survive every call through the old one."""
+    new = restored(dumped(lake), lake, url(lake))
+    two = write(new, "two")
+    with open_metastore(str(lake)) as old:
+        assert files(old) == ["one"]
+        with pytest.raises(
+            ForeignWarehouseError,
+            match=r"given to the metastore in sqlite://.*server.sqlite: name that store",
+        ):
+            vacuum(old.table("default", "t"), older_than=ALL)
+        assert [finding.kind for finding in fsck(old.table("default", "t"))] == ["foreign warehouse"]
+        for change in (
+            lambda: write(old, "x"),
+            lambda: old.drop_table("default", "t"),
+            lambda: old.create_database("x"),
+        ):
+            with pytest.raises(ForeignWarehouseError):
+                change()
+    assert two.exists()
+    vacuum(new.table("default", "t"), older_than=ALL)
+    assert files(new) == ["one", "two"]
+    assert fsck(new.table("default", "t"), footers=False) == []
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_session_that_is_open_meanwhile(marked: bool, lake: Path) -> None:
+    """Who has the old metastore open writes and deletes nothing after the restore, also if it had no mark before."""
+    if not marked:
+        (lake / MARK_FILE).unlink()
+        with open_metastore(str(lake)) as metastore:
+            metastore.store.rows.delete_many([b"\0identity"])
+    source = dumped(lake)
+    with Metastore(SQLiteStore(lake / "_parquetry" / "metastore.sqlite"), str(lake)) as open_since:
+        new = restored(source, lake, url(lake))
+        assert retired_for(open_since.store)
+        with pytest.raises(ForeignWarehouseError):  # this one looks at no mark, and at the format row only
+            write(open_since, "x")
+    two = write(new, "two")
+    with open_metastore(str(lake)) as old, pytest.raises(ForeignWarehouseError):
+        vacuum(old.table("default", "t"), older_than=ALL)
+    assert two.exists()
+    assert store_in_mark(lake).endswith("server.sqlite")
+
+
+def test_a_source_that_cannot_be_reached(lake: Path, tmp_path: Path) -> None:
+    """If the old store is away when the dump is restored, the mark alone refuses it when it comes back."""
+    moved = tmp_path / "moved"
+    first = restored(dumped(lake), lake, url(lake, "first"))
+    first.close()
+    source = dumped(lake, "second dump", url(lake, "first"))
+    moved.mkdir()
+    for path in tmp_path.glob("first.sqlite*"):
+        path.rename(moved / path.name)
+    new = restored(source, lake, url(lake, "second"))
+    two = write(new, "two")
+    for path in moved.iterdir():
+        path.rename(tmp_path / path.name)
+    with open_metastore(str(lake), url(lake, "first")) as old:
+        assert retired_for(old.store) == ""
+        assert files(old) == ["one"]
+        with pytest.raises(
+            ForeignWarehouseError, match=r"belongs to the metastore in sqlite://.*second.sqlite"
+        ):
+            vacuum(old.table("default", "t"), older_than=ALL)
+        with pytest.raises(ForeignWarehouseError, match=r"second.sqlite"):
+            write(old, "x")
+    assert two.exists()
+
+
+def test_a_dump_of_an_earlier_owner(lake: Path) -> None:
+    """A dump from before another restore takes nothing from the owner of today, unless it says so."""
+    source = dumped(lake)
+    first = restored(source, lake, url(lake, "first"))
+    two = write(first, "two")
+    with pytest.raises(
+        ForeignWarehouseError,
+        match=r"belongs to the metastore in sqlite://.*first.sqlite, and the dump is of another one or of an earlier time.*restore --claim",
+    ):
+        restored(source, lake, url(lake, "second"))
+    with open_metastore(str(lake), url(lake, "second")) as second:
+        assert second.tables("default") == []
+    write(first, "three")
+    second = restored(source, lake, url(lake, "second"), claims=True)
+    with pytest.raises(ForeignWarehouseError):
+        write(first, "four")
+    write(second, "five")
+    assert two.exists()
+
+
+def test_a_damaged_metastore_is_restored_in_its_place(lake: Path, tmp_path: Path) -> None:
+    """The backup's way: the folder `_parquetry` is moved away, and any dump of the metastore fills a new one."""
+    source = dumped(lake)
+    for attempt in range(2):  # the second time the mark names the first restore
+        (lake / "_parquetry").rename(tmp_path / f"away{attempt}")
+        with restored(source, lake, None) as metastore:
+            write(metastore, f"new{attempt}")
+        assert store_in_mark(lake) == "sqlite"
+    with open_metastore(str(lake), f"sqlite://{tmp_path}/away0/metastore.sqlite") as old:
+        assert files(old) == ["one"]
+        with pytest.raises(ForeignWarehouseError):
+            vacuum(old.table("default", "t"), older_than=ALL)
+
+
+def test_a_restore_that_was_interrupted(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the new metastore has its tables, the old one stays the owner; the restore is run again."""
+    source = dumped(lake)
+    new = open_metastore(str(lake), url(lake), create=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "parquetry.metastore.ownership.handover.replace_mark",
+            lambda *_: (_ for _ in ()).throw(OSError("full")),
+        )
+        with pytest.raises(OSError, match="full"):
+            restore(new, source)
+    with open_metastore(str(lake)) as old:
+        write(old, "two")
+    assert new.tables("default") == []
+    restore(new, source)
+    assert files(new) == ["one"]
+    write(new, "three")
+
+
+def test_there_and_back(lake: Path) -> None:
+    """A warehouse goes to another store and back into its own folder, and each time one of them writes."""
+    restored(dumped(lake), lake, url(lake)).close()
+    source = dumped(lake, "back", url(lake))
+    shutil.rmtree(lake / "_parquetry")
+    with restored(source, lake, None) as own, open_metastore(str(lake), url(lake)) as server:
+        write(own, "two")
+        with pytest.raises(ForeignWarehouseError, match="leave out the store"):
+            write(server, "x")
+
+
+def test_a_claim_by_a_metastore_in_memory(tmp_path: Path) -> None:
+    """A metastore that ends with the process owns no warehouse, and may not claim one; it writes where no mark says otherwise."""
+    metastore = open_metastore(str(tmp_path / "lake"), "memory")
+    make(metastore)
+    assert not (tmp_path / "lake" / MARK_FILE).exists()
+    with pytest.raises(UnsupportedError, match="is in memory"):
+        metastore.claim()
+    with open_metastore(str(tmp_path / "lake"), create=True) as owner:
+        make(owner)
+    with pytest.raises(ForeignWarehouseError, match="and the one in memory may only be read"):
+        write(metastore, "one")
