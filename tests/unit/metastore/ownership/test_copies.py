@@ -130,10 +130,10 @@ def test_a_partition_outside(lake: Path, tmp_path: Path) -> None:
     copy = copied(lake)
     with open_metastore(str(copy)) as other:
         other.claim()
-        vacuum(other.table("default", "t"), older_than=ALL, safety=-ALL)
+        vacuum(other.table("default", "t"), older_than=ALL, grace=-ALL)
         assert stray.exists()
     with open_metastore(str(lake)) as original:
-        vacuum(original.table("default", "t"), older_than=ALL, safety=-ALL)
+        vacuum(original.table("default", "t"), older_than=ALL, grace=-ALL)
         assert not stray.exists()
 
 
