@@ -18,7 +18,7 @@ import org.apache.spark.sql.parquetry.storage.ManyFiles
  * footer states; the planner decides what of it is believed.
  */
 object OrcStatistics {
-  /** The attribute of a number's column in which Spark says that it means a time or an interval. */
+  /** A column's attribute. Spark marks with it a number that means a time or an interval. */
   private val SparkType = "spark.sql.catalyst.type"
 
   /**

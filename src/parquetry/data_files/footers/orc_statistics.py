@@ -6,8 +6,8 @@ them. What is not believed is not recorded. The rules:
 - **The file.** A file of an unstable version, or one whose stripes have another number of rows than its footer,
   tells nothing of its columns.
 - **NULLs.** All statistics of ORC are optional. A writer without indexes (`orc.create.index` = `false`) states
-  0 values of each column. So a count is believed if it says that there are values, or if the file also says
-  that there are NULLs, and if both agree, also with the sum of its stripes.
+  0 values of each column. So a count of 0 is believed only if the file also says that there are NULLs. All
+  numbers have to agree: the count, whether there are NULLs, and the sum of the stripes' counts.
 - **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on, and
   timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells nothing.
 - **The type** in the file may be another one than the table's: `stored_types` decides for each question.
@@ -20,7 +20,7 @@ from typing import Any
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
-from parquetry.data_files.stored_types.orc_types import LOCAL_TIMESTAMP, parse_orc_type
+from parquetry.data_files.stored_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, ColumnType, Value, value_from_text

@@ -1,8 +1,8 @@
-"""What Spark's ORC readers make of a stored type for a column of a table.
+"""Say what Spark's ORC readers make of a stored type for a column of a table.
 
-ORC's reader converts nearly every type into every other one, and gives NULL for a value that does not fit. So
-the statistics of a file hold only where each value is kept. `tests/spark/adoption/test_orc_types.py` reads each
-pair of types by Spark's two readers, and compares.
+ORC's reader converts nearly every type into every other one, and gives NULL for a value that does not fit.
+So the statistics of a file are used only where each value is kept. Each pair of types is read by Spark's two
+readers, and compared, in `tests/spark/adoption/test_orc_types.py`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def orc_conversion(stored: str, kind: ColumnType) -> Conversion:
 
 
 def parse_orc_type(text: str) -> ColumnType:
-    """Read a type as ORC writes it. A decimal that Spark has not, and a nested type, has its text as its name."""
+    """Read a type as ORC writes it. A type that Spark lacks, and a nested one, has its text as its name."""
     try:
         return parse_type(text)
     except ValueTypeError:
@@ -94,7 +94,7 @@ def _is_in_decimal(file: ColumnType, kind: ColumnType) -> bool:
 
 
 def _is_in_text(file: ColumnType, kind: ColumnType) -> bool:
-    """Return whether a text is not shortened. Blanks at the end of a CHAR are the matter of `padded_bounds`."""
+    """Return whether a text is read whole. `padded_bounds` cares for the blanks at the end of a CHAR."""
     if file.name not in _TEXTUAL:
         return False
     return file.name == "string" or kind.name == "string" or file.length <= kind.length
