@@ -1,6 +1,7 @@
 package org.apache.spark.sql.parquetry.datafiles
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.json4s.{Reader => _, _}
@@ -17,6 +18,9 @@ import org.apache.spark.sql.parquetry.storage.ManyFiles
  * footer states; the planner decides what of it is believed.
  */
 object OrcStatistics {
+  /** A column's attribute. Spark marks with it a number that means a time or an interval. */
+  private val SparkType = "spark.sql.catalyst.type"
+
   /**
    * Returns JSON of one entry a path, in order: rows, bytes and statistics of top-level columns, or the
    * error.
@@ -36,21 +40,43 @@ object OrcStatistics {
       "missing" -> JBool(e.isInstanceOf[java.io.FileNotFoundException]))
   }
 
-  /** The writer of a file, its rows, and the statistics of its top-level columns. */
+  /**
+   * The writer of a file, its rows, and the statistics of its top-level columns. Of a file with encrypted
+   * columns none are stated: readers without the key see other values.
+   */
   def facts(reader: Reader): JObject = {
     val schema = reader.getSchema
     val stated = reader.getOrcProtoFileStatistics
-    // Some files have no statistics, or fewer than columns.
-    lazy val statistics = reader.getStatistics
+    // Some files have no statistics, fewer than columns, or some that cannot be decoded.
+    lazy val statistics = if (reader.getEncryptionVariants.nonEmpty) None else Try(reader.getStatistics).toOption
+    lazy val stripes = stripeValues(reader)
     val version = reader.getWriterVersion
-    val columns = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
-      val fields = if (child.getId >= stated.size) Nil else column(stated.get(child.getId), statistics(child.getId))
-      name -> JObject(("type" -> JString(child.toString)) :: fields)
+    val all = schema.getFieldNames.asScala.zip(schema.getChildren.asScala).toList.map { case (name, child) =>
+      val fields = statistics.filter(_ => child.getId < stated.size).toList.flatMap(decoded =>
+        column(stated.get(child.getId), decoded(child.getId)) ++ stripes(child.getId).map("stripe_values" -> JInt(_)))
+      name -> JObject(("type" -> JString(typeOf(child))) :: fields)
+    }
+    // Columns of one name cannot be distinguished.
+    val columns = all.groupBy(_._1).toList.map {
+      case (_, List(one)) => one
+      case (name, several) => name -> JObject("type" -> several.head._2 \ "type")
     }
     JObject("rows" -> JInt(reader.getNumberOfRows),
       "stripe_rows" -> JInt(reader.getStripes.asScala.map(_.getNumberOfRows).sum),
       "writer" -> JString(version.getWriterImplementation.name), "writer_version" -> JInt(version.getId),
       "file_version" -> JString(reader.getFileVersion.getName), "columns" -> JObject(columns))
+  }
+
+  private def typeOf(t: TypeDescription): String = t.getCategory match {
+    case TypeDescription.Category.LONG | TypeDescription.Category.INT => Option(t.getAttributeValue(SparkType)).getOrElse(t.toString)
+    case _ => t.toString
+  }
+
+  /** The numbers of values of a column that the stripes state, in sum, or None if one does not state it. */
+  private def stripeValues(reader: Reader): Int => Option[Long] = {
+    val stripes = Try(reader.getOrcProtoStripeStatistics.asScala.map(_.getColStatsList).toList).getOrElse(Nil)
+    id => Option.when(stripes.nonEmpty && stripes.forall(s => s.size > id && s.get(id).hasNumberOfValues))(
+      stripes.map(_.get(id).getNumberOfValues).sum)
   }
 
   /** All statistics of ORC are optional: a field that the file does not state is left out. */
@@ -60,7 +86,8 @@ object OrcStatistics {
         Some((i.getMinimum, i.getMaximum))
       case d: DoubleColumnStatistics if stated.getDoubleStatistics.hasMinimum && stated.getDoubleStatistics.hasMaximum =>
         Some((d.getMinimum, d.getMaximum))
-      case c: StringColumnStatistics if stated.hasStringStatistics => Some((c.getLowerBound, c.getUpperBound))
+      case c: StringColumnStatistics if stated.hasStringStatistics && c.getLowerBound != null && c.getUpperBound != null =>
+        Some((c.getLowerBound, c.getUpperBound))
       case d: DecimalColumnStatistics if stated.getDecimalStatistics.hasMinimum && stated.getDecimalStatistics.hasMaximum =>
         Some((d.getMinimum, d.getMaximum))
       case d: DateColumnStatistics if stated.getDateStatistics.hasMinimum && stated.getDateStatistics.hasMaximum =>

@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.memory.MemoryMode
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.orc.OrcOptions
@@ -47,11 +48,11 @@ class FileReaders(session: SparkSession, table: ParquetryTable, partitionSchema:
       batched
     }
   }
-  private lazy val whole = StructType(table.physical.fields.zip(table.logical.fields).collect {
-    case (p, l) if !table.partitionColumns.contains(l.name) => p
-  })
-  private lazy val columns = StructType(
-    Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted)
+  // Spark's readers know no CHAR and VARCHAR: without code generation they fail, and ORC's trims their texts.
+  private lazy val whole = CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(
+    table.physical.fields.zip(table.logical.fields).collect { case (p, l) if !table.partitionColumns.contains(l.name) => p }))
+  private lazy val columns = CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(
+    Schemas.physical(dataSchema, table.logical, table.physical).asInstanceOf[StructType].fields ++ hidden.counted))
   /** The defaults that Spark's batch readers cannot fill in, by the indices of their columns. */
   private lazy val defaults = FilledDefaults.fromSchema(columns)
   private lazy val read = FilledDefaults.without(columns, defaults.keySet)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -77,10 +78,11 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
 
   /**
    * Reads a column with a default value whole: the readers know only the whole default, for files without the
-   * column.
+   * column. Chars are strings in a scan, as Spark has them there.
    */
-  override def pruneColumns(schema: StructType): Unit = required = StructType(schema.map(f =>
-    table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f)))
+  override def pruneColumns(schema: StructType): Unit =
+    required = CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType(schema.map(f =>
+      table.logical.find(_.name == f.name).filter(_.getExistenceDefaultValue().isDefined).getOrElse(f))))
 
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table.versioned)

@@ -189,7 +189,7 @@ def _compare(spark: SparkSession, table: str, predicates: list[str], oracle: str
 def test_predicates_on_data_columns_lose_and_invent_no_row(
     spark: SparkSession, db: str, source: list[str], file_format: str
 ) -> None:
-    """Statistics, row groups and dictionaries prune by generated predicates as plain evaluation does."""
+    """Statistics, row groups and dictionaries prune as plain evaluation does, without generated code, too."""
     table = f"{db}.every_type"
     spark.sql(
         f"CREATE TABLE {table} (id int, {', '.join(source)}, part int) USING {file_format} PARTITIONED BY (part)"
@@ -203,6 +203,18 @@ def test_predicates_on_data_columns_lose_and_invent_no_row(
     dice = random.Random(7)
     predicates = [_predicate(dice, list(_TYPES)) for _ in range(examples(200))]
     _compare(spark, table, predicates, "spark_catalog.default.oracle")
+    settings = {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        f"spark.sql.{file_format}.enableVectorizedReader": "false",
+    }
+    try:
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        _compare(spark, table, predicates[:40], "spark_catalog.default.oracle")
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
 
 
 def test_predicates_on_partition_columns_of_every_type_decide_exactly(

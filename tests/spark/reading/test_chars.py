@@ -35,6 +35,7 @@ SETTINGS = [
     "",
     "spark.sql.readSideCharPadding=false",
     "spark.sql.legacy.charVarcharAsString=true",
+    "spark.sql.codegen.wholeStage=false",
 ]
 
 

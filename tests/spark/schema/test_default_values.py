@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -163,6 +164,43 @@ def test_defaults_that_sparks_readers_of_batches_cannot_give(
     spark.conf.unset("spark.sql.codegen.maxFields")
     spark.sql(f"UPDATE {table} SET b = DEFAULT, a = -a WHERE a = 4999")
     assert rows(f"SELECT DISTINCT {texts} FROM {table} WHERE a < 5000") == wanted
+
+
+_TEXTS = {
+    "c": ("CHAR(4)", "'ab'"),
+    "v": ("VARCHAR(4)", "'ab'"),
+    "l": ("ARRAY<CHAR(3)>", "array('a', NULL)"),
+    "st": ("STRUCT<x: CHAR(3), y: VARCHAR(3)>", "named_struct('x', 'a', 'y', 'b')"),
+}
+
+
+@pytest.mark.needs("left-out columns")
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_defaults_of_chars_with_and_without_generated_code(
+    spark: SparkSession, db: str, rows: Rows, format: str
+) -> None:
+    """A CHAR or VARCHAR with a default, within arrays and structs, too, is the same for each way in which Spark reads."""
+    table = f"{db}.t"
+    spark.sql(f"CREATE TABLE {table} (a INT) USING {format}")
+    spark.sql(f"INSERT INTO {table} VALUES (1)")
+    for n, (type, default) in _TEXTS.items():
+        spark.sql(f"ALTER TABLE {table} ADD COLUMN {n} {type} DEFAULT {default}")
+    spark.sql(f"INSERT INTO {table} VALUES (2, 'x', 'y', array('z'), named_struct('x', 'p', 'y', 'q'))")
+    wanted = [("ab  ", "ab", ["a  ", None], "a  ", "b", 1), ("x   ", "y", ["z  "], "p  ", "q", 2)]
+    reader = f"spark.sql.{format}.enableVectorizedReader"
+    ways = itertools.product(("true", "false"), (("true", "FALLBACK"), ("false", "NO_CODEGEN")))
+    for batches, (stages, mode) in ways:
+        settings = {
+            reader: batches,
+            "spark.sql.codegen.wholeStage": stages,
+            "spark.sql.codegen.factoryMode": mode,
+        }
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        assert rows(f"SELECT c, v, l, st.x, st.y, a FROM {table} ORDER BY a") == wanted
+        assert rows(f"SELECT a FROM {table} WHERE c = 'ab' AND v = 'ab' AND st.y = 'b'") == [(1,)]
+        for key in settings:
+            spark.conf.unset(key)
 
 
 @pytest.mark.needs("left-out columns")

@@ -391,6 +391,8 @@ def test_orc_bounds_come_from_the_bridge_as_text():
             "s": entry("string", "a", "b" * 99),
             "c": entry("date", "0", "19782"),
             "t": entry("timestamp", "3000", "7000"),
+            "z": entry("timestamp with local time zone", "3000", "7000"),
+            "w": entry("timestamp_ntz", "3000", "7000"),
             "b": entry("boolean", "false", "true"),
             "n": entry("int", None, None),
             "a": {"type": "array<int>", "size": 7},
@@ -407,7 +409,9 @@ def test_orc_bounds_come_from_the_bridge_as_text():
     assert (times.min, times.max, times.min_exact) == (3000 - 2 * day, 7000 + 2 * day, False)
     assert (file.columns["b"].min, file.columns["b"].max) == (False, True)
     assert (file.columns["n"].nulls, file.columns["n"].min) == (1, None)
-    assert file.columns["a"] == exact(7)
+    assert (file.columns["z"].min, file.columns["z"].max) == (times.min, times.max)
+    assert (file.columns["w"].min, file.columns["w"].max_exact) == (3000, True)  # a plain number in ORC
+    assert file.columns["a"] == ColumnStatistics(7, trust=Trust.EXACT, stored="orc array")
 
 
 def test_orc_bounds_that_cannot_be_trusted_are_dropped():
@@ -451,6 +455,13 @@ def test_orc_counts_that_are_missing_or_contradict_are_unknown(values, has_null,
     found = orc({"i": entry("int", "1", "2", values=values, has_null=has_null)}).columns["i"]
     assert found.nulls == nulls
     assert (found.min is None) == (nulls in (None, 3))
+
+
+@pytest.mark.parametrize(("in_stripes", "nulls"), [(2, 1), (1, None), (3, None)])
+def test_an_orc_column_whose_stripes_count_other_values_is_unknown(in_stripes, nulls):
+    """The footer and its stripes have to agree on the number of values."""
+    found = orc({"i": entry("int", "1", "2", stripe_values=in_stripes)}).columns["i"]
+    assert (found.nulls, found.min is None) == (nulls, nulls is None)
 
 
 def test_orc_columns_without_statistics_are_there():

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parquetry.data_files.records import TableColumn
-from parquetry.prune.reader_filters import Usable, usable
+from parquetry.prune.reader_filters import Usable, same_order_in_orc, usable
 
 COLUMNS = [
     TableColumn("a", "integer"),
@@ -158,6 +160,39 @@ def test_floats_within_structs_and_unknown_columns() -> None:
         assert told(fn(">", col(*path), lit("1", "int"))) is None
     assert told(fn("=", col("a"), lit("1.5", "double"))) == {"leaf": 0}
     assert told(fn(">", col("a"), lit("1.5", "double"))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("straße", True),
+        ("\ud7ff", True),
+        ("\ue000", False),
+        ("Ａ", False),
+        ("a😀", False),
+        ("❤\ufe0f", False),
+    ],
+)
+@pytest.mark.parametrize("negated", [False, True])
+def test_texts_that_orc_would_compare_in_another_order(text: str, used: bool, negated: bool) -> None:
+    """A text whose order in UTF-16 is not its order in UTF-8 is withheld from ORC's reader, in each form."""
+    for leaf in (
+        fn("=", col("B"), lit(text, "string")),
+        fn("<", col("B"), lit(text, "string")),
+        listed(col("B"), "string", "x", text),
+    ):
+        tree = fn("NOT", leaf) if negated else leaf
+        assert (usable(tree, COLUMNS, (), "orc") is not None) == used
+        assert usable(tree, COLUMNS, (), "parquet") is not None
+
+
+@given(st.text(st.characters(max_codepoint=0xD7FF)), st.text(st.characters(min_codepoint=0xD000)), st.text())
+def test_a_text_that_orc_gets_sorts_alike_beside_any_other(kept: str, high: str, other: str) -> None:
+    """Below U+D800, the orders of UTF-16 and of UTF-8 are one."""
+    assert same_order_in_orc(kept)
+    for text in (high, other):
+        in_utf_16 = kept.encode("utf-16-be") < text.encode("utf-16-be")
+        assert in_utf_16 == (kept.encode() < text.encode())
 
 
 def test_nulls_of_structs_in_orc() -> None:

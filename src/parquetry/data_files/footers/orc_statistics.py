@@ -6,8 +6,8 @@ them. What is not believed is not recorded. The rules:
 - **The file.** A file of an unstable version, or one whose stripes have another number of rows than its footer,
   tells nothing of its columns.
 - **NULLs.** All statistics of ORC are optional. A writer without indexes (`orc.create.index` = `false`) states
-  0 values of each column. So a count is believed if it says that there are values, or if the file also says
-  that there are NULLs, and if both agree.
+  0 values of each column. So a count of 0 is believed only if the file also says that there are NULLs. All
+  numbers have to agree: the count, whether there are NULLs, and the sum of the stripes' counts.
 - **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on, and
   timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells nothing.
 - **The type** in the file may be another one than the table's: `stored_types` decides for each question.
@@ -20,9 +20,10 @@ from typing import Any
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
+from parquetry.data_files.stored_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
-from parquetry.types import STRING, ColumnType, Value, parse_type, value_from_text
+from parquetry.types import STRING, ColumnType, Value, value_from_text
 
 # ORC's statistics have the local time where the file was written, truncated to the millisecond. Its instant
 # depends on the zone of the JVM that reads, up to 18 hours away from UTC; in old files, on the writer's zone.
@@ -32,7 +33,6 @@ _JAVA = "ORC_JAVA"
 _BELIEVED_IN_BOUNDS = ("ORC_CPP", "PRESTO", "TRINO", "SCRITCHLEY_GO", "CUDF")
 _HIVE_8732, _ORC_101, _ORC_135, _ORC_517 = 1, 5, 6, 7
 """Versions of Java's writer, by the issue that each has mended (`OrcFile.WriterVersion`)."""
-_INSTANTS = "timestamp with local time zone"
 
 
 def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
@@ -40,8 +40,8 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
 
     Args:
         answer: `{"path", "bytes", "modified", "rows", "stripe_rows", "writer", "writer_version",
-            "file_version", "columns": {name: {"type", "size", "values", "has_null", "min", "max", "exact",
-            "sum"}}}`. Every top-level column must be there, with its type alone if the file says nothing of it.
+            "file_version", "columns": {name: {"type", "size", "values", "stripe_values", "has_null", "min",
+            "max", "exact", "sum"}}}`. Every top-level column must be there, with its type alone if the file says nothing of it.
             Bounds are texts, dates in days, timestamps in microseconds. `sum` is needed for float and double:
             ORC loses bounds beside a NaN, and only the sum shows it.
     """
@@ -75,11 +75,11 @@ def _trust(answer: Mapping[str, Any]) -> Trust:
 def _column(
     column: Mapping[str, Any], rows: int, answer: Mapping[str, Any], trust: Trust
 ) -> ColumnStatistics:
-    kind, size = parse_type(column["type"]), column.get("size")
+    kind, size = parse_orc_type(column["type"]), column.get("size")
     recorded = int(max(trust, Trust.BOUNDS))  # what is not believed at all is left out
-    if not kind.primitive and column["type"] != _INSTANTS:
-        return ColumnStatistics(size=size, trust=recorded)
-    stored = f"orc {column['type']}"
+    stored = f"orc {kind}".partition("<")[0]
+    if not kind.primitive and kind.name != LOCAL_TIMESTAMP:
+        return ColumnStatistics(size=size, trust=recorded, stored=stored)
     nulls = None if trust == Trust.UNKNOWN else _nulls(column, rows)
     bounds = None if nulls in (None, rows) else _bounds(kind, column, answer)
     if bounds is None:
@@ -99,6 +99,8 @@ def _nulls(column: Mapping[str, Any], rows: int) -> int | None:
         return None
     if values == 0 and rows and not has_null:
         return None
+    if column.get("stripe_values", values) != values:
+        return None
     return None if has_null is not None and has_null != (values < rows) else rows - values
 
 
@@ -108,17 +110,18 @@ def _bounds(
     """Return the least and the greatest value, and whether they occur, or None if they are not believed."""
     least, greatest = column.get("min"), column.get("max")
     version = answer.get("writer_version", 0)
-    if least is None or greatest is None or not kind.primitive:
+    if least is None or greatest is None:
         return None
     if answer.get("writer") == _JAVA and (
         version < _HIVE_8732
         or (kind.name == "decimal" and version < _ORC_517)
-        or (kind.name in ("timestamp", "timestamp_ntz") and version < _ORC_135)
+        or (kind.name in ("timestamp", LOCAL_TIMESTAMP) and version < _ORC_135)
     ):
         return None
     if kind.floating and column.get("sum") in (None, "NaN"):
         return None
-    calendar = "timestamp" if kind.name == "timestamp_ntz" else kind.name
+    moved = kind.name in ("timestamp", LOCAL_TIMESTAMP)  # TIMESTAMP_NTZ is a plain number in ORC
+    calendar = "timestamp" if moved or kind.name == "timestamp_ntz" else kind.name
     timed = calendar in ("date", "timestamp")
     if kind.name == "char":
         kind = STRING  # its blanks are as the file has them
@@ -128,6 +131,6 @@ def _bounds(
         return None
     if low is None or high is None or not low <= high or is_ancient(calendar, low):  # type: ignore[operator]
         return None
-    if calendar == "timestamp":
+    if moved:
         return low - _ORC_TIMESTAMP_GAP, high + _ORC_TIMESTAMP_GAP, False  # type: ignore[operator]
     return low, high, bool(column.get("exact", False))

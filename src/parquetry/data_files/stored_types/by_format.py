@@ -62,7 +62,9 @@ def _is_own_type(stored: str, kind: ColumnType) -> bool:
     """Return whether a stored type is the one that Spark writes for a column of a table."""
     file_format, _, name = stored.partition(" ")
     if file_format != "parquet":
-        return name == str(kind)
+        if not kind.primitive:
+            return name == kind.name or kind.name.startswith(f'{{"type":"{name}"')
+        return name == str(kind) or (kind.textual and name == "string")
     if kind.name == "decimal":
         return name.partition(" ")[2] == f"DECIMAL({kind.precision},{kind.scale})"
     return name == _WRITTEN_AS.get(kind.name)

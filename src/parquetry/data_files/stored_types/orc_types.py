@@ -1,8 +1,8 @@
-"""What Spark's ORC reader makes of a stored type for a column of a table.
+"""Say what Spark's ORC readers make of a stored type for a column of a table.
 
-ORC converts nearly every type into nearly every other one (`ConvertTreeReaderFactory`). What does not fit
-becomes NULL, and many conversions give other values. So statistics hold for the same type and for a few wider
-ones alone.
+ORC's reader converts nearly every type into every other one, and gives NULL for a value that does not fit.
+So the statistics of a file are used only where each value is kept. Each pair of types is read by Spark's two
+readers, and compared, in `tests/spark/adoption/test_orc_types.py`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,33 @@ from __future__ import annotations
 import functools
 
 from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.errors import ValueTypeError
 from parquetry.types import INTEGER_BITS, ColumnType, parse_type
 
-_NUMBERS = frozenset(("boolean", *INTEGER_BITS, "float", "double", "decimal"))
-_TEXTS = frozenset(("string", "varchar", "char"))
-_TIMES = frozenset(("timestamp", "timestamp_ntz", "timestamp with local time zone"))
-_REFUSED = {
-    **dict.fromkeys(_NUMBERS, frozenset(("binary", "date"))),
-    **dict.fromkeys(_TIMES, frozenset(("binary",))),
-    "date": _NUMBERS | {"binary"},
-    "binary": _NUMBERS | _TIMES | {"date"},
+SAME, CHANGED, REFUSED = Conversion.SAME, Conversion.CHANGED, Conversion.REFUSED
+
+LOCAL_TIMESTAMP = "timestamp with local time zone"
+"""ORC's type of an instant. Spark reads it as TIMESTAMP, and never writes it."""
+
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+"""Most digits of an integer type."""
+_FLOATING = {
+    "float": ("tinyint", "smallint", "float"),
+    "double": ("tinyint", "smallint", "int", "float", "double"),
 }
-"""By stored type: the types that ORC's reader refuses to convert it into (`canConvert`)."""
+"""Types in a file whose values each floating type has without rounding."""
+_TEXTUAL = ("string", "varchar", "char")
+_NUMBERS = ("boolean", *INTEGER_BITS, "float", "double", "decimal")
+_REFUSED = {
+    **dict.fromkeys(_NUMBERS, ("binary", "date")),
+    "binary": (*_NUMBERS, "date", "timestamp", "timestamp_ntz"),
+    "date": (*_NUMBERS, "binary", "timestamp_ntz"),
+    "timestamp": ("binary", "timestamp_ntz"),
+    LOCAL_TIMESTAMP: ("binary", "timestamp_ntz"),
+    "timestamp_ntz": ("binary", "date", "timestamp"),
+}
+"""For each type in a file, the types that Spark fails to read it as."""
+_NESTED = ("array", "map", "struct", "uniontype")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -29,32 +44,57 @@ def orc_conversion(stored: str, kind: ColumnType) -> Conversion:
     """Return what Spark makes of a file's column for a column of a table.
 
     Args:
-        stored: ORC's name of the type in the file, such as ``decimal(9,2)``.
+        stored: the type in the file, as ORC writes it. A number that Spark has marked as a time has Spark's
+            type.
         kind: the primitive type in the table.
 
-    >>> orc_conversion("int", parse_type("bigint")).name
+    >>> orc_conversion("int", parse_type("decimal(12,2)")).name
     'SAME'
     >>> orc_conversion("string", parse_type("int")).name
     'CHANGED'
     >>> orc_conversion("bigint", parse_type("date")).name
     'REFUSED'
     """
-    there = parse_type(stored)
-    if there.name == "array" or stored.startswith(("array<", "map<", "struct<", "uniontype<")):
-        return Conversion.REFUSED
-    if kind.name in _REFUSED.get(there.name, ()):
-        return Conversion.REFUSED
-    return Conversion.SAME if _keeps_values(there, kind) else Conversion.CHANGED
+    if stored.partition("<")[0] in _NESTED:
+        return REFUSED
+    file = parse_orc_type(stored)
+    if kind.name in _REFUSED.get(file.name, ()):
+        return REFUSED
+    return SAME if _keeps_values(file, kind) else CHANGED
 
 
-def _keeps_values(there: ColumnType, kind: ColumnType) -> bool:
-    """Return whether each stored value is read as it is."""
-    if there.integral and kind.integral:
-        return INTEGER_BITS[there.name] <= INTEGER_BITS[kind.name]
-    if there.name == "decimal" and kind.name == "decimal":
-        return there.scale == kind.scale and there.precision <= kind.precision
-    if there.name in ("string", "varchar") and kind.textual:  # Spark does not shorten what it reads
-        return True
-    if there.name == "timestamp" and kind.name in ("timestamp", "timestamp_ntz"):
-        return True
-    return there == kind
+def parse_orc_type(text: str) -> ColumnType:
+    """Read a type as ORC writes it. A type that Spark lacks, and a nested one, has its text as its name."""
+    try:
+        return parse_type(text)
+    except ValueTypeError:
+        return ColumnType(text)
+
+
+def _keeps_values(file: ColumnType, kind: ColumnType) -> bool:
+    """Return whether each value and each NULL of a file is read as it is stored."""
+    if kind.name in INTEGER_BITS:
+        return file.name in INTEGER_BITS and INTEGER_BITS[file.name] <= INTEGER_BITS[kind.name]
+    if kind.name in _FLOATING:
+        return file.name in _FLOATING[kind.name]
+    if kind.name == "decimal":
+        return _is_in_decimal(file, kind)
+    if kind.name in _TEXTUAL:
+        return _is_in_text(file, kind)
+    if kind.name == "timestamp":
+        return file.name in ("timestamp", LOCAL_TIMESTAMP)
+    return file.name == kind.name
+
+
+def _is_in_decimal(file: ColumnType, kind: ColumnType) -> bool:
+    room = kind.precision - kind.scale
+    if file.name == "decimal":
+        return kind.scale >= file.scale and room >= file.precision - file.scale
+    return file.name in _DIGITS and room >= _DIGITS[file.name]
+
+
+def _is_in_text(file: ColumnType, kind: ColumnType) -> bool:
+    """Return whether a text is read whole. `padded_bounds` cares for the blanks at the end of a CHAR."""
+    if file.name not in _TEXTUAL:
+        return False
+    return file.name == "string" or kind.name == "string" or file.length <= kind.length

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from parquetry.data_files.file_batch import RecordedFiles
+from parquetry.data_files.records import Trust
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -71,11 +73,13 @@ def ask(tmp_path: Path) -> Any:
     metastore = open_metastore(str(tmp_path), create=True)
     metastore.create_database("db")
     metadata = TableMetadata(
-        (TableColumn("v", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
+        (TableColumn("v", "long"), TableColumn("p", "integer")), ("p",), "orc", f"{tmp_path}/t"
     )
     transaction = Transaction(metastore.create_table("db", "t", metadata), "append")
     for p in range(10):
-        transaction.append((p,), [FileRecord("f", 100, 10, 7, {"v": ColumnStatistics(40, 0, p, p)})])
+        transaction.append(
+            (p,), [FileRecord("f", 100, 10, 7, {"v": ColumnStatistics(40, 0, p, p, trust=Trust.EXACT)})]
+        )
     commit(transaction)
     metastore.close()
     planner = Planner(NoEngine("UTC"))
@@ -91,6 +95,28 @@ def ask(tmp_path: Path) -> Any:
 def _in(*values: int) -> dict[str, Any]:
     literals = [{"lit": str(value), "type": "int"} for value in values]
     return {"fn": "IN", "args": [{"col": ["p"]}, *literals]}
+
+
+def test_statistics_by_name_are_not_believed_where_columns_are_read_by_position(ask: Any) -> None:
+    """Partitions are still chosen by their values; files, aggregates and deletes are not."""
+    table = ask("load_table", namespace=["db"], name="t")["table"]
+    value = {"fn": "=", "args": [{"col": ["v"]}, {"lit": "3", "type": "bigint"}]}
+    part = {"fn": "<", "args": [{"col": ["p"]}, {"lit": "5", "type": "int"}]}
+    functions = [{"function": "max", "column": "v"}]
+
+    def files(by_position: bool, *predicates: Any) -> int:
+        asked = {"table": table, "predicates": list(predicates), "runtime": [], "columns": ["v", "p"]}
+        return len(
+            read(msgspec.convert(ask("plan_scan", by_position=by_position, **asked)["files"], FileList))
+        )
+
+    assert (files(False, value), files(True, value), files(True, value, part)) == (1, 10, 5)
+    for by_position in (False, True):
+        about = {"table": table, "by_position": by_position}
+        answer = ask("aggregate", **about, predicates=[], functions=functions, group_by=[])
+        assert (answer["aggregated"] is None) == by_position
+        assert [*ask("can_delete", **about, predicates=[value]).values()] == [not by_position]
+        assert [*ask("can_delete", **about, predicates=[part]).values()] == [True]
 
 
 def test_one_query_reads_its_partitions_once(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
