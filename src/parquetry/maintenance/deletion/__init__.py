@@ -15,5 +15,6 @@ if FOR_TYPE_CHECKERS:
         purge,
         purge_replaced,
     )
+    from parquetry.maintenance.deletion.vacuum import KEPT_MS
 
 lazy_exports(__name__)
