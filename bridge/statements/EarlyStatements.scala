@@ -35,7 +35,12 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
   private lazy val overwrites = new OverwriteOptions(existing, session.sessionState.sqlParser.parseExpression)
 
   // a copy of a statement keeps its text and position, which errors and reports show
-  override def apply(plan: LogicalPlan): LogicalPlan = CurrentOrigin.withOrigin(plan.origin)(overwrites.applied(plan, isOurs) match {
+  override def apply(plan: LogicalPlan): LogicalPlan = CurrentOrigin.withOrigin(plan.origin) {
+    EmptyPartitionValues.refuse(plan, isOurs)
+    replaced(plan)
+  }
+
+  private def replaced(plan: LogicalPlan): LogicalPlan = overwrites.applied(plan, isOurs) match {
     case ShowFunctions(Of(catalog, hasSome), user, system, pattern, output) =>
       ShowFunctionsOf(catalog.name(), user && hasSome, system, pattern, output)
     case DropPartitions(table @ UnresolvedTable(CatalogAndIdentifier(_: PlannerCatalog, _), _, _), parts, ifExists, purge) =>
@@ -56,7 +61,7 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
       other.resolveOperatorsDown { case i: InsertIntoStatement => withStaticValues(i) }
-  })
+  }
 
   /** A condition that may be NULL: before 4.3, Spark fails on one that has no type. */
   private def typed(condition: Expression): Expression = condition match {

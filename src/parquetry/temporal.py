@@ -18,8 +18,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_NAIVE = datetime(1970, 1, 1)
 
 _DATE = r"(?P<year>[+-]?\d{4,7})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
-_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d{0,9}))?)?"
-_DATE_TEXT = re.compile(_DATE, re.ASCII)
+_TIME = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d{0,9}))?)?)?"
+_DATE_TEXT = re.compile(rf"{_DATE}(?(day)(?:[ T].*)?)", re.ASCII | re.DOTALL)
 _TIMESTAMP_TEXT = re.compile(rf"{_DATE}(?:[ T]{_TIME}(?:\s*(?P<zone>Z|[+-]\d.*|[A-Za-z].*))?)?", re.ASCII)
 _OFFSET = re.compile(
     r"(?:(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d{2})(?::?(?P<seconds>\d{2}))?)?)",
@@ -92,11 +92,15 @@ def timestamp_text(micros: int) -> str:
 def date_from_text(text: str) -> int:
     """Read a date, `yyyy[-m[-d]]`, as days since 1970-01-01.
 
+    After a day, a blank or `T` and any text may follow, such as a time: Spark's cast ignores it, too.
+
     Raises:
         ValueError: the text is not a date.
 
     >>> date_from_text('2024-02-29'), date_from_text('+12345-01-01')
     (19782, 3789391)
+    >>> date_from_text('1970-01-02 00:00:00'), date_from_text('1970-01-02T10:00')
+    (1, 1)
     """
     match = _DATE_TEXT.fullmatch(text.strip())
     if match is None:
@@ -105,7 +109,7 @@ def date_from_text(text: str) -> int:
 
 
 def timestamp_from_text(text: str, zone: str | None) -> int:
-    """Read a timestamp, `yyyy-M-d[ T]h:m[:s[.fraction]][zone]`, as microseconds since the epoch.
+    """Read a timestamp, `yyyy-M-d[ T]h[:m[:s[.fraction]]][zone]`, as microseconds since the epoch.
 
     Args:
         text: a date alone means its midnight. Digits of a fraction after the sixth are dropped, as Spark
@@ -118,6 +122,8 @@ def timestamp_from_text(text: str, zone: str | None) -> int:
 
     >>> timestamp_from_text('2024-02-29 12:34:56.5', 'UTC')
     1709210096500000
+    >>> timestamp_from_text('1970-01-01 10', 'UTC') // 3_600_000_000
+    10
     >>> timestamp_text(timestamp_from_text('2024-07-01T00:00:00', 'Europe/Berlin'))
     '2024-06-30 22:00:00'
     """

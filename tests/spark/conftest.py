@@ -16,6 +16,7 @@ from pyspark.sql import Row, SparkSession
 import parquetry
 from parquetry import metastore as ms
 from parquetry.config import SPARK_SERIES, series_of
+from tests.support.encryption import key_server_jars
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
 from tests.support.s3.launcher import s3a_jars
@@ -81,7 +82,7 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={warehouse}")
-        .config("spark.jars", ",".join(map(str, s3a_jars())))
+        .config("spark.jars", ",".join(map(str, [*s3a_jars(), *key_server_jars()])))
     )
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")

@@ -1,8 +1,8 @@
 """Find the partitions and files below a table's location.
 
 Directories are listed, but files are not opened (`data_files.footers` opens them) and not recorded
-(the metastore does that). Names that start with `_` or `.` are hidden, as for Spark and Hive. Empty files are
-ignored.
+(the metastore does that). Names that Spark hides are left out (`locations.is_hidden`), and so are empty
+files.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ import pyarrow.fs as pafs
 from parquetry.adoption.cell_directories import DirectoryListing, DiscoveredFile, files_in_cells
 from parquetry.errors import FileMissingError, ValueTypeError, WarehouseError
 from parquetry.locations import (
+    SINK_LOG,
     RemoteFiles,
+    is_any_own,
     is_hidden,
     join_relative,
     parse_partition_path,
     remote_files,
+    sink_files,
     stored_value,
 )
 from parquetry.types import ColumnType, Value, identity
@@ -32,6 +35,11 @@ __all__ = ["NOT_READ", "DirectoryLevels", "DiscoveredFile", "DiscoveredPartition
 
 NOT_READ = "directories below a partition are not read. Move the files up."
 """The reason why a directory below a partition is ignored."""
+NOT_IN_LOG = (
+    f"the log of the stream that writes here ({SINK_LOG}) does not list the file, so Spark does not read it, either. "
+    "If its rows are wanted, copy them with INSERT INTO."
+)
+"""The reason why a file beside the log of a stream is ignored."""
 _EMPTY = DirectoryListing([], [])
 _MAX_LISTING_THREADS = 8
 """Directories that are listed at the same time."""
@@ -111,7 +119,7 @@ def discover(
         WarehouseError: a directory cannot be listed.
     """
     root = location.rstrip("/") or "/"
-    listing = _lister(filesystem, root)
+    listing = _lister(filesystem, root, unfit)
 
     def list_below(partition: str, below: Iterable[str]) -> Iterator[DirectoryListing]:
         return pool.map(listing, [join_relative(partition, path) for path in below])
@@ -186,14 +194,32 @@ def _fits(path: str, levels: DirectoryLevels, misfit: Misfit) -> tuple[Value, ..
         return None
 
 
-def _lister(filesystem: pafs.FileSystem, root: str) -> Callable[[str], DirectoryListing]:
+def _lister(
+    filesystem: pafs.FileSystem, root: str, unfit: list[Unfit] | None
+) -> Callable[[str], DirectoryListing]:
     """Return what lists a directory, given its path below a root. Elsewhere than on a local disk, all were
-    listed at once before.
+    listed at once before. Where a stream keeps a log, files that it does not list are left out.
     """
     if (remote := remote_files(filesystem)) is not None:
-        tree = _list_tree(remote, root)
-        return lambda relative: tree.get(relative, _EMPTY)
-    return lambda relative: _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+        tree, has_log = _list_tree(remote, root)
+        committed = sink_files(filesystem, root) if has_log else None
+    else:
+        tree, committed = None, sink_files(filesystem, root)
+
+    def listing(relative: str) -> DirectoryListing:
+        if tree is not None:
+            found = tree.get(relative, _EMPTY)
+        else:
+            found = _list(filesystem, f"{root.rstrip('/')}/{relative}" if relative else root)
+        if committed is None:
+            return found
+        kept = [file for file in found.files if file.path in committed or is_any_own(file.path)]
+        if unfit is not None:
+            left_out = sorted({file.path for file in found.files} - {file.path for file in kept})
+            unfit.extend(Unfit(join_relative(relative, name), NOT_IN_LOG) for name in left_out)
+        return DirectoryListing(found.directories, kept)
+
+    return listing
 
 
 def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
@@ -210,16 +236,19 @@ def _list(filesystem: pafs.FileSystem, path: str) -> DirectoryListing:
     return DirectoryListing(sorted(directories), sorted(files))
 
 
-def _list_tree(remote: RemoteFiles, root: str) -> dict[str, DirectoryListing]:
-    """List all directories below one at once, by their paths below it. Directories are known by the files in
-    them, too.
+def _list_tree(remote: RemoteFiles, root: str) -> tuple[dict[str, DirectoryListing], bool]:
+    """List all directories below one at once, by their paths, and whether a stream keeps a log there.
+
+    Directories are known by the files in them, too.
     """
+    has_log = False
     directories: dict[str, set[str]] = defaultdict(set)
     files: dict[str, list[DiscoveredFile]] = defaultdict(list)
     with _listing_errors(root):
         for info in remote.walk(root):
             path = info.path[len(root) :].strip("/")
             if any(map(is_hidden, path.split("/"))):
+                has_log = has_log or path.partition("/")[0] == SINK_LOG
                 continue
             folder = path if info.type == pafs.FileType.Directory else path.rpartition("/")[0]
             while folder and folder.rpartition("/")[2] not in directories[folder.rpartition("/")[0]]:
@@ -227,10 +256,11 @@ def _list_tree(remote: RemoteFiles, root: str) -> dict[str, DirectoryListing]:
                 folder = folder.rpartition("/")[0]
             if info.type != pafs.FileType.Directory and info.size:
                 files[path.rpartition("/")[0]].append(_discovered(info))
-    return {
+    tree = {
         folder: DirectoryListing(sorted(directories.get(folder, ())), sorted(files.get(folder, ())))
         for folder in directories.keys() | files.keys()
     }
+    return tree, has_log
 
 
 def _discovered(info: pafs.FileInfo) -> DiscoveredFile:

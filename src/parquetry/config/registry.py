@@ -50,6 +50,7 @@ WRITERS = ("parquet.", "orc.")
 _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
+VACUUM_RETENTION_CHECK = "vacuum-retention-check"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -221,6 +222,13 @@ TABLE_SETTINGS = (
         levels=("property",),
     ),
     Setting(
+        VACUUM_RETENTION_CHECK,
+        "true",
+        parse_boolean,
+        "Whether `VACUUM … RETAIN n HOURS` is refused if it keeps replaced versions for less than 168 hours.",
+        levels=("property",),
+    ),
+    Setting(
         ISOLATION,
         "snapshot",
         choice_parser("snapshot", "serializable"),
@@ -320,6 +328,13 @@ def check_properties(properties: Mapping[str, str]) -> None:
             setting.read(value, "property")
         elif name.startswith(WRITERS):
             continue
+        elif _kebab(name).startswith(
+            BUCKET_BEGIN_PARTITION
+        ):  # Hive's patches put the partition into the name
+            raise PropertyError(
+                f"Table property {name!r} is unknown; say '{BUCKET_BEGIN_PARTITION}' = 'value', where the value is of the "
+                "first partition column, or a condition on partition columns."
+            )
         elif (near := _nearest(name, _PROPERTIES)) is not None:
             raise PropertyError(f"Table property {name!r} is unknown; did you mean {near!r}?")
         elif name.startswith(SESSION_PREFIX):
@@ -369,9 +384,12 @@ def check_session(session: Mapping[str, str]) -> None:
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the known name that was probably meant."""
-    kebab = name.lower().replace("_", "-").replace(".", "-")
-    near = difflib.get_close_matches(kebab, list(names), 1, 0.85)
+    near = difflib.get_close_matches(_kebab(name), list(names), 1, 0.85)
     return near[0] if near else None
+
+
+def _kebab(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-").removeprefix(SESSION_PREFIX.replace(".", "-"))
 
 
 def is_fixed(name: str) -> bool:

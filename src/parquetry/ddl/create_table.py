@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from parquetry.ddl import clustered_by, skewed_by
 from parquetry.ddl.session import Session, read_table
+from parquetry.errors import UnsupportedError
 from parquetry.sqltext import Edit, TokenCursor, blank, string
 
 _QUERY = ("select", "from", "values", "map", "reduce")
@@ -42,6 +43,16 @@ def edits(cursor: TokenCursor, session: Session) -> list[Edit]:
     properties = None
     for start in _clause_starts(cursor):
         word = cursor.next.word
+        if cursor.take("row", "format", "delimited"):
+            raise UnsupportedError(
+                "ROW FORMAT DELIMITED is of text files, and tables are stored as parquet or orc: leave it out. To read text files, make "
+                "a table USING csv in spark_catalog, and copy its rows with CREATE TABLE … AS SELECT."
+            )
+        if cursor.take("stored", "by"):
+            raise UnsupportedError(
+                "STORED BY names a storage handler of Hive's, and tables are stored as parquet or orc: say STORED AS PARQUET or "
+                "STORED AS ORC."
+            )
         if word in _CLAUSES and cursor.take(word, "by"):
             begins = cursor.next.start
             if not _CLAUSES[word](cursor) or any(each.name == f"{word}-by" for each in clauses):

@@ -6,7 +6,6 @@ They are `OPTIMIZE`, `VACUUM`, `RESTORE`, `DESCRIBE HISTORY` and `DESCRIBE DETAI
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 from parquetry.ddl.session import Session, SessionTable, read_table
 from parquetry.errors import UnsupportedError
@@ -64,8 +63,7 @@ def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
         hours = cursor.advance().text
         if not hours.isdigit() or not (cursor.take("hours") or cursor.take("hour")):
             return None
-        before = datetime.now(UTC) - timedelta(hours=int(hours))
-        given.append(f"older_than => TIMESTAMP '{before:%Y-%m-%d %H:%M:%S.%f}+00:00'")
+        given.append(f"retain_hours => {int(hours)}")
     if cursor.take("dry", "run"):
         given.append("dry_run => true")
     return _call(table, "vacuum", *given)

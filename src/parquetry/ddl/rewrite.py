@@ -15,7 +15,17 @@ from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
 from parquetry.sqltext import END_OF_TEXT, TokenCursor, edited
 
-WORDS = ("CLUSTERED", "SORTED", "BUCKETS", "SKEWED", "DIRECTORIES", "CONCATENATE", *maintenance.WORDS)
+WORDS = (
+    "CLUSTERED",
+    "SORTED",
+    "BUCKETS",
+    "SKEWED",
+    "DIRECTORIES",
+    "CONCATENATE",
+    "DELIMITED",
+    "STORED BY",
+    *maintenance.WORDS,
+)
 """Every rewritten statement has one of these words."""
 
 _MAY_BE = re.compile(

@@ -105,7 +105,8 @@ def _check_type(type_: Any, file_format: str, path: tuple[str, ...]) -> None:
         return
     if file_format == "parquet" and type_["type"] == "struct" and not type_["fields"]:
         raise UnsupportedError(
-            f"Column {'.'.join(path)} is a struct without fields, which Parquet cannot hold: add a field, or say USING orc."
+            f"Column {'.'.join(path)} is a struct without fields, which Spark neither writes to Parquet nor reads: add a field, or leave the column "
+            "out. Where the columns are those of files in a LOCATION, name the others; for a new table, USING orc has such structs, too."
         )
     check_fields(type_.get("fields", ()), file_format, path)
     for part in ("elementType", "keyType", "valueType"):

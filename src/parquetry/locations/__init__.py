@@ -7,7 +7,7 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.locations.arrow_file_systems import ArrowFileSystems
-    from parquetry.locations.file_names import bucket_from_name, is_hidden, is_own, new_prefix
+    from parquetry.locations.file_names import bucket_from_name, is_any_own, is_hidden, is_own, new_prefix
     from parquetry.locations.filesystem import (
         FileSystems,
         current_file_systems,
@@ -27,6 +27,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.locations.remote_access import FileTail, RemoteFiles, UnfinishedUpload, remote_files
     from parquetry.locations.small_files import create_small_file, read_small_file, replace_small_file
+    from parquetry.locations.stream_sink import SINK_LOG, sink_files
     from parquetry.locations.uri import (
         StoragePath,
         absolute_location,

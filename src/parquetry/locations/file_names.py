@@ -63,6 +63,15 @@ def is_own(path: str, table: bytes) -> bool:
     return found is not None and found[1] == own_prefix(table)
 
 
+def is_any_own(path: str) -> bool:
+    """Return whether a file's name says that it was written for some table of Parquetry.
+
+    >>> is_any_own("p=1/pq-00112233445566aa-7-0.parquet"), is_any_own("p=1/part-00000-f3ae.parquet")
+    (True, False)
+    """
+    return _OWN.match(base_name(path)) is not None
+
+
 def bucket_from_name(path: str) -> int | None:
     """Return the bucket in the name of a bucketed partition's file, or None if the name has none.
 
@@ -80,12 +89,19 @@ def bucket_from_name(path: str) -> int | None:
 
 
 def is_hidden(path: str) -> bool:
-    """Return whether Hive and Spark ignore a file or directory, by its name.
+    """Return whether Spark ignores a file or directory, by its name.
 
-    >>> is_hidden("p=1/_SUCCESS"), is_hidden("p=1/.f.crc"), is_hidden("_t/p=1")
-    (True, True, False)
+    The rule is Spark's `HadoopFSUtils.shouldFilterOutPathName`. A name that begins with `_` and has a `=` is
+    the directory of a partition column such as `_day`. HDFS adds `._COPYING_` to the name of a file that it
+    still copies.
+
+    >>> is_hidden("p=1/_SUCCESS"), is_hidden("p=1/.f.crc"), is_hidden("p=1/f.parquet._COPYING_")
+    (True, True, True)
+    >>> is_hidden("_t/p=1"), is_hidden("_day=1"), is_hidden(".day=1")
+    (False, False, True)
     """
-    return base_name(path).startswith(("_", "."))
+    name = base_name(path)
+    return name.startswith(".") or name.endswith("._COPYING_") or (name.startswith("_") and "=" not in name)
 
 
 def checksum_path(path: str) -> str:

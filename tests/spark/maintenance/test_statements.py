@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -32,10 +33,14 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
     assert rows(f"SELECT id FROM {table}") == [(1,)]
     spark.sql(f"INSERT OVERWRITE {table} VALUES (3, 1)")
     assert rows(f"VACUUM {table}") == []
-    assert rows(f"VACUUM {table} RETAIN 24 HOURS") == []
-    would = rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")
-    assert [row[0] for row in would].count("data file") >= 2
+    assert rows(f"VACUUM {table} RETAIN 168 HOURS") == []
+    assert [row[0] for row in rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")].count("data file") >= 2
+    for hours in ("RETAIN 0 HOURS", "RETAIN 167 HOURS"):
+        with pytest.raises(PySparkException, match="'vacuum-retention-check' = 'false'"):
+            spark.sql(f"VACUUM {table} {hours}")
     assert rows(f"SELECT count(*) FROM {table} VERSION AS OF 2") == [(2,)]
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('vacuum-retention-check' = 'false')")
+    would = rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")
     assert rows(f"VACUUM {table} RETAIN 0 HOURS") == would
     assert ("Location" in dict(row[:2] for row in rows(f"DESCRIBE DETAIL {table}"))) is True
     spark.sql(f"USE {table.rpartition('.')[0]}")

@@ -1,5 +1,6 @@
 """What lies below a location, and what changed there."""
 
+import json
 import os
 from dataclasses import dataclass
 
@@ -225,3 +226,65 @@ def test_a_file_recorded_by_its_absolute_path_is_gone_by_that_below_its_partitio
     recorded = [known((1,), "/t/p=1", ("/t/p=1/f", 4, 5), ("g", 4, 5), ("/u/h", 4, 5))]
     (change,) = compare([found((1,), "p=1", ("g", 4, 5))], recorded, "/t").changed
     assert (change.added, change.deleted) == ((), ("f",))
+
+
+def test_partition_columns_that_begin_with_an_underscore_are_seen(tmp_path):
+    """What Spark's listing shows is seen, also `_day=1`; `._COPYING_` and names that begin with a dot are not."""
+    lay(tmp_path, "_p=1/s=a/f", "_p=1/s=a/g.parquet._COPYING_", "_p=1/s=a/_metadata", "_temporary/_p=2/s=a/f")
+    lay(tmp_path, "_p=1/.s=a/f", "_p=1/s=b/_x=1")
+    found = find(tmp_path, ["_p", "s"])
+    assert [(each.relative_path, [file.path for file in each.files]) for each in found] == [
+        ("_p=1/s=a", ["f"]),
+        ("_p=1/s=b", ["_x=1"]),
+    ]
+
+
+def test_dates_with_a_time_are_read_as_spark_casts_them(tmp_path):
+    """A folder's date may have a time behind it, which counts for nothing; other texts are no dates."""
+    lay(
+        tmp_path,
+        "d=2026-01-03 00%3A00%3A00/f",
+        "d=2026-01-05T10%3A00/f",
+        "d=2026-01-06 /f",
+        "d=2026-01-07x/f",
+    )
+    unfit = []
+    found = find(tmp_path, ["d"], [parse_type("date")], unfit=unfit)
+    assert [each.values for each in found] == [(20456,), (20458,), (20459,)]
+    assert [each.path for each in unfit] == ["d=2026-01-07x"]
+
+
+def log(root, name, *paths, action="add", version="v1"):
+    place = root / "_spark_metadata" / name
+    place.parent.mkdir(exist_ok=True)
+    entries = [
+        json.dumps({"path": f"file:///moved/{path}", "isDir": False, "action": action}) for path in paths
+    ]
+    place.write_text("\n".join([version, *entries]))
+
+
+def test_files_of_a_stream_are_those_that_its_log_lists(tmp_path):
+    """A compacted batch counts with the batches after it; files of failed batches are named, own files stay."""
+    own = "pq-ffffffffffffffff-77-0.parquet"
+    lay(tmp_path, "p=1/s=a/a b", "p=1/s=a/b", "p=1/s=a/c", "p=2/s=a/d", "p=2/s=a/orphan", f"p=2/s=a/{own}")
+    log(tmp_path, "0", "p=1/s=a/before")
+    log(tmp_path, "1", "p=1/s=a/orphan")
+    log(tmp_path, "1.compact", "p=1/s=a/a%20b", "p=1/s=a/b")
+    log(tmp_path, "2", "p=1/s=a/b", action="delete")
+    log(tmp_path, "3", "p=2/s=a/d")
+    log(tmp_path, ".3.crc", "p=1/s=a/c")
+    unfit = []
+    found = find(tmp_path, unfit=unfit)
+    assert [[file.path for file in each.files] for each in found] == [["a b"], ["d", own]]
+    assert sorted(each.path for each in unfit) == ["p=1/s=a/b", "p=1/s=a/c", "p=2/s=a/orphan"]
+    assert all("_spark_metadata" in each.reason for each in unfit)
+
+
+@pytest.mark.parametrize("text", ["", "v1\n{", "v1\n{}", "v1\n[1]", "1"])
+def test_a_damaged_log_of_a_stream_is_an_error(tmp_path, text):
+    """A log that cannot be read lists no files by guess: the error names the folder and the remedy."""
+    lay(tmp_path, "f")
+    log(tmp_path, "0", "f")
+    (tmp_path / "_spark_metadata" / "0").write_text(text)
+    with pytest.raises(WarehouseError, match=r"_spark_metadata.* Restore it; or copy"):
+        find(tmp_path, [], [])

@@ -13,7 +13,7 @@ import pytest
 from parquetry.adoption import new_footers
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.adoption.new_footers import NewFooters
-from parquetry.data_files import FileRecord
+from parquetry.data_files import FileRecord, TableColumn
 from parquetry.data_files.footers import ArrowFooters
 from tests.support.stores.metastores import metadata
 
@@ -54,3 +54,35 @@ def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     assert [list(each.broken) for each in read] == [["two.parquet"]] * 6
     assert counting.calls == [4, 2, 2, 4]
+
+
+def test_no_footer_stops_the_others(tmp_path: Path) -> None:
+    """Whatever one byte of a footer is, its file is read or named as broken, and the file beside it is read."""
+    table = tmp_path / "t"
+    table.mkdir()
+    nested = pa.table({"x": [1, None], "s": [{"a": "u", "b": [1.5]}, None], "é": ["v", "w"]})
+    pq.write_table(nested, tmp_path / "whole", compression="none", use_dictionary=False)
+    whole = (tmp_path / "whole").read_bytes()
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    names = ["good.parquet"]
+    for position in range(start, len(whole), 3):
+        for bits in (0x01, 0x80, 0xFF):
+            changed = bytearray(whole)
+            changed[position] ^= bits
+            names.append(f"{position}-{bits}.parquet")
+            (table / names[-1]).write_bytes(changed)
+    (table / "good.parquet").write_bytes(whole)
+    columns = (TableColumn("x", "integer"), TableColumn("s", "string"), TableColumn("é", "date"))
+    partition = DiscoveredPartition((), "", ())
+    footers = NewFooters(
+        ArrowFooters(),
+        metadata(location=table.as_uri(), columns=columns, partition_by=()),
+        [(partition, names)],
+    )
+    read = footers.read_next()
+    assert sorted([*(file.path for file in read.files), *read.broken]) == sorted(names)
+    assert read.files[0].path == "good.parquet"
+    assert len(read.broken) > 20
+    for name, reason in read.broken.items():
+        assert name in reason
+        assert reason.endswith(".")

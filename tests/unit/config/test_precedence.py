@@ -31,6 +31,7 @@ TEXTS = {
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "purge-on-overwrite": ("true", "false"),
+    "vacuum-retention-check": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
     "runtime-pruning": ("false", "true"),
@@ -39,7 +40,7 @@ TEXTS = {
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "purge-on-overwrite", "vacuum-retention-check", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
@@ -61,7 +62,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 11 * 6 + 12 * 1
+    assert len(PAIRS) == 11 * 6 + 13 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed
@@ -98,6 +99,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "runtime-pruning-max-build-size": "10mb",
         "runtime-pruning-max-wait": "60s",
         "purge-on-overwrite": "false",
+        "vacuum-retention-check": "true",
     }
     assert settings["target-file-size"] == 128 << 20
 

@@ -96,6 +96,11 @@ def test_what_is_no_list_of_columns(text: str) -> None:
         ("target_file_size", "did you mean 'target-file-size'"),
         ("target.file.size", "did you mean 'target-file-size'"),
         ("sortby", "did you mean 'sort-by'"),
+        ("parquetry.sort.by", "did you mean 'sort-by'"),
+        ("vacuum.retention.check", "did you mean 'vacuum-retention-check'"),
+        ("bucket.begin.partition.date20200520", "say 'bucket-begin-partition' = 'value'"),
+        ("bucket.begin.partition", "say 'bucket-begin-partition' = 'value'"),
+        ("BUCKET_BEGIN_PARTITION_hour", "say 'bucket-begin-partition' = 'value'"),
         ("parquetry.anything", "known are auto-skew-share, .*compression, "),
     ],
 )

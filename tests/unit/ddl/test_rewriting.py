@@ -12,6 +12,7 @@ from parquetry.ddl.clustered_by import parse_clustered_by
 from parquetry.ddl.rewrite import WORDS, rewrite
 from parquetry.ddl.session import Session
 from parquetry.ddl.skewed_by import parse_skewed_by
+from parquetry.errors import UnsupportedError
 from parquetry.sqltext.tokens import tokenise
 from tests.support.goldens import GOLDENS, check_golden
 
@@ -209,3 +210,27 @@ def test_markers_are_filled_in() -> None:
 def test_other_statements_stay(text: str) -> None:
     """Nothing is done where there is nothing to do."""
     assert rewrite(text, SESSION) is None
+
+
+@pytest.mark.parametrize(
+    ("clause", "says"),
+    [
+        ("ROW FORMAT DELIMITED", "ROW FORMAT DELIMITED is of text files"),
+        ("ROW FORMAT DELIMITED FIELDS TERMINATED BY ','", "leave it out"),
+        (
+            "PARTITIONED BY (p) row  format\ndelimited LINES TERMINATED BY '\\n' STORED AS PARQUET",
+            "leave it out",
+        ),
+        ("STORED BY 'org.apache.hadoop.hive.hbase.HBaseStorageHandler'", "say STORED AS PARQUET"),
+    ],
+)
+@pytest.mark.parametrize(
+    "begin",
+    ["CREATE TABLE t (x INT)", "CREATE EXTERNAL TABLE IF NOT EXISTS lake.db.t", "CREATE TABLE t LIKE u"],
+)
+def test_rows_of_text_files_are_refused(begin: str, clause: str, says: str) -> None:
+    """Hive's clauses for text files and storage handlers are refused for our tables, and left to Spark for others."""
+    with pytest.raises(UnsupportedError, match=says):
+        rewrite(f"{begin} {clause}", SESSION)
+    assert rewrite(f"{begin} {clause}".replace("lake.", "other."), ELSEWHERE) is None
+    assert rewrite("CREATE TABLE t (x INT COMMENT 'ROW FORMAT DELIMITED')", SESSION) is None

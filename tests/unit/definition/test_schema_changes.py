@@ -293,3 +293,12 @@ def test_a_partition_column_goes_where_it_is_told_to() -> None:
     metadata = table(("id", "long"), ("p", "long"), ("q", "long"), partition_by=("p", "q"))
     assert moved(metadata, placed("p", "q"), added("a")) == ["id", "a", "q", "p"]
     assert moved(metadata, placed("P", ""), added("a"), added("b", "p")) == ["p", "b", "id", "a", "q"]
+
+
+def test_a_struct_without_fields_gets_advice_for_files_that_are_there() -> None:
+    """Files of a LOCATION cannot become ORC, so the error also says to name the other columns."""
+    struct = {"type": "struct", "fields": []}
+    fields = [{"name": "id", "type": "long"}, {"name": "odd", "type": struct}]
+    with pytest.raises(UnsupportedError, match=r"Column odd .*LOCATION, name the others"):
+        declared(fields, "parquet")
+    assert [column.name for column in declared(fields, "orc")] == ["id", "odd"]

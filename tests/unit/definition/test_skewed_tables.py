@@ -198,6 +198,8 @@ def test_load_data_has_hives_code(lake: BridgeLake) -> None:
         refused = lake.ask("refuse_load", table=table)
         hive = "[Error 10195]: A stored-as-directories table cannot be used as target for LOAD"
         assert refused["message"].startswith(hive if name == "t" else "LOAD DATA INTO lake.default.u is not")
+    assert "INSERT INTO lake.default.u" in refused["message"]
+    assert "OVERWRITE" not in refused["message"]
 
 
 def test_partitions_are_not_called_what_the_default_directory_is(lake: BridgeLake) -> None:

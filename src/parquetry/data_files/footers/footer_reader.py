@@ -160,4 +160,4 @@ def _record(
                 return bytes(source.read_at(count, position))
 
         footer = parse_tail(tail.tail, tail.size, read_at)
-    return footer_record(footer, name, tail.size, tail.modified, look)
+        return footer_record(footer, name, tail.size, tail.modified, look)

@@ -44,7 +44,7 @@ from parquetry.data_files.footers.parquet_footer import (
 from parquetry.data_files.footers.parquet_leaves import Leaf, top_level
 from parquetry.data_files.footers.parquet_writers import ParquetWriter, parquet_writer
 from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
-from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
+from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, WarehouseError
 
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 TAIL_BYTES = 64 * 1024
@@ -73,10 +73,10 @@ def read_parquet_footer(
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.NotFound:
         raise missing_file(path)
+    modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
     with footer_errors(path):
         footer = open_footer(filesystem, path)
-    modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
-    return footer_record(footer, name or path, info.size, modified, look)
+        return footer_record(footer, name or path, info.size, modified, look)
 
 
 def open_footer(filesystem: pafs.FileSystem, path: str) -> ParquetFooter:
@@ -137,6 +137,13 @@ def footer_errors(path: str) -> Iterator[None]:
         reason = str(error).strip().rstrip(".")
         raise FileCorruptError(
             f"The file '{path}' is not a whole Parquet file: {reason}. Remove or restore it."
+        ) from error
+    except ParquetryError:
+        raise
+    except Exception as error:  # any program may write a footer, and it concerns one file
+        raise FileCorruptError(
+            f"The file '{path}' has a footer that cannot be understood ({type(error).__name__}: {error}). Have it written "
+            "anew by the program that can read it."
         ) from error
 
 

@@ -15,17 +15,17 @@ column `id` from a file that has `id` and `ID`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
-from parquetry.data_files.footers.parquet_statistics import open_footer
+from parquetry.data_files.footers.parquet_statistics import footer_errors, open_footer
 from parquetry.data_files.records import PHYSICAL_NAME, FileRecord, TableColumn
 from parquetry.data_files.stored_types import Conversion, find_conversion
+from parquetry.errors import ParquetryError
 from parquetry.locations import open_location, visible_files
 from parquetry.types import type_text
 
@@ -154,11 +154,12 @@ def unknown_columns(location: str) -> str | None:
     filesystem, root = open_location(location)
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
-            footer = open_footer(filesystem, path)
-            told = [text for node in footer.columns for text in _unknown(node, node.name)]
+            with footer_errors(path):
+                footer = open_footer(filesystem, path)
+                told = [text for node in footer.columns for text in _unknown(node, node.name)]
             if told:
                 return f"in {posixpath.basename(path)}, {'; '.join(told)}"
-    except (pa.ArrowException, OSError, ValueError):
+    except (ParquetryError, OSError):
         pass  # Spark's own error says enough
     return None
 
@@ -175,17 +176,19 @@ def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
     told: dict[str, str] = {}
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
-            footer = open_footer(filesystem, path)
-            name = path.removeprefix(f"{root.rstrip('/')}/")
-            for sentence in unfit_columns(footer, columns):
-                told.setdefault(sentence, f"{name}: {sentence}")
-            for node in footer.columns:
-                if node.name.lower() not in known:
-                    told.setdefault(
-                        node.name, f"{name}: column {node.name} is not in the table; ADD COLUMN adds it"
-                    )
-    except (pa.ArrowException, OSError, ValueError):
-        pass  # MSCK REPAIR TABLE reports broken files
+            # MSCK REPAIR TABLE reports what is wrong with the file
+            with contextlib.suppress(ParquetryError), footer_errors(path):
+                footer = open_footer(filesystem, path)
+                name = path.removeprefix(f"{root.rstrip('/')}/")
+                for sentence in unfit_columns(footer, columns):
+                    told.setdefault(sentence, f"{name}: {sentence}")
+                for node in footer.columns:
+                    if node.name.lower() not in known:
+                        told.setdefault(
+                            node.name, f"{name}: column {node.name} is not in the table; ADD COLUMN adds it"
+                        )
+    except OSError:
+        pass  # MSCK REPAIR TABLE reports what cannot be listed
     return list(told.values())
 
 

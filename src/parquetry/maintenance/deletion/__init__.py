@@ -21,5 +21,6 @@ if FOR_TYPE_CHECKERS:
         purge,
         purge_replaced,
     )
+    from parquetry.maintenance.deletion.vacuum import KEPT_MS
 
 lazy_exports(__name__)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance.deletion import GRACE_MS, HOUR_MS, grace_from_hours
+from parquetry.config import VACUUM_RETENTION_CHECK, settle
+from parquetry.errors import UnsupportedError
+from parquetry.maintenance.deletion import GRACE_MS, HOUR_MS, KEPT_MS, grace_from_hours
 from parquetry.maintenance.deletion.vacuum import vacuum
+from parquetry.metastore.storage import now_ms
+from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row, Timestamp
 
@@ -25,18 +29,51 @@ class Vacuum(Arguments, frozen=True, kw_only=True):
     force: Annotated[
         bool, "Whether to go on if this machine's clock and that of the metastore's server differ by minutes."
     ] = False
+    retain_hours: Annotated[
+        int | None,
+        "Instead of older_than: delete versions that were replaced more hours ago. Fewer than 168 need the table "
+        "property vacuum-retention-check = false.",
+    ] = None
 
 
 def _run(lake: Lake, arguments: Vacuum) -> list[Row]:
+    table = lake.find(arguments.table)
     older_than = None if arguments.older_than is None else arguments.older_than // 1000
+    if arguments.retain_hours is not None:
+        if older_than is not None:
+            raise UnsupportedError(
+                f"Vacuum of table {table.label} has older_than and retain_hours, which say the same: give one."
+            )
+        older_than = now_ms() - _checked_hours(table, arguments) * HOUR_MS
     removed = vacuum(
-        lake.find(arguments.table),
+        table,
         older_than=older_than,
         dry_run=arguments.dry_run,
         grace=grace_from_hours(arguments.grace_hours),
         force=arguments.force,
     )
     return [(row.kind, row.path, row.count, row.bytes) for row in removed]
+
+
+def _checked_hours(table: TableSnapshot, arguments: Vacuum) -> int:
+    """Return the hours that replaced versions are kept, once it is certain that the user means so few.
+
+    Raises:
+        UnsupportedError: they are fewer than the default, and the table does not allow it.
+    """
+    hours = arguments.retain_hours or 0
+    if hours < 0:
+        raise UnsupportedError(
+            f"Vacuum of table {table.label}: retain_hours is {hours}: give 0 or a greater number."
+        )
+    checks = settle(properties=table.metadata.properties)[VACUUM_RETENTION_CHECK]
+    if hours * HOUR_MS < KEPT_MS and checks and not arguments.dry_run:
+        raise UnsupportedError(
+            f"VACUUM {table.label} RETAIN {hours} HOURS would end time travel and rollback to versions of the last "
+            f"{KEPT_MS // HOUR_MS} hours, and queries that still read them. If that is meant, say ALTER TABLE {table.label} SET "
+            f"TBLPROPERTIES ('{VACUUM_RETENTION_CHECK}' = 'false') before. DRY RUN shows what would be deleted."
+        )
+    return hours
 
 
 VACUUM = Procedure(

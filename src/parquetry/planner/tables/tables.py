@@ -342,8 +342,8 @@ def _refuse_load(lake: Lake, q: questions.RefuseLoad) -> NoReturn:
     label = f"{lake.name}.{q.table.database}.{q.table.table}"
     require_rules(label, lake.snapshot(q.table).metadata, "load")
     raise UnsupportedError(
-        f"LOAD DATA INTO {label} is not supported: write the rows as they are to be with INSERT OVERWRITE, which replaces "
-        "whole partitions."
+        f"LOAD DATA INTO {label} is not supported: add its rows with INSERT INTO {label} SELECT …; or move the files into a "
+        f"partition's folder and take them in with CALL {lake.name}.system.sync."
     )
 
 

@@ -205,13 +205,18 @@ def stored_rows(snapshot: TableSnapshot, rows: DataFrame) -> DataFrame:
     door = spark._jvm.org.apache.spark.sql.parquetry.write.StoredRows
     rows = DataFrame(door.of(rows._jdf, json.dumps(schema)), spark)
     in_path = {each.physical for each in metadata.partition_columns if each.column_type.name in _TEXT_TYPES}
-    if not in_path:
+    floats = {each.physical for each in metadata.partition_columns if each.column_type.floating}
+    if not in_path | floats:
         return rows
     columns = []
     for field in StructType.fromJson(schema).fields:
         column = sf.col(quoted(field.name))
         if field.name in in_path:
             column = _in_path(snapshot, field.name, column, field.dataType).alias(field.name)
+        elif field.name in floats:
+            # -0.0 is sorted like 0.0, but Spark's writers would begin a file wherever the sign changes
+            zero = sf.lit(0.0).cast(field.dataType)
+            column = sf.when(column == zero, zero).otherwise(column).alias(field.name)
         columns.append(column)
     return rows.select(*columns)
 
