@@ -54,6 +54,8 @@ def test_wrong_arguments_are_spark_s_own_errors(spark: SparkSession, table: str)
     with pytest.raises(AnalysisException, match="UNRECOGNIZED_PARAMETER_NAME"):
         spark.sql(f"CALL lake.system.vacuum(table => '{table}', older => now() - INTERVAL '7' DAY)")
     with pytest.raises(AnalysisException, match="WRONG_NUM_ARGS"):
-        spark.sql(f"CALL lake.system.vacuum('{table}', now() - INTERVAL '7' DAY, true, 24, false, 24, 1 + 1L)")
+        spark.sql(
+            f"CALL lake.system.vacuum('{table}', now() - INTERVAL '7' DAY, true, 24, false, 24, 1 + 1L)"
+        )
     with pytest.raises(AnalysisException, match="DATATYPE_MISMATCH"):
         spark.sql(f"CALL lake.system.rollback('{table}', now() - INTERVAL '7' DAY)")

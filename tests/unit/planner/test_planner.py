@@ -78,6 +78,7 @@ def test_parameters_of_a_procedure_are_the_fields_of_its_arguments(ask: Any) -> 
         ("dry_run", "boolean", "false"),
         ("grace_hours", "bigint", "24"),
         ("force", "boolean", "false"),
+        ("retain_hours", "bigint", "CAST(NULL AS BIGINT)"),
     ]
 
 
