@@ -59,8 +59,8 @@ object FileWriter {
   /**
    * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
    * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
-   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`). `whole_texts` says that
-   * Parquet's minima and maxima of texts are values of rows.
+   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`). `whole_texts` says
+   * that Parquet's minima and maxima of texts are values of rows.
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories
@@ -120,7 +120,7 @@ object FileWriter {
     case _ => new StatisticsFriendlyParquet
   }
 
-  /** Whether Parquet's writers leave the minimum and the maximum of texts whole. The file itself does not say it. */
+  /** Whether Parquet's writers leave minima and maxima of texts whole. The file itself does not say it. */
   private def wholeTexts(conf: Configuration): Boolean =
     conf.get(ParquetOutputFormat.STATISTICS_TRUNCATE_LENGTH, Int.MaxValue.toString) == Int.MaxValue.toString
 

@@ -1,7 +1,8 @@
-"""Read the footers again of files whose records were made before statistics had a trust (`data_files.records`).
+"""Read the footers again of files whose records were made before statistics had a trust
+(`data_files.records`).
 
-Such a record says what an earlier version believed. Until it is made anew, its statistics may leave the file out
-of a query, but answer nothing and prove nothing. No data changes: rows, cells and buckets stay as they are.
+Such a record says what an earlier version believed. Until it is made anew, its statistics may leave the file
+out of a query, but answer nothing and prove nothing. Rows, cells and buckets do not change.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def read_again(
 
     Args:
         transaction: skips partitions that it changes otherwise; the next sync takes these.
-        footers: reads footers. If it cannot read the table's format, nothing is done.
+        footers: reads footers. A table in a format that it cannot read is left out.
         condition: selects partitions, or None for all.
         progress: called with the number of partitions read, and of all outdated ones.
     """
@@ -73,7 +74,7 @@ def is_outdated(file: FileRecord) -> bool:
 def _records(
     transaction: Transaction, footers: FooterReader, partition: PartitionSnapshot, files: Sequence[FileRecord]
 ) -> dict[str, FileRecord]:
-    """Return new records of some files of a partition by their paths, without the files that cannot be read."""
+    """Return new records of some files of a partition by their paths, without unreadable files."""
     metadata, broken = transaction.base.metadata, dict[str, str]()
     found: dict[str, FileRecord] = {}
     for root, paths in _by_folder(partition.location, files).items():

@@ -69,7 +69,7 @@ class Catalog(CatalogReader):
             dry_run: report only.
             grace_hours: the age at which a file that no version lists is deleted; the default is 24 hours. No
                 running write may have older files.
-            force: go on if this machine's clock and that of the metastore's server differ by minutes.
+            force: go on if the clocks of this machine and of the metastore's server differ by minutes.
 
         Returns:
             What was deleted, or would be: one for each file, and one for each kind of record.

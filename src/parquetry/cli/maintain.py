@@ -98,7 +98,7 @@ def vacuum(
         bool,
         typer.Option(
             "--force",
-            help="Go on if this machine's clock and that of the metastore's server differ by minutes.",
+            help="Go on if the clocks of this machine and of the metastore's server differ by minutes.",
         ),
     ] = False,
     warehouse: WarehouseOption = None,

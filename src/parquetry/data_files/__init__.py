@@ -1,9 +1,8 @@
 """Data files and their statistics: one file as a record, and many files as columns.
 
 `records` defines the record of one file, and `footers` reads it. `stored_types` compares a file's types with
-those of the table.
-`file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune` decides whether a
-query needs a file.
+the table's. `file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune`
+decides whether a query needs a file.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

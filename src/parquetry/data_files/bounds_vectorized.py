@@ -117,7 +117,7 @@ def _said(column: TableColumn, files: FileColumns) -> tuple[StatisticsColumn | N
 
 
 def _read_as(kind: ColumnType, said: StatisticsColumn) -> StatisticsColumn:
-    """Leave out the statistics of files in which the column has a type that Spark reads as other values."""
+    """Leave out the statistics of files whose type of the column Spark reads as other values."""
     types = said.belief.stored
     if types is None:
         return said

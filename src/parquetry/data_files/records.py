@@ -74,7 +74,7 @@ class Trust(IntEnum):
     """
 
     UNKNOWN = 0
-    """Nothing is believed. In a record: it was made before records had a trust (`earlier_records`)."""
+    """No statistic is believed. In a record: it was made before records had a trust (`earlier_records`)."""
     BOUNDS = 1
     """No row is beyond the bounds, and NULL counts are not believed to the last row."""
     EXACT = 2
@@ -92,8 +92,8 @@ class ColumnStatistics(msgspec.Struct, frozen=True, array_like=True, omit_defaul
         min_exact: whether `min` occurs in the file; a truncated string is only a bound.
         max_exact: whether `max` occurs in the file.
         trust: how far all of this is believed, a `Trust`. What is not believed at all is None.
-        stored: the type in the file, such as ``parquet INT32`` or ``orc bigint``, if it is not the one that the
-            table's column had when the file was recorded.
+        stored: the type in the file, such as ``parquet INT32`` or ``orc bigint``, if it is not the one that
+            the table's column had when the file was recorded.
     """
 
     size: int | None = None

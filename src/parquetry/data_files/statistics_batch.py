@@ -106,8 +106,8 @@ class Belief(NamedTuple):
         min_exact: whether the lower bound occurs in the file.
         max_exact: whether the upper bound occurs in the file.
         trust: for each file, a `Trust`.
-        stored: the column's types in the files, with None for the table's type; or None if no file has another
-            type.
+        stored: the column's types in the files, with None for the table's type; or None if no file has
+            another type.
     """
 
     min_exact: Flags

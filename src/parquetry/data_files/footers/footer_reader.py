@@ -1,4 +1,4 @@
-"""Readers of footers: this library reads those of Parquet, and an engine such as Spark reads ORC as well."""
+"""Readers of footers: this library reads Parquet, and an engine such as Spark reads ORC, too."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
 """Turn what an ORC file's footer states into a record, as far as its writer is believed.
 
-PyArrow does not read ORC's statistics, so the bridge hands them over. This is the one place that decides about
-them. What is not believed is not recorded. The rules:
+PyArrow does not read ORC's statistics, so the bridge hands them over. This is the one place that decides
+about them. What is not believed is not recorded. The rules:
 
-- **The file.** A file of an unstable version, or one whose stripes have another number of rows than its footer,
-  tells nothing of its columns.
-- **NULLs.** All statistics of ORC are optional. A writer without indexes (`orc.create.index` = `false`) states
-  0 values of each column. So a count of 0 is believed only if the file also says that there are NULLs. All
-  numbers have to agree: the count, whether there are NULLs, and the sum of the stripes' counts.
-- **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on, and
-  timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells nothing.
+- **The file.** A file of an unstable version, or one whose stripes have another number of rows than its
+  footer, tells nothing of its columns.
+- **NULLs.** All statistics of ORC are optional. A writer without indexes (`orc.create.index` = `false`)
+  states 0 values of each column. So a count of 0 is believed only if the file also says that there are NULLs.
+  All numbers have to agree: the count, whether there are NULLs, and the sum of the stripes' counts.
+- **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on,
+  and timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells
+  nothing.
 - **The type** in the file may be another one than the table's: `stored_types` decides for each question.
 """
 

@@ -1,7 +1,7 @@
 """A Parquet footer as the file states it: the schema's tree, and what each row group says of each column.
 
-Nothing is judged here. `parquet_statistics` decides what is believed. All numbers of fields are those of
-`parquet.thrift` in the repository apache/parquet-format.
+This module judges nothing: `parquet_statistics` decides what is believed. The numbers of fields are in
+`parquet.thrift`, in the repository apache/parquet-format.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class SchemaNode:
     Attributes:
         name: the name. Bytes that are no UTF-8 are shown as `\\xff`.
         physical: how values are stored, such as ``INT64``, or None if the node has children.
-        annotation: what they mean, such as ``STRING``, ``DECIMAL(9,2)``, ``TIMESTAMP(MILLIS)``, ``UINT(32)`` or
-            ``UNCLEAR``; empty if the file does not say.
+        annotation: what they mean, such as ``STRING``, ``DECIMAL(9,2)``, ``TIMESTAMP(MILLIS)``, ``UINT(32)``
+            or ``UNCLEAR``; empty if the file does not say.
         required: whether the file calls it required.
         repeated: whether it is a list's element, or a list in the old form.
         children: the fields of a struct, list or map.
@@ -76,7 +76,7 @@ class SchemaNode:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What a row group's footer says of one column of values.
+    """One column of values in one row group, as the footer describes it.
 
     Attributes:
         values: number of values, NULLs included, or None if it is not stated.

@@ -24,7 +24,7 @@ class Leaf(NamedTuple):
 
     Attributes:
         node: the column.
-        position: of its first column of values, among those of the file.
+        position: of its first column of values in the file.
         leaves: how many columns of values it has.
         convert: converts a raw bound, to None if it is useless. None if no bound of the column is useful.
         signed: whether raw bounds that are compared as signed numbers are in the right order.
@@ -50,7 +50,7 @@ def top_level(footer: ParquetFooter) -> Iterator[Leaf]:
 
 
 def _meaning(node: SchemaNode) -> tuple[Convert | None, bool, str | None]:
-    """Return how bounds are converted, whether their order is that of signed numbers, and the calendar."""
+    """Return how bounds are converted, whether they are in the order of signed numbers, and the calendar."""
     physical, annotation = node.physical, node.annotation
     if (decimal := _DECIMAL.fullmatch(annotation)) is not None:
         return _decimal_converter(physical, int(decimal[2])), False, None

@@ -3,15 +3,15 @@
 This is the one place that decides how far a Parquet file's statistics are believed. What is not believed is
 not recorded. The rules:
 
-- **The file.** If the footer contradicts itself, nothing is known but the file's size: another number of rows
-  than its row groups have, columns with another number of values than rows, more NULLs than values.
+- **The file.** A footer that contradicts itself tells the file's size alone. It counts other rows than its
+  row groups, a column has other values than rows, or more NULLs than values.
 - **The writer** decides between nothing, bounds and exact numbers (`parquet_writers`).
 - **The kind of the bounds.** The deprecated `min` and `max` count for signed numbers only, and never for
   decimals, as in parquet-java: old writers compared the bytes of all other types as signed ones. The newer
   `min_value` and `max_value` count if the footer says that they follow the type's order.
 - **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `parquet_types`.
-- **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is known
-  never to shorten them, or if this library has just written the file without shortening.
+- **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is
+  known never to shorten them, or if this library has just written the file without shortening.
 - **Dates and times before 1900** count only if Spark 3 or later has written them in the new calendar.
 
 Every top-level column of a file is recorded. So a column without an entry is known to be missing from the
@@ -232,9 +232,8 @@ def from_writer(file_format: str, path: str, written: Mapping[str, Any]) -> File
     Args:
         file_format: ``parquet`` or ``orc``.
         path: the path to record.
-        written: the bridge's answer, with ``bytes``, ``modified``, ``whole_texts``, and ``footer``: a Parquet
-            footer with the end of the file, or JSON of an ORC file's statistics as `from_bridge` takes it,
-            compressed and in Base64.
+        written: the bridge's answer, with ``bytes``, ``modified``, ``whole_texts`` and ``footer``. The footer
+            is compressed and in Base64: the end of a Parquet file, or JSON for `from_bridge`.
     """
     content = zlib.decompress(base64.b64decode(written["footer"]))
     size, modified = written["bytes"], written["modified"]

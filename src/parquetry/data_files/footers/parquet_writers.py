@@ -6,8 +6,9 @@
 | BOUNDS   | leave the file out of a query; the bounds themselves may be values of no row     |
 | EXACT    | also answer `min`, `max` and `count`, and prove that all rows match a condition  |
 
-Spark's own reader leaves row groups out by the statistics of any writer, with the exceptions of parquet-java's
-`CorruptStatistics`. This module believes less: a writer that is not in the list is not believed.
+Spark's own reader leaves row groups out by the statistics of any writer, with the exceptions of
+parquet-java's `CorruptStatistics`. This module believes less: a writer that is not in the list is not
+believed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _VERSION = re.compile(r"version v?(\d+)(?:\.(\d+))?")
 
 
 class ParquetWriter(NamedTuple):
-    """What is known of the writer of a file.
+    """The writer of a file, and how far it is believed.
 
     Attributes:
         trust: how far its statistics are believed.
-        byte_arrays: how far those of texts, binaries, and decimals in bytes are believed.
+        byte_arrays: how far its statistics of texts, binaries, and decimals in bytes are believed.
         shortens: whether it may shorten the bounds of texts and binaries without saying so.
     """
 
@@ -76,10 +77,11 @@ _EXACT_SINCE = (
     # Since Arrow 15 its decimals and unsigned numbers are known to be right. It leaves long texts out. From
     # Arrow 21 on it states what is exact, and may shorten.
     ("parquet-cpp-arrow version ", (15, 0), _EXACT._replace(shortens=False), _BOUNDS),
-    # Before it was named for Arrow, it compared decimals and texts as signed bytes (PARQUET-1655, ARROW-5241).
+    # Before Arrow had its name in it, it compared decimals and texts as signed bytes (PARQUET-1655).
     ("parquet-cpp version ", (1 << 30, 0), _EXACT, ParquetWriter(Trust.BOUNDS, Trust.UNKNOWN, True)),
     # They say which bounds they have shortened.
     ("parquet-rs version ", (50, 0), _EXACT, _BOUNDS),
     ("duckdb version ", (1, 2), _EXACT, _BOUNDS),
 )
-"""How a writer's name begins, the first version of exact statistics, and how far it and older ones are believed."""
+"""How a writer's name begins, the first version of exact statistics, and how far it and older ones are
+believed."""

@@ -52,7 +52,8 @@ def unfit_columns(footer: ParquetFooter, columns: Sequence[TableColumn]) -> Iter
 
 
 def unfit_statistics(file: FileRecord, columns: Sequence[TableColumn]) -> Iterator[str]:
-    """Yield a sentence for each column that cannot be read with the table's type or name, from a file's record.
+    """Yield a sentence for each column that cannot be read with the table's type or name, from a file's
+    record.
 
     Args:
         file: as its footer has been read. It states the type of each column.

@@ -1,7 +1,7 @@
-"""Decode Thrift's compact protocol, in which Parquet's footers are written, into plain Python values.
+"""Decode Thrift's compact protocol, the encoding of Parquet's footers, into plain Python values.
 
-PyArrow hides what decides about a statistic: whether it is of the deprecated kind, whether it was shortened,
-in which order it was computed. And it ends the process at the columns of some damaged or encrypted files.
+PyArrow hides what decides about a statistic: whether it is deprecated, was shortened, and follows the
+type's order. And it ends the process at the columns of some damaged or encrypted files.
 This decoder reads any bytes: it returns values, or raises a ValueError.
 
 A struct is a dict from field numbers to values, so a reader takes the fields that it knows. Example: the

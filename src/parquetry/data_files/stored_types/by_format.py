@@ -1,4 +1,4 @@
-"""What Spark makes of a column whose type in a file is not the one that the table has."""
+"""Conversions of columns whose type in a file is not the type in the table, for both formats."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def without_table_types(file: FileRecord, columns: Iterable[TableColumn]) -> Fil
 
     Args:
         file: a new file, whose record states all types.
-        columns: of the table, as they are now.
+        columns: of the table.
     """
     if not file.columns:
         return file

@@ -1,8 +1,8 @@
-"""What Spark's Parquet readers make of a stored type for a column of a table.
+"""Conversions by Spark's Parquet readers, from a stored type to a column's type.
 
-The rules are those of Spark's `ParquetVectorUpdaterFactory` and `ParquetRowConverter` (4.0 to 4.3). Where the
-two differ, or where a reader passes over the annotation and takes the stored number or bytes as they are, the
-answer is `CHANGED`: nothing is known.
+The rules are in Spark's `ParquetVectorUpdaterFactory` and `ParquetRowConverter` (4.0 to 4.3). The answer is
+`CHANGED` where the two differ. It is also `CHANGED` where a reader ignores the annotation, and takes the
+stored number or bytes for the value.
 """
 
 from __future__ import annotations

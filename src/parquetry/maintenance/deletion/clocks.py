@@ -1,8 +1,8 @@
-"""The clocks by which a vacuum, and a write that lasts long, decide what is old.
+"""Clocks: they decide for a vacuum, and for a write that lasts long, what is old.
 
 A machine whose clock is a day ahead would take the files of a running write for left over. So the earliest of
-the known clocks counts: this machine's, and that of the store's server. A store without a clock has the time of
-the table's newest commit, which another machine may have made: nothing is older than that commit says.
+the known clocks counts: this machine's, and the store's server's. If the store has no clock, the time of the
+table's newest commit counts, which another machine may have made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOUR_MS = 60 * 60 * 1000
 GRACE_MS = 24 * HOUR_MS
 """Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
 MAX_DIFFERENCE_MS = 5 * 60 * 1000
-"""Milliseconds by which two clocks may differ before a vacuum asks to be forced."""
+"""Milliseconds: if two clocks differ by more, a vacuum asks to be forced."""
 
 
 def grace_from_hours(hours: int) -> int:
@@ -88,8 +88,8 @@ class Clocks:
 def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callable[[], None] | None:
     """Return a check for a commit whose first files a vacuum may have deleted, or None if all are young.
 
-    A write may last longer than the grace period. So a write with a file older than half of it looks once, while
-    no vacuum can come in between, whether all its files are there (`Transaction.adopt`).
+    A write may last longer than the grace period. So a write with a file older than half of it
+    looks once for all its files, while no vacuum can come in between (`Transaction.adopt`).
 
     Args:
         table: the version that the write is based on.

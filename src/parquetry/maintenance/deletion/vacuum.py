@@ -10,10 +10,10 @@
    metastore: no statement can name such a table.
 
 A running write has files that no row lists yet. So files without a row are deleted only if they are older
-than the grace period, by the earliest of the clocks that are known (`Clocks`), and while no commit that
-lists old files can come in between (`metastore.cleanup.vacuum_lock`). The same holds for multipart uploads that never became files: an old one is abandoned,
-and is ended. A younger file or upload may be in a folder outside of the table's folder. If only retired rows
-name that folder, these rows stay, so that the next run finds the file.
+than the grace period, by the earliest of the known clocks (`Clocks`). Meanwhile no commit can list old files
+(`metastore.cleanup.vacuum_lock`). The same holds for multipart uploads that never became files: an old one is
+abandoned, and is ended. A younger file or upload may be in a folder outside of the table's folder. If only
+retired rows name that folder, these rows stay, so that the next run finds the file.
 
 `owned_files` has the rule for the files that the table may delete. A file of another writer must also still
 be the file that the table listed: the same size and time of change.
@@ -509,7 +509,7 @@ def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
 
 
 def _may_be_listed(candidate: _DeletionCandidate) -> bool:
-    """Return whether a commit may list a file: another writer's again, or an own one after a very long write."""
+    """Return whether a commit may list a file: another writer's again, or an own one after a long write."""
     return not candidate.own or not candidate.listed
 
 

@@ -9,7 +9,7 @@ from parquetry.store import Clock, Store
 
 _LOG = logging.getLogger("parquetry")
 _FUTURE_MS = 60_000
-"""Milliseconds that a commit may lie in the future before the log says so."""
+"""Milliseconds: if a commit is from so far in the future, the log says so."""
 
 
 def server_time(store: Store) -> int | None:
@@ -25,7 +25,7 @@ def store_now_ms(store: Store) -> int:
 
 
 def warn_of_future(label: str, version: int, committed_at: int, now: int) -> None:
-    """Log a warning if a commit lies in the future: the clock of its writer was ahead, or this one is behind."""
+    """Log a warning if a commit is from the future: its writer's clock was ahead, or this one is behind."""
     if committed_at > now + _FUTURE_MS:
         _LOG.warning(
             "Version %s of table %s was committed %.0f s in the future, by the clock of its writer. Compare the clocks of "

@@ -103,7 +103,7 @@ def _host(pid: int) -> str:
 
 
 def _boot() -> str:
-    """Return what distinguishes this machine since it was booted: the kernel's id, or the hardware's address."""
+    """Return an id of this boot of the machine, or the hardware's address where the kernel has none."""
     try:
         with open(_BOOT_ID, encoding="ascii") as file:
             return file.read().strip()

@@ -366,7 +366,7 @@ def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRec
     """Return the newest commit until a time (milliseconds since the epoch), or None if all are later.
 
     If the clock of one writer was ahead, later commits have its time as `committed_at`, and their own as
-    `written_at`. They are found by their own. The newest version is the one of now, whatever its time.
+    `written_at`. They are found by their own. A time that is not past gives the newest version.
     """
     if time >= store_now_ms(store):
         return head.commit

@@ -27,7 +27,8 @@ class Vacuum(Arguments, frozen=True, kw_only=True):
         "The age at which a file that no version lists is deleted. No running write may have older files.",
     ] = GRACE_MS // HOUR_MS
     force: Annotated[
-        bool, "Whether to go on if this machine's clock and that of the metastore's server differ by minutes."
+        bool,
+        "Whether to go on if the clocks of this machine and of the metastore's server differ by minutes.",
     ] = False
     retain_hours: Annotated[
         int | None,

@@ -39,8 +39,8 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             both least and greatest, or NULL. (Where the two differ, the value is not known.) NaN is then a
             value like any other. If not `shared`, these are statistics, which leave NaN out: any float column
             may contain it.
-        doubts: the containers whose bounds and NULLs may only leave the container out, and prove nothing about
-            all of its rows; None if there are none.
+        doubts: the containers whose bounds and NULLs may only leave the container out, and prove nothing
+            about all of its rows; None if there are none.
     """
 
     least: Values
@@ -166,8 +166,9 @@ class Knowledge(Protocol):
     ## What it is not
 
     It is not exact: bounds may be wider than the values. It may only err on that side: `match` trusts each
-    no. Statistics of a writer that may be wrong in details are marked (`Bounds.doubts`): they never prove that
-    all rows match. It does not say where statistics come from: implementations are in `prune.rules` (directories, files).
+    no. Statistics of a writer that may be wrong in details are marked (`Bounds.doubts`): they never prove
+    that all rows match. It does not say where statistics come from: implementations are in `prune.rules`
+    (directories, files).
 
     ## Why not otherwise
 

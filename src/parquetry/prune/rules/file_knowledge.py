@@ -22,8 +22,9 @@ _BY_POSITION = ContextVar("by_position", default=False)
 def reading_by_position(active: bool) -> Iterator[None]:
     """Have ORC files be read by the position of columns, or not, while a question is answered.
 
-    Hadoop's setting `orc.force.positional.evolution` has Spark's ORC reader take a table's first column for
-    the first column of a file, whatever its name. Statistics are recorded by name, so they say nothing then.
+    With Hadoop's setting `orc.force.positional.evolution`, Spark's ORC reader ignores the names of columns.
+    It takes a table's first column for a file's first column. Statistics are recorded by name, so they say
+    nothing then.
     """
     token = _BY_POSITION.set(active)
     try:
