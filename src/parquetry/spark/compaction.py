@@ -14,6 +14,7 @@ from parquetry.data_files.footers import FooterReader
 from parquetry.errors import FileCorruptError
 from parquetry.locations import join_location, require_writable
 from parquetry.maintenance.compaction import Rewrite
+from parquetry.metastore.cleanup import keep_in_flight
 from parquetry.metastore.commits import commit
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
@@ -59,7 +60,7 @@ def compact(
         arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)
     progress("Writing files", 0, None)
-    with chosen_files(paths) as token:
+    with keep_in_flight(snapshot.store, snapshot.id), chosen_files(paths) as token:
         reader = (
             active_session()
             .read.option("versionAsOf", str(snapshot.version))

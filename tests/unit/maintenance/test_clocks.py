@@ -15,8 +15,9 @@ from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_fro
 from parquetry.maintenance.deletion.clocks import GRACE_MS, HOUR_MS, Clocks
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
+from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.storage import clock, owner
+from parquetry.metastore.storage import IN_FLIGHT, clock, encode, owner
 from parquetry.store import MemoryStore
 
 NOW = int(time.time() * 1000)
@@ -194,3 +195,40 @@ def test_machines_of_one_name_are_distinguished_by_their_boot(
 def test_the_earlier_clock_counts() -> None:
     """Whichever of the two is ahead."""
     assert (Clocks(5, 7).now, Clocks(7, 5).now, Clocks(5, None).now) == (5, 5, 5)
+
+
+def test_a_long_write_keeps_its_files_alive(tmp_path: Path) -> None:
+    """Vacuum leaves files alone that are younger than the write, however old; the row ends with the write."""
+    store = ServerStore()
+    metastore = make(store, tmp_path)
+    table = metastore.table("default", "t")
+    path = leave(metastore, 0)
+    with keep_in_flight(table.store, table.id, every=0.01):
+        while not writes_in_flight(table.store, table.id):
+            time.sleep(0.01)
+        assert vacuum(table, grace=-HOUR_MS) == []
+        assert path.exists()
+    assert writes_in_flight(table.store, table.id) == {}
+    assert [each.kind for each in vacuum(table, grace=-HOUR_MS)] == ["left-over file"]
+
+
+def test_a_short_write_has_no_row(tmp_path: Path) -> None:
+    """Before the first heartbeat is due, the store is not asked at all."""
+    table = make(MemoryStore(), tmp_path).table("default", "t")
+    rows = dict(table.store.scan(b"", None))
+    with keep_in_flight(table.store, table.id):
+        assert dict(table.store.scan(b"", None)) == rows
+    assert dict(table.store.scan(b"", None)) == rows
+
+
+def test_a_write_that_died_counts_for_an_hour(tmp_path: Path) -> None:
+    """Then vacuum deletes its files, and its row."""
+    store = ServerStore()
+    metastore = make(store, tmp_path)
+    table = metastore.table("default", "t")
+    key = IN_FLIGHT + table.id + b"somebody"
+    leave(metastore, 30)
+    for beat, kept in ((NOW - LEASE_MS + HOUR_MS // 2, True), (NOW - LEASE_MS - HOUR_MS, False)):
+        table.store.put_many([(key, encode(WriteInFlight(NOW - 40 * HOUR_MS, beat)))])
+        assert (vacuum(table) == []) == kept
+        assert (key in writes_in_flight(table.store, table.id)) == kept

@@ -646,3 +646,10 @@ def test_folders_of_other_file_systems() -> None:
     files.delete(files.storage_path("mock://x/t/full/deep/file"))
     files.delete_empty_below(root, lambda folder: False)
     assert [info.path for info in system.get_file_info(pafs.FileSelector("", recursive=True))] == ["u"]
+
+
+def test_a_path_that_no_file_system_takes_is_a_missing_file(tmp_path: Path) -> None:
+    """One name that is too long ends no look at the others."""
+    (tmp_path / "there").touch()
+    paths = [str(tmp_path / name) for name in ("x" * 300, "there", "gone")]
+    assert FileAccess().missing(paths) == [paths[0], paths[2]]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import posixpath
@@ -146,13 +147,21 @@ class FileAccess:
             for place in batch:
                 by_root.setdefault(spelled_root(place), []).append(place)
             for some in by_root.values():
-                try:
-                    found = self._system(some[0]).get_file_info([self._path(place) for place in some])
-                except OSError as error:
-                    raise WarehouseError(f"{self.name(some[0])} cannot be looked at: {error}.") from None
-                yield from (
-                    (p, _info(info) if info.is_file else None) for p, info in zip(some, found, strict=True)
-                )
+                yield from self._infos_in_one_system(some)
+
+    def _infos_in_one_system(self, places: list[StoragePath]) -> Iterator[tuple[StoragePath, Info | None]]:
+        try:
+            found = self._system(places[0]).get_file_info([self._path(place) for place in places])
+        except OSError as error:
+            if not _is_too_long(error):
+                raise WarehouseError(f"{self.name(places[0])} cannot be looked at: {error}.") from None
+            if len(places) == 1:
+                yield places[0], None  # the file system has no such file, as it could have none
+                return
+            for place in places:
+                yield from self._infos_in_one_system([place])
+            return
+        yield from ((p, _info(info) if info.is_file else None) for p, info in zip(places, found, strict=True))
 
     def missing(self, locations: Iterable[str], folder: str | None = None) -> list[str]:
         """Return the locations without a file, as users write them.
@@ -304,6 +313,11 @@ class FileAccess:
                     remote.delete_empty_directory(path)
                 elif path not in used:
                     system.delete_dir(path)
+
+
+def _is_too_long(error: OSError) -> bool:
+    """Return whether a file system refuses a path for its length. Arrow's errors lack the number at times."""
+    return error.errno == errno.ENAMETOOLONG or os.strerror(errno.ENAMETOOLONG) in str(error)
 
 
 def checksummed_file(place: StoragePath) -> StoragePath | None:

@@ -29,7 +29,7 @@ from itertools import islice
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, is_below, join_location, parent_folder
-from parquetry.maintenance.deletion.clocks import GRACE_MS, Clocks
+from parquetry.maintenance.deletion.clocks import GRACE_MS, MAX_DIFFERENCE_MS, Clocks
 from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
@@ -44,6 +44,7 @@ from parquetry.metastore.cleanup import (
     delete_stored_rows,
     entries_of_dropped,
     entries_of_rows,
+    is_alive,
     kept_since,
     oldest_commit,
     recovery,
@@ -53,6 +54,7 @@ from parquetry.metastore.cleanup import (
     unneeded_commits,
     unneeded_entries,
     unneeded_metadata,
+    writes_in_flight,
 )
 from parquetry.metastore.manifest import chunk_position, decode_entry, read_files
 from parquetry.metastore.ownership import ownership_of
@@ -140,8 +142,13 @@ def vacuum(
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
-    old = clocks.now_beside(head.commit) - grace
-    return _Vacuum(table, territory, files, oldest, dry_run, old).run(head)
+    now = clocks.now_beside(head.commit)
+    writes = writes_in_flight(table.store, table.id)
+    began = [write.began - MAX_DIFFERENCE_MS for write in writes.values() if is_alive(write, now)]
+    removed = _Vacuum(table, territory, files, oldest, dry_run, min([now - grace, *began])).run(head)
+    if not dry_run:
+        table.store.delete_many([key for key, write in writes.items() if not is_alive(write, now)])
+    return removed
 
 
 class _Vacuum:

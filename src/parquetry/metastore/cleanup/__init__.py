@@ -6,6 +6,7 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.metastore.cleanup.in_flight import is_alive, keep_in_flight, writes_in_flight
     from parquetry.metastore.cleanup.index_upkeep import (
         entries_of_dropped,
         entries_of_rows,

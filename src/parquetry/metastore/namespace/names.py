@@ -305,6 +305,8 @@ class TableNames:
                 raise
         head = self._finish(table.id, token)
         if head.token != token:
+            if head.is_deleted and (head.database, head.name) == (database, name):
+                return head  # others finished the renaming, and dropped the table under its new name
             raise CommitConflictError(
                 f"Table {table.head.database}.{table.head.name} was renamed or dropped meanwhile."
             )

@@ -26,6 +26,7 @@ from parquetry.metastore.storage import (
     CHUNKS,
     COMMITS,
     HEADS,
+    IN_FLIGHT,
     INDEXES,
     JOURNAL,
     METADATA,
@@ -50,7 +51,17 @@ MAX_STAGING_MS = 7 * 24 * 60 * 60 * 1000
 be checked."""
 MIN_RENAMING_S = 1.0
 """Seconds that an announced renaming must have stood before it is withdrawn."""
-_TAGS_OF_TABLE_ROWS = (COMMITS, METADATA, JOURNAL, PARTITIONS, CHUNKS, SUMMARIES, INDEXES, REMOVED_FILES)
+_TAGS_OF_TABLE_ROWS = (
+    COMMITS,
+    METADATA,
+    JOURNAL,
+    PARTITIONS,
+    CHUNKS,
+    SUMMARIES,
+    INDEXES,
+    REMOVED_FILES,
+    IN_FLIGHT,
+)
 _RANGES_PER_SCAN = 1000
 
 

@@ -53,6 +53,7 @@ if FOR_TYPE_CHECKERS:
         FORMAT,
         HEADS,
         IDENTITY,
+        IN_FLIGHT,
         INDEX_ID_BYTES,
         INDEXES,
         JOURNAL,

@@ -40,6 +40,7 @@ from parquetry.metastore.storage.keyspace import (
     DATABASES,
     FORMAT,
     HEADS,
+    IN_FLIGHT,
     INDEXES,
     JOURNAL,
     METADATA,
@@ -85,6 +86,7 @@ _KINDS = {
     CHUNKS: "a list of files",
     REMOVED_FILES: "a record of a removed file",
     SUMMARIES: "a summary of a list of files",
+    IN_FLIGHT: "a write under way",
     INDEXES: "an index's entry",
 }
 _TAGS_READ_UNDECODED = (DATABASES, NAMES)

@@ -22,6 +22,7 @@ with a checksum (`checksums`).
 | 08  | table ticket number                | `chunks`: part of a long list of files; immutable           |
 | 09  | table path, ~ticket                | `removed_files`: record of a foreign file, or a tombstone   |
 | 0a  | table ticket number                | `chunks`: summary of the files in row 08 of the same key    |
+| 0b  | table random                       | `in_flight.WriteInFlight`: a long write that is under way   |
 | 10  | table index entry's key, ~ticket   | one byte; the key leads to the partition (`indexes`)        |
 """
 
@@ -49,6 +50,7 @@ PARTITIONS = b"\x07"
 CHUNKS = b"\x08"
 REMOVED_FILES = b"\x09"
 SUMMARIES = b"\x0a"
+IN_FLIGHT = b"\x0b"
 INDEXES = b"\x10"
 
 TABLE_ID_BYTES = 8

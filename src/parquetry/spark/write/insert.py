@@ -26,6 +26,7 @@ from parquetry.definition import bloom_filter_options
 from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
 from parquetry.locations import new_prefix, require_writable, stored_value
 from parquetry.maintenance.deletion import purge_replaced
+from parquetry.metastore.cleanup import keep_in_flight
 from parquetry.metastore.commits import Transaction, commit
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner import Lake, conjuncts, replace_where, whole
@@ -83,6 +84,12 @@ def write(lake: Lake, q: questions.Write, data: Any) -> answers.WriteSummary:
         StreamError: a streaming query began to write into another table.
     """
     snapshot = lake.snapshot(q.table)
+    with keep_in_flight(snapshot.store, snapshot.id):
+        return _write_rows(lake, q, data, snapshot)
+
+
+def _write_rows(lake: Lake, q: questions.Write, data: Any, snapshot: TableSnapshot) -> answers.WriteSummary:
+    """Write and commit; see `write`."""
     mode = _mode(snapshot, q)
     rows = DataFrame(data, SparkSession(SparkContext._active_spark_context, data.sparkSession()))
     batch = None if q.batch is None else batch_of(lake, snapshot, q.batch)

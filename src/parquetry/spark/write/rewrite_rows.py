@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from parquetry.config import settle
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location, require_writable
+from parquetry.metastore.cleanup import keep_in_flight
 from parquetry.metastore.commits import Transaction, commit
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner import Lake
@@ -55,6 +56,14 @@ def rewrite(lake: Lake, q: questions.RewriteRows, data: Any) -> answers.WriteSum
     snapshot = lake.snapshot(q.table)
     if not q.files and q.statement != "merge":
         return write_summary(())
+    with keep_in_flight(snapshot.store, snapshot.id):
+        return _rewrite(lake, q, data, snapshot)
+
+
+def _rewrite(
+    lake: Lake, q: questions.RewriteRows, data: Any, snapshot: TableSnapshot
+) -> answers.WriteSummary:
+    """Replace the files and commit; see `rewrite`."""
     spark = SparkSession(SparkContext._active_spark_context, data.sparkSession())
     settings = settle({}, q.settings, snapshot.metadata.properties)
     serializable = is_serializable(settings)
