@@ -1,8 +1,8 @@
 """How a column's type in a file relates to its type in the table: what a reader makes of the file's values.
 
 A table may name another type than a file has: after ALTER TABLE, or because others wrote the file. Spark's
-readers then convert values, refuse them, or read other values. The statistics of the file speak about the
-values as they are stored, so they hold for a query only if the reader keeps each value.
+readers then convert values, refuse them, or read other values. The statistics of the file are about the stored
+values. They hold for a query only if the reader keeps each value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Conversion(Enum):
-    """What Spark's reader makes of a stored type for a column of a table.
+    """Conversion of a stored type to the type of a table's column by Spark's reader.
 
     | conversion | bounds | NULL counts | example                                   |
     |------------|--------|-------------|-------------------------------------------|
@@ -23,6 +23,6 @@ class Conversion(Enum):
     SAME = "same"
     """Each value and each NULL is read as it is stored, possibly in a wider type."""
     CHANGED = "changed"
-    """Values may be read as other values, or as NULL. Nothing is known."""
+    """Values may be read as other values, or as NULL. The statistics say nothing."""
     REFUSED = "refused"
     """Spark's reader fails. `sync` calls the file unfit, and no query is answered without reading."""
