@@ -48,7 +48,9 @@ def test_more_partition_columns_make_no_difference() -> None:
     compared = 0
     for title in examples.titles:
         text = "\n".join(examples.answer(title))
-        kept = {name: int(number) for name, number in re.findall(r"⇒ (\w).*?: .*?partitions (\d+) of", text)}
+        # where adaptive execution has another answer, it comes first, and is that of `t` and `w`, too
+        found = reversed(re.findall(r"⇒ (\w).*?: .*?partitions (\d+) of", text))
+        kept = {name: int(number) for name, number in found}
         if "t" in kept:
             assert (kept["t"], kept["w"]) == (2 * kept["f"], 3 * kept["f"]), title
             compared += 1

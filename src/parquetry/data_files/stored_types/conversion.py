@@ -1,8 +1,8 @@
 """How a column's type in a file relates to its type in the table: what a reader makes of the file's values.
 
 A table may name another type than a file has: after ALTER TABLE, or because others wrote the file. Spark's
-readers then convert values, refuse them, or read other values. The statistics of the file are about the stored
-values. They hold for a query only if the reader keeps each value.
+readers then convert values, refuse them, or read other values. The statistics of the file are about the
+stored values. They hold for a query only if the reader keeps each value.
 """
 
 from __future__ import annotations

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pyarrow
 import pytest
 
 from parquetry.data_files import FileRecord, Trust
 from parquetry.data_files.footers import ArrowFooters
+from tests.support import written_files
 from tests.support.files_beside import ArrowReads, compare_folder, files_in, recorded
 
 ODD_FILES = Path(__file__).parents[2] / "fixtures" / "odd-files"
-
-pytest.importorskip("polars", reason="make test-fast does without other writers")
-written_files = pytest.importorskip("tests.support.written_files")
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +90,6 @@ def test_the_comparison_finds_what_is_wrong(tmp_path: Path) -> None:
     (path, *_) = written_files.parquet_files(tmp_path)
     record = recorded(ArrowFooters(), path, "parquet")
     assert isinstance(record, FileRecord)
-    import msgspec
-
     columns = dict(record.columns or {})
     columns["all_there"] = msgspec.structs.replace(columns["all_there"], min=2, nulls=4)
     wrong = msgspec.structs.replace(record, rows=5, columns=columns)
