@@ -67,7 +67,7 @@ class Catalog(CatalogReader):
             older_than: a time with a time zone. Versions that were replaced before it are deleted; the
                 default is seven days ago.
             dry_run: report only.
-            grace_hours: the age at which a file that no version lists is deleted; the default is 24 hours. No
+            grace_hours: the age at which a file that no version lists is deleted; the default is the table property `vacuum-grace-hours`. No
                 running write may have older files.
             force: go on if the clocks of this machine and of the metastore's server differ by minutes.
 
@@ -81,7 +81,7 @@ class Catalog(CatalogReader):
             WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
-        from parquetry.maintenance.deletion import GRACE_MS, grace_from_hours
+        from parquetry.maintenance.deletion import grace_of
         from parquetry.maintenance.deletion.vacuum import vacuum
 
         if older_than is not None and older_than.tzinfo is None:
@@ -90,11 +90,12 @@ class Catalog(CatalogReader):
             )
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         with self._file_access():
+            table = self._snapshot(name)
             return vacuum(
-                self._snapshot(name),
+                table,
                 older_than=before,
                 dry_run=dry_run,
-                grace=GRACE_MS if grace_hours is None else grace_from_hours(grace_hours),
+                grace=grace_of(table, grace_hours),
                 force=force,
             )
 

@@ -88,12 +88,14 @@ def vacuum(
     ] = None,
     dry_run: DryRunOption = False,
     grace_hours: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--grace-hours",
-            help="The age at which a file that no version lists is deleted. No running write may have older files.",
+            help="The age at which a file that no version lists is deleted; the default is the table property "
+            "vacuum-grace-hours. No running write may have older files.",
+            show_default=False,
         ),
-    ] = 24,
+    ] = None,
     force: Annotated[
         bool,
         typer.Option(

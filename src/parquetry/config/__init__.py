@@ -33,6 +33,7 @@ if FOR_TYPE_CHECKERS:
         SKEWED_LOCATIONS,
         SORT_BY,
         TABLE_SETTINGS,
+        VACUUM_GRACE_HOURS,
         VACUUM_RETENTION_CHECK,
         WRITERS,
         check_catalog_options,

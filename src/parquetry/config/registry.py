@@ -51,6 +51,7 @@ _SPELLINGS = {"bucketing_version": BUCKETING_VERSION}
 """Hive's names for some of our properties."""
 BUCKET_BEGIN_PARTITION = "bucket-begin-partition"
 VACUUM_RETENTION_CHECK = "vacuum-retention-check"
+VACUUM_GRACE_HOURS = "vacuum-grace-hours"
 
 CATALOG_OPTIONS = (
     Setting(
@@ -219,6 +220,14 @@ TABLE_SETTINGS = (
         "Whether INSERT OVERWRITE and REPLACE TABLE delete the replaced files right after the commit. They "
         "also delete files of other writers in an external table. This is for tables whose folders are read "
         "by path. Older versions of these partitions become unreadable.",
+        levels=("property",),
+    ),
+    Setting(
+        VACUUM_GRACE_HOURS,
+        "24",
+        count_up_to(24 * 365),
+        "The age in hours at which `vacuum` deletes a file that no version lists. A write with a file older "
+        "than half of it looks for its files before it commits.",
         levels=("property",),
     ),
     Setting(

@@ -12,7 +12,7 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, FileMissingError, TableNotFoundError
 from parquetry.maintenance.deletion import vacuum as vacuum_module
-from parquetry.maintenance.deletion.vacuum import GRACE_MS, vacuum
+from parquetry.maintenance.deletion.vacuum import DAY_MS, vacuum
 from parquetry.maintenance.history import history
 from parquetry.maintenance.results import Removed
 from parquetry.maintenance.rollback import rollback
@@ -293,7 +293,7 @@ def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
     lake.file((1, "a"), "crashed")
     lake.file((1, "a"), "somebody's.parquet", own=False)
     folder = Path(lake.table().placement.default_location((1, "a")).removeprefix("file:"))
-    old = time.time() - GRACE_MS / 1000 - 60
+    old = time.time() - DAY_MS / 1000 - 60
     for name in (
         f"pq-{lake.id.hex()}-crashed.parquet",
         "somebody's.parquet",

@@ -76,7 +76,7 @@ def test_parameters_of_a_procedure_are_the_fields_of_its_arguments(ask: Any) -> 
         ("table", "string", None),
         ("older_than", "timestamp", "CAST(NULL AS TIMESTAMP)"),
         ("dry_run", "boolean", "false"),
-        ("grace_hours", "bigint", "24"),
+        ("grace_hours", "bigint", "CAST(NULL AS BIGINT)"),
         ("force", "boolean", "false"),
         ("retain_hours", "bigint", "CAST(NULL AS BIGINT)"),
     ]

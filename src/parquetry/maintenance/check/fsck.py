@@ -43,9 +43,9 @@ from parquetry.metastore.storage import (
     journal_ticket,
     live_head,
     metadata_key,
-    now_ms,
     prefix_range,
     removed_files_prefix,
+    store_now_ms,
 )
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot, load, load_commit
 
@@ -208,7 +208,7 @@ class _Check:
     def leftovers(self, repair: bool) -> Iterator[Finding]:
         """Yield what dead processes left, and chunks that no row refers to."""
         head = self._head()
-        now = now_ms()
+        now = store_now_ms(self._store)
         for owner in head.pending.values():
             if owner.is_dead(now):
                 host = owner.host.split(" ")[0]

@@ -1,8 +1,8 @@
 """Clocks: they decide for a vacuum, and for a write that lasts long, what is old.
 
 A machine whose clock is a day ahead would take the files of a running write for left over. So the earliest of
-the known clocks counts: this machine's, and the store's server's. If the store has no clock, the time of the
-table's newest commit counts, which another machine may have made.
+the known clocks counts: this machine's, and the store's server's. If the store has no clock, the file system's
+time counts, too, once there is something that this machine would call old.
 """
 
 from __future__ import annotations
@@ -10,25 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from parquetry.config import VACUUM_GRACE_HOURS, settle
 from parquetry.errors import ConfigurationError, WarehouseError
-from parquetry.maintenance.deletion.file_access import require_files
-from parquetry.metastore.storage import CommitRecord, now_ms, server_time
+from parquetry.locations import StoragePath
+from parquetry.maintenance.deletion.file_access import FileAccess, require_files
+from parquetry.metastore.storage import now_ms, server_time
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.store import Store
 
 HOUR_MS = 60 * 60 * 1000
-GRACE_MS = 24 * HOUR_MS
-"""Milliseconds that a file without a row must be old to be deleted: a running write may still commit it."""
 MAX_DIFFERENCE_MS = 5 * 60 * 1000
 """Milliseconds: if two clocks differ by more, a vacuum asks to be forced."""
 
 
-def grace_from_hours(hours: int) -> int:
-    """Return a grace period in milliseconds.
+def grace_of(table: TableSnapshot, hours: int | None = None) -> int:
+    """Return the grace period of a table in milliseconds.
+
+    Args:
+        table: the table, whose property `vacuum-grace-hours` counts.
+        hours: the hours to take instead, or None.
 
     Raises:
         ConfigurationError: it is shorter than an hour: files of running writes would be deleted.
     """
+    if hours is None:
+        hours = settle(properties=table.metadata.properties)[VACUUM_GRACE_HOURS]
     if hours < 1:
         raise ConfigurationError(
             f"A grace period of {hours} hours would delete the files of running writes: give 1 hour or more."
@@ -58,13 +64,14 @@ class Clocks:
         """Return the earlier of the two times."""
         return self.own if self.server is None else min(self.own, self.server)
 
-    def now_beside(self, newest: CommitRecord) -> int:
-        """Return the time that counts for a table's files.
+    def beside_files(self, files: FileAccess, folder: StoragePath) -> int:
+        """Return the earliest time, with the file system's, which is asked if the store has no clock.
 
         Args:
-            newest: the table's newest commit. Its time counts if the store has no clock.
+            files: the file systems.
+            folder: where a file can be written for a moment.
         """
-        return self.now if self.server is not None else min(self.now, newest.time)
+        return self.now if self.server is not None else min(self.now, files.time(folder) or self.now)
 
     def require_agreement(self, label: str) -> None:
         """Make sure that the clocks agree.
@@ -95,6 +102,6 @@ def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callab
         table: the version that the write is based on.
         files: the new files with their times of change, in milliseconds since the epoch.
     """
-    if not files or min(files.values()) > max(now_ms(), *files.values()) - GRACE_MS // 2:
+    if not files or min(files.values()) > max(now_ms(), *files.values()) - grace_of(table) // 2:
         return None
     return lambda: require_files(table.label, files, table.metadata.location)

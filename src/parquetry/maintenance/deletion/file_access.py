@@ -10,6 +10,7 @@ import errno
 import functools
 import os
 import posixpath
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -225,6 +226,25 @@ class FileAccess:
             return
         with contextlib.suppress(FileNotFoundError):
             yield from remote.walk(path)
+
+    def time(self, folder: StoragePath) -> int | None:
+        """Return the time of a file system in milliseconds since the epoch, by a file that is written and deleted.
+
+        Return None if the folder does not exist, or cannot be written to.
+        """
+        system, path = self.opened(folder)
+        probe = f"{path.rstrip('/')}/.parquetry-clock-{uuid.uuid4().hex}"
+        try:
+            if (remote := remote_files(system)) is not None:
+                remote.write_file(probe, b"?")
+            else:
+                with system.open_output_stream(probe) as file:
+                    file.write(b"?")
+            (info,) = system.get_file_info([probe])
+            system.delete_file(probe)
+        except OSError:
+            return None
+        return None if info.mtime_ns is None else info.mtime_ns // 1_000_000
 
     def delete(self, place: StoragePath) -> None:
         """Delete a file, if it exists.

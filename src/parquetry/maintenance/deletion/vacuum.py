@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
 from parquetry.locations import StoragePath, base_name, is_below, join_location, parent_folder
-from parquetry.maintenance.deletion.clocks import GRACE_MS, MAX_DIFFERENCE_MS, Clocks
+from parquetry.maintenance.deletion.clocks import MAX_DIFFERENCE_MS, Clocks, grace_of
 from parquetry.maintenance.deletion.external_folders import recorded_locations
 from parquetry.maintenance.deletion.file_access import FileAccess, Info, checksum_file, checksummed_file
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
@@ -107,7 +108,7 @@ def vacuum(
     *,
     older_than: int | None = None,
     dry_run: bool = False,
-    grace: int = GRACE_MS,
+    grace: int | None = None,
     force: bool = False,
 ) -> list[Removed]:
     """Delete all that is needed only by versions that were replaced before a time.
@@ -117,7 +118,8 @@ def vacuum(
         older_than: the time, in milliseconds since the epoch, or None for seven days ago. The newest version
             is always kept.
         dry_run: only report.
-        grace: the age in milliseconds at which an own file that no row lists may be deleted.
+        grace: the age in milliseconds at which an own file that no row lists may be deleted, or None for the
+            table's (`vacuum-grace-hours`).
         force: whether to go on if the clocks of this machine and of the store differ by minutes.
 
     Returns:
@@ -137,18 +139,66 @@ def vacuum(
     files = FileAccess()
     territory = OwnedFiles(table.store, table.id, table.metadata, files)
     head = live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
-    since = clocks.now - KEPT_MS if older_than is None else older_than
-    oldest = kept_since(table.store, table.id, head, since)
+    age = _Age(table, clocks, files, territory, grace_of(table) if grace is None else grace, dry_run)
+    oldest = kept_since(
+        table.store, table.id, head, clocks.now - KEPT_MS if older_than is None else older_than
+    )
+    if older_than is None and oldest.version > head.oldest:
+        oldest = kept_since(table.store, table.id, head, age.now - KEPT_MS)
     if not dry_run:
         head = retire(table.store, table.id, oldest.version)
         oldest = oldest_commit(table.store, table.id, head)
-    now = clocks.now_beside(head.commit)
-    writes = writes_in_flight(table.store, table.id)
-    began = [write.began - MAX_DIFFERENCE_MS for write in writes.values() if is_alive(write, now)]
-    removed = _Vacuum(table, territory, files, oldest, dry_run, min([now - grace, *began])).run(head)
+    removed = _Vacuum(table, territory, files, oldest, dry_run, age).run(head)
     if not dry_run:
-        table.store.delete_many([key for key, write in writes.items() if not is_alive(write, now)])
+        table.store.delete_many(age.dead_writes())
     return removed
+
+
+class _Age:
+    """The age of files that no row lists. All clocks are read once something is old by the nearest one.
+
+    Args:
+        table: the table.
+        clocks: of this machine and of the store.
+        files: the file systems.
+        territory: the files of the table.
+        grace: see `vacuum`.
+        dry_run: whether nothing may be written, so that the file system's clock is not asked.
+    """
+
+    def __init__(
+        self,
+        table: TableSnapshot,
+        clocks: Clocks,
+        files: FileAccess,
+        territory: OwnedFiles,
+        grace: int,
+        dry_run: bool,
+    ) -> None:
+        self._clocks = clocks
+        self._files = files
+        self._folder = territory.root
+        self._grace = grace
+        self._dry_run = dry_run
+        self._writes = writes_in_flight(table.store, table.id)
+
+    @cached_property
+    def now(self) -> int:
+        """Return the earliest of all known clocks."""
+        return self._clocks.now if self._dry_run else self._clocks.beside_files(self._files, self._folder)
+
+    @cached_property
+    def _old(self) -> int:
+        living = [write.began for write in self._writes.values() if is_alive(write, self.now)]
+        return min([self.now - self._grace, *(began - MAX_DIFFERENCE_MS for began in living)])
+
+    def is_old(self, time: int | None) -> bool:
+        """Return whether a file from a time may be deleted."""
+        return time is not None and time < self._clocks.now - self._grace and time < self._old
+
+    def dead_writes(self) -> list[bytes]:
+        """Return the rows of writes that have died."""
+        return [key for key, write in self._writes.items() if not is_alive(write, self.now)]
 
 
 class _Vacuum:
@@ -160,8 +210,7 @@ class _Vacuum:
         files: the file systems.
         oldest: the oldest version that is kept.
         dry_run: only report.
-        old: files and uploads that no row lists are old if they are from before this time, in milliseconds
-            since the epoch.
+        age: of files and uploads that no row lists.
     """
 
     def __init__(
@@ -171,12 +220,12 @@ class _Vacuum:
         files: FileAccess,
         oldest: CommitRecord,
         dry_run: bool,
-        old: int,
+        age: _Age,
     ) -> None:
         self._store = table.store
         self._id = table.id
         self._dry_run = dry_run
-        self._old = old
+        self._is_old = age.is_old
         self._files = files
         self._owned = territory
         self._oldest = oldest
@@ -283,9 +332,6 @@ class _Vacuum:
         """Yield the files below the table, and the files that it wrote to partitions elsewhere."""
         yield from self._files.below(self._owned.root)
         yield from self._owned.own_elsewhere()
-
-    def _is_old(self, time: int | None) -> bool:
-        return time is not None and time < self._old
 
     def _real_path(self, path: str) -> StoragePath:
         """Return the real path of a file, since several paths may lead to it."""

@@ -34,10 +34,10 @@ from parquetry.metastore.storage import (
     edit_head,
     is_tombstone,
     merge,
-    now_ms,
     number,
     partition_prefix,
     prefix_range,
+    store_now_ms,
     ticket_of,
 )
 from parquetry.metastore.versions import commit_as_of, load_commit
@@ -121,7 +121,7 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """
 
     def change(head: Head) -> Head:
-        now = now_ms()
+        now = store_now_ms(store)
         dead = [ticket for ticket, owner in head.pending.items() if owner.is_dead(now)]
         if head.oldest >= oldest and not dead:
             return head

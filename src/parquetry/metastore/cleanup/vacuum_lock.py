@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
-from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, now_ms
+from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, store_now_ms
 from parquetry.store import Store
 
 _PAUSE_S = 0.05
@@ -60,7 +60,7 @@ class Cleaner:
             time.sleep(_PAUSE_S)
 
     def _try(self) -> Head | None:
-        now = now_ms()
+        now = store_now_ms(self._store)
         mine = msgspec.structs.replace(self._owner, started_at=now)
 
         def change(head: Head) -> Head:

@@ -40,8 +40,8 @@ from parquetry.metastore.storage import (
     decode_head,
     edit_head,
     head_key,
-    now_ms,
     prefix_range,
+    store_now_ms,
     swap,
 )
 from parquetry.store import Range, Store
@@ -127,7 +127,7 @@ class Orphans:
     def _is_dead(self, id: bytes, head: Head) -> bool:
         if head.is_deleted:
             return True
-        if head.author is None or not head.author.is_dead(now_ms(), MAX_STAGING_MS):
+        if head.author is None or not head.author.is_dead(store_now_ms(self._store), MAX_STAGING_MS):
             return False
         if head.state == "staged":
             return True
@@ -175,7 +175,7 @@ class Orphans:
             if (
                 head.is_first_name
                 and head.author is not None
-                and head.author.is_dead(now_ms(), MAX_STAGING_MS)
+                and head.author.is_dead(store_now_ms(self._store), MAX_STAGING_MS)
             ):
                 with contextlib.suppress(NamespaceNotFoundError, TableNotFoundError):
                     self._names.settle_name(head.database, head.name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from weakref import WeakKeyDictionary
 
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.store import Clock, Store
@@ -10,6 +12,11 @@ from parquetry.store import Clock, Store
 _LOG = logging.getLogger("parquetry")
 _FUTURE_MS = 60_000
 """Milliseconds: if a commit is from so far in the future, the log says so."""
+_REMEMBERED_S = 60.0
+"""Seconds for which a server's time is counted on from its last answer, so that a commit need not ask."""
+
+_answers: WeakKeyDictionary[object, tuple[float, int]] = WeakKeyDictionary()
+"""By store: when its server was asked last, by this process's monotonic clock, and what it answered."""
 
 
 def server_time(store: Store) -> int | None:
@@ -19,9 +26,19 @@ def server_time(store: Store) -> int | None:
 
 
 def store_now_ms(store: Store) -> int:
-    """Return the time in milliseconds since the epoch, of the store's server if it has a clock."""
-    theirs = server_time(store)
-    return now_ms() if theirs is None else theirs
+    """Return the time in milliseconds since the epoch, of the store's server if it has a clock.
+
+    The server is asked once a minute.
+    """
+    rows = getattr(store, "rows", store)
+    if not isinstance(rows, Clock):
+        return now_ms()
+    asked, answer = _answers.get(rows, (0.0, None))
+    elapsed = time.monotonic() - asked
+    if answer is None or elapsed > _REMEMBERED_S:
+        answer, elapsed = rows.server_time(), 0.0
+        _answers[rows] = time.monotonic(), answer
+    return answer + int(elapsed * 1000)
 
 
 def warn_of_future(label: str, version: int, committed_at: int, now: int) -> None:

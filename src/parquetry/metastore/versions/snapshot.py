@@ -26,6 +26,7 @@ from parquetry.metastore.storage import (
     decoder,
     live_head,
     metadata_key,
+    now_ms,
     number,
     partition_prefix,
     read_head,
@@ -362,13 +363,20 @@ def load_commit(store: Store, table: bytes, head: Head, version: int) -> CommitR
     return commit
 
 
+_STATEMENT_MS = 10_000
+"""Milliseconds that may pass between `now()` in a statement and the search for its version."""
+_VERSIONS_IN_ORDER = 2
+"""Later versions, with times in order, after which a search for earlier times ends."""
+
+
 def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRecord | None:
     """Return the newest commit until a time (milliseconds since the epoch), or None if all are later.
 
     If the clock of one writer was ahead, later commits have its time as `committed_at`, and their own as
     `written_at`. They are found by their own. A time that is not past gives the newest version.
     """
-    if time >= store_now_ms(store):
+    now = min(now_ms(), store_now_ms(store))
+    if time >= now:
         return head.commit
 
     def load(version: int) -> CommitRecord:
@@ -379,15 +387,19 @@ def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRec
             )
         return commit
 
+    def is_until(commit: CommitRecord) -> bool:
+        # A commit from beyond this moment was made by a clock that is ahead. It is there, so it was made by now.
+        return (commit.time if commit.time <= now else now - _STATEMENT_MS) <= time
+
     versions = range(head.oldest, head.commit.version + 1)
     place = bisect.bisect_right(versions, time, key=lambda version: load(version).committed_at)
     found = load(versions[place - 1]) if place else None
-    ahead: int | None = None
+    in_order = 0
     for version in versions[place:]:
         commit = load(version)
-        if ahead not in (None, commit.committed_at):
+        in_order = in_order + 1 if commit.written_at is None and not is_until(commit) else 0
+        if in_order > _VERSIONS_IN_ORDER:
             break
-        ahead = commit.committed_at
-        if commit.time <= time:
+        if is_until(commit):
             found = commit
     return found

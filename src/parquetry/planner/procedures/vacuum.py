@@ -6,9 +6,9 @@ from typing import Annotated
 
 from parquetry.config import VACUUM_RETENTION_CHECK, settle
 from parquetry.errors import UnsupportedError
-from parquetry.maintenance.deletion import GRACE_MS, HOUR_MS, KEPT_MS, grace_from_hours
+from parquetry.maintenance.deletion import HOUR_MS, KEPT_MS, grace_of
 from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.metastore.storage import now_ms
+from parquetry.metastore.storage import store_now_ms
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row, Timestamp
@@ -23,9 +23,10 @@ class Vacuum(Arguments, frozen=True, kw_only=True):
     ] = None
     dry_run: Annotated[bool, "Whether to report only."] = False
     grace_hours: Annotated[
-        int,
-        "The age at which a file that no version lists is deleted. No running write may have older files.",
-    ] = GRACE_MS // HOUR_MS
+        int | None,
+        "The age at which a file that no version lists is deleted; the default is the table property "
+        "vacuum-grace-hours. No running write may have older files.",
+    ] = None
     force: Annotated[
         bool,
         "Whether to go on if the clocks of this machine and of the metastore's server differ by minutes.",
@@ -45,12 +46,12 @@ def _run(lake: Lake, arguments: Vacuum) -> list[Row]:
             raise UnsupportedError(
                 f"Vacuum of table {table.label} has older_than and retain_hours, which say the same: give one."
             )
-        older_than = now_ms() - _checked_hours(table, arguments) * HOUR_MS
+        older_than = store_now_ms(table.store) - _checked_hours(table, arguments) * HOUR_MS
     removed = vacuum(
         table,
         older_than=older_than,
         dry_run=arguments.dry_run,
-        grace=grace_from_hours(arguments.grace_hours),
+        grace=grace_of(table, arguments.grace_hours),
         force=arguments.force,
     )
     return [(row.kind, row.path, row.count, row.bytes) for row in removed]

@@ -9,7 +9,7 @@ import msgspec
 
 from parquetry.config import count_up_to, parse_boolean, parse_size
 from parquetry.errors import PropertyError, StreamError
-from parquetry.metastore.storage import now_ms
+from parquetry.metastore.storage import store_now_ms
 from parquetry.metastore.versions import commit_as_of
 from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, StreamedTable
 
@@ -139,12 +139,19 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
             return Position(id, version)
 
 
+_TOLERANCE_MS = 60_000
+"""Milliseconds by which the clock of a session may be ahead of the metastore's."""
+
+
 def _version_at(table: StreamedTable, time: int) -> int:
     """Return the first version that was made at a time or later, or the next version if there is none yet."""
     head, newest = table.head, table.newest
     before = commit_as_of(newest.store, newest.id, head, -(-time // 1000) - 1)
     if before is not None:
-        if before.version == head.commit.version and time > now_ms() * 1000:
+        if (
+            before.version == head.commit.version
+            and time > (store_now_ms(newest.store) + _TOLERANCE_MS) * 1000
+        ):
             raise StreamError(
                 f"The time that {STARTING_TIMESTAMP} names for the stream of table {table.name} is to come: take an earlier one, or "
                 f"{STARTING_VERSION} = latest."

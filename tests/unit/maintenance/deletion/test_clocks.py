@@ -8,16 +8,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from parquetry.errors import ConfigurationError, FileMissingError, WarehouseError
-from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_from_hours
-from parquetry.maintenance.deletion.clocks import GRACE_MS, HOUR_MS, Clocks
+from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_of
+from parquetry.maintenance.deletion.clocks import HOUR_MS, Clocks
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage import IN_FLIGHT, clock, encode, owner
+from parquetry.metastore.versions import snapshot
 from parquetry.store import MemoryStore
 
 NOW = int(time.time() * 1000)
@@ -54,19 +56,24 @@ def leave(metastore: Metastore, hours: float) -> Path:
 def ahead(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
     """Have this machine's clock be ahead."""
     real = owner.now_ms
-    for module in (clock, clocks):
+    for module in (clock, clocks, snapshot):
         monkeypatch.setattr(module, "now_ms", lambda: real() + int(hours * HOUR_MS))
 
 
 def test_a_clock_that_is_ahead_deletes_no_file_of_a_running_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store without a clock has the time of the newest commit, beside which the file is young."""
+    """Where the store has no clock, the file system's counts, also if the machine that is ahead has committed."""
     metastore = make(MemoryStore(), tmp_path)
     path = leave(metastore, 0)
-    ahead(monkeypatch, 25)
+    ahead(monkeypatch, 24 * 10)
+    transaction = Transaction(metastore.table("default", "t"), "append")
+    transaction.append((), [])
+    commit(transaction)
     assert vacuum(metastore.table("default", "t")) == []
     assert path.exists()
+    assert metastore.table("default", "t", version=0).version == 0
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_clocks_that_differ_are_told_and_can_be_forced(
@@ -97,10 +104,15 @@ def test_the_grace_period_can_be_set(tmp_path: Path) -> None:
     metastore = make(ServerStore(), tmp_path)
     leave(metastore, 25)
     table = metastore.table("default", "t")
-    assert vacuum(table, grace=grace_from_hours(48)) == []
-    assert len(vacuum(table, grace=grace_from_hours(24))) == 1
+    assert vacuum(table, grace=grace_of(table, 48)) == []
+    transaction = Transaction(table, "alter")
+    transaction.set_metadata(msgspec.structs.replace(table.metadata, properties={"vacuum-grace-hours": "30"}))
+    table = commit(transaction)
+    assert grace_of(table) == 30 * HOUR_MS
+    assert vacuum(table) == []
+    assert len(vacuum(table, grace=grace_of(table, 24))) == 1
     with pytest.raises(ConfigurationError, match="0 hours"):
-        grace_from_hours(0)
+        grace_of(table, 0)
 
 
 def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> None:
@@ -108,8 +120,8 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
     metastore = make(MemoryStore(), tmp_path)
     table = metastore.table("default", "t")
     path = leave(metastore, 13)
-    assert check_of_old_files(table, {str(path): NOW - GRACE_MS // 2 + HOUR_MS}) is None
-    check = check_of_old_files(table, {str(path): NOW - GRACE_MS // 2 - HOUR_MS})
+    assert check_of_old_files(table, {str(path): NOW - 12 * HOUR_MS + HOUR_MS}) is None
+    check = check_of_old_files(table, {str(path): NOW - 12 * HOUR_MS - HOUR_MS})
     assert check is not None
     check()
     path.unlink()
@@ -127,7 +139,7 @@ def test_files_that_span_half_of_the_period_are_old_by_any_clock(tmp_path: Path)
     """The newest of them shows the time if this machine's clock is behind."""
     table = make(MemoryStore(), tmp_path).table("default", "t")
     first = NOW + 100 * HOUR_MS
-    assert check_of_old_files(table, {"a": first, "b": first + GRACE_MS // 2 + 1}) is not None
+    assert check_of_old_files(table, {"a": first, "b": first + 12 * HOUR_MS + 1}) is not None
     assert check_of_old_files(table, {"a": first, "b": first + HOUR_MS}) is None
 
 
@@ -137,8 +149,12 @@ def test_a_writer_that_was_ahead_hides_no_later_commit(
     """`TIMESTAMP AS OF` finds later commits by their own times, and now by the newest version; the log says what happened."""
     metastore = make(MemoryStore(), tmp_path)
 
+    def set_clock(time: int) -> None:
+        for module in (clock, snapshot):
+            monkeypatch.setattr(module, "now_ms", lambda: time)
+
     def append(at: int) -> int:
-        monkeypatch.setattr(clock, "now_ms", lambda: at)
+        set_clock(at)
         transaction = Transaction(metastore.table("default", "t"), "append")
         transaction.append((), [])
         return commit(transaction).version
@@ -149,7 +165,7 @@ def test_a_writer_that_was_ahead_hides_no_later_commit(
     with caplog.at_level(logging.WARNING, "parquetry"):
         first, second = append(start + 60_000), append(start + 120_000)
     assert f"Version {fast} of table default.t was committed 10740 s in the future" in caplog.text
-    monkeypatch.setattr(clock, "now_ms", lambda: start + 600_000)
+    set_clock(start + 600_000)
 
     def version(at: int) -> int:
         return metastore.table("default", "t", as_of=at).version
@@ -159,7 +175,13 @@ def test_a_writer_that_was_ahead_hides_no_later_commit(
         second,
         second,
     ]
+    assert version(start + 599_000) == second  # a statement's now()
     assert metastore.table("default", "t", version=first).committed_at == start + 60_000
+    last = append(start + 5 * HOUR_MS)  # another clock that is ahead
+    then = append(start + 600_000)
+    set_clock(start + 700_000)
+    assert [version(start + 650_000), version(start + 699_990)] == [then, then]
+    assert last < then
 
 
 def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,10 +189,11 @@ def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest
     store = ServerStore()
     metastore = make(store, tmp_path)
     store.time = lambda: NOW + 5000
+    clock._answers.clear()
     ahead(monkeypatch, 25)
     transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((), [])
-    assert commit(transaction).committed_at == NOW + 5000
+    assert 0 <= commit(transaction).committed_at - NOW - 5000 < 60_000
 
 
 def test_machines_of_one_name_are_distinguished_by_their_boot(

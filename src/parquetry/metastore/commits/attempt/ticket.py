@@ -8,7 +8,7 @@ import msgspec
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
-from parquetry.metastore.storage import Head, Owner, edit_head, merge, now_ms, remove, require_format
+from parquetry.metastore.storage import Head, Owner, edit_head, merge, remove, require_format, store_now_ms
 
 
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:
@@ -41,7 +41,7 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
         if instead_of is None:
             # The rows of the base were read before. If the base is still kept now, none of them was missing.
             require_kept(task.transaction, head, task.base.version)
-        now = now_ms()
+        now = store_now_ms(task.store)
         if task.transaction.checks and head.cleaner is not None and not head.cleaner.is_dead(now):
             raise CommitConflictError(
                 f"{describe(task.transaction)} adopts files while a vacuum of the table is deleting some; nothing was "
