@@ -91,14 +91,14 @@ def test_types_that_do_not_fit_are_told_from_the_footers(
     told = [row[5] for row in rows(f"MSCK REPAIR TABLE {db}.t") if row[0] == "unfit"]
     assert [text.split(" in the file")[0] for text in told] == [
         "long.parquet: column d is double in the table, and INT64",
-        "null.parquet: column s is string in the table, and INT32",
-        "text.parquet: column id is bigint in the table, and BYTE_ARRAY",
+        "null.parquet: column s is string in the table, and INT32 UNKNOWN",
+        "text.parquet: column id is bigint in the table, and BYTE_ARRAY STRING",
     ]
     findings = rows(f"CALL lake.system.fsck(table => '{db}.t')")
     assert sorted((Path(row[2]).name, row[3].split(" in the file")[0]) for row in findings) == [
         ("long.parquet", "column d is double in the table, and INT64"),
-        ("null.parquet", "column s is string in the table, and INT32"),
-        ("text.parquet", "column id is bigint in the table, and BYTE_ARRAY"),
+        ("null.parquet", "column s is string in the table, and INT32 UNKNOWN"),
+        ("text.parquet", "column id is bigint in the table, and BYTE_ARRAY STRING"),
     ]
     assert {(row[0], row[4]) for row in findings} == {("unfit column", False)}
     assert rows(f"CALL lake.system.fsck(table => '{db}.t', footers => false)") == []
@@ -166,7 +166,7 @@ def test_columns_read_from_mixed_files_are_said(
     assert [row[:2] for row in rows(f"DESCRIBE {db}.t")][:2] == [("id", "int"), ("p", "int")]
     (told,) = [message for message in caplog.messages if "others differ" in message]
     assert "p=2/c.parquet: column name is not in the table" in told
-    assert "p=2/c.parquet: column id is int in the table, and BYTE_ARRAY in the file" in told
+    assert "p=2/c.parquet: column id is int in the table, and BYTE_ARRAY STRING in the file" in told
 
 
 def test_types_of_duckdb_that_spark_has_not(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
