@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry.data_files import FileRecord
+from parquetry.data_files.stored_types import without_table_types
 from parquetry.metastore import open_metastore
 from parquetry.spark.engine import SparkEngine
 
@@ -54,17 +55,39 @@ def recorded(spark: SparkSession, name: str) -> list[tuple[str, FileRecord]]:
         return [(part.location, file) for part in table.partitions() for file in part.files]
 
 
-def as_read(fmt: str, files: list[tuple[str, FileRecord]]) -> list[tuple[str, FileRecord]]:
-    """Return the same records with what the footers of the files say."""
+def as_read(
+    spark: SparkSession, name: str, fmt: str, files: list[tuple[str, FileRecord]]
+) -> list[tuple[str, FileRecord]]:
+    """Return the same records with what the footers of the files say, and the table's types left out.
+
+    Only the writer knows of a Parquet file that texts are whole.
+    """
+    warehouse = spark.conf.get("spark.sql.catalog.lake.warehouse")
+    assert warehouse is not None
+    with open_metastore(warehouse) as metastore:
+        columns = metastore.table(*name.split(".")[-2:]).metadata.data_columns
     return [
         (
             location,
-            SparkEngine()
-            .data_files(fmt, location, [file.path])[0]
-            .__replace__(cell=file.cell, bucket=file.bucket, sorted=file.sorted),
+            _as_read(
+                without_table_types(SparkEngine().data_files(fmt, location, [file.path])[0], columns), file
+            ),
         )
         for location, file in files
     ]
+
+
+def _as_read(read: FileRecord, written: FileRecord) -> FileRecord:
+    whole = {
+        name: found.__replace__(
+            min_exact=(written.columns or {})[name].min_exact,
+            max_exact=(written.columns or {})[name].max_exact,
+        )
+        if isinstance(found.min, str | bytes)
+        else found
+        for name, found in (read.columns or {}).items()
+    }
+    return read.__replace__(columns=whole, cell=written.cell, bucket=written.bucket, sorted=written.sorted)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -78,7 +101,7 @@ def test_the_writer_knows_what_a_reader_would(spark: SparkSession, db: str, fmt:
     assert read == []
     files = recorded(spark, f"{db}.t")
     assert len(files) > 4
-    assert files == as_read(fmt, files)
+    assert files == as_read(spark, f"{db}.t", fmt, files)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -96,7 +119,7 @@ def test_statements_that_write_open_no_new_file(spark: SparkSession, db: str, ro
     assert read == []
     files = recorded(spark, f"{db}.t")
     assert any(not file.rows for _, file in files) or len(files) == 8
-    assert files == as_read(fmt, files)
+    assert files == as_read(spark, f"{db}.t", fmt, files)
     assert rows(f"SELECT count(*), count_if(v = 'd') FROM {db}.t") == [(101, 1)]
 
 
@@ -112,5 +135,5 @@ def test_a_footer_that_is_too_long_is_read(spark: SparkSession, db: str, rows: R
         opened.seek(-8, 2)
         assert int.from_bytes(opened.read(4), "little") > 2 << 20
     assert len(read) == 1
-    assert [(location, file)] == as_read("parquet", [(location, file)])
+    assert [(location, file)] == as_read(spark, f"{db}.t", "parquet", [(location, file)])
     assert rows(f"SELECT count(*) FROM {db}.t WHERE c3 >= 3") == [(200_000,)]
