@@ -255,7 +255,9 @@ def test_every_key(spark: SparkSession, tables: dict[str, str], name: str) -> No
 @pytest.mark.parametrize("name", INNER)
 def test_every_node(spark: SparkSession, tables: dict[str, str], name: str) -> None:
     """A node of any kind between a join and its table, on the side that is pruned or that gives values, changes no row."""
-    text = agree(spark, tables, AROUND.replace("INNER", INNER[name]), number=list(INNER).index(name))
+    # Spark drops REBALANCE without adaptive execution, which odd cases are run without
+    number = 0 if name == "rebalance" else list(INNER).index(name)
+    text = agree(spark, tables, AROUND.replace("INNER", INNER[name]), number=number)
     for node in (node for node, case in TRIED.items() if case == name):
         assert re.search(rf"(?m)^[\s:+\-']*{node}\b", text), node
 
