@@ -57,9 +57,10 @@ object OrcStatistics {
       name -> JObject(("type" -> JString(typeOf(child))) :: fields)
     }
     // Columns of one name cannot be distinguished.
-    val columns = all.groupBy(_._1).toList.map {
-      case (_, List(one)) => one
-      case (name, several) => name -> JObject("type" -> several.head._2 \ "type")
+    val times = all.groupBy(_._1).view.mapValues(_.size).toMap
+    val columns = all.distinctBy(_._1).map {
+      case (name, stated) if times(name) > 1 => name -> JObject("type" -> stated \ "type")
+      case one => one
     }
     JObject("rows" -> JInt(reader.getNumberOfRows),
       "stripe_rows" -> JInt(reader.getStripes.asScala.map(_.getNumberOfRows).sum),
