@@ -103,12 +103,15 @@ class SparkEngine:
             ) from None
         relation = frame._jdf.queryExecution().analyzed().relation()
         fields: list[dict[str, Any]] = frame.schema.jsonValue()["fields"]
-        if file_format == "parquet" and (mixed := mixed_columns(location, columns_from_fields(fields))):
+        folders = tuple(relation.partitionSchema().fieldNames())
+        if file_format == "parquet" and (
+            mixed := mixed_columns(location, columns_from_fields(fields), folders)
+        ):
             _LOG.warning(
                 "The columns of LOCATION %s were read from one of its files, and others differ: %s.",
                 location, "; ".join(mixed[:_MAX_REPORTED_FILES]),
             )  # fmt: skip
-        return fields, tuple(relation.partitionSchema().fieldNames())
+        return fields, folders
 
     def target_file_size(self, metadata: TableMetadata) -> int:
         """Return the bytes that a file of a table should have, by the session's settings and the table's."""

@@ -128,7 +128,7 @@ def test_a_copy_and_its_original_go_ways_of_their_own(
 def test_what_lies_outside_is_shared_until_it_is_relocated(
     spark: SparkSession, rows: Rows, tmp_path: Path
 ) -> None:
-    """`relocate` has the copy look for it in the place that it was copied to."""
+    """`relocate` has the copy look for it in the place that it was copied to, and `claim` lets it write there."""
     outside = tmp_path / "outside"
     one = catalog(spark, "sharing_one", tmp_path / "one")
     spark.range(3).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(f"{outside}/t/p=1")
@@ -144,6 +144,7 @@ def test_what_lies_outside_is_shared_until_it_is_relocated(
     with parquetry.open(tmp_path / "two") as warehouse:
         (moved,) = warehouse.relocate(outside, tmp_path / "outside2")
         assert (moved.kind, moved.name, moved.after) == ("table", "default.t", f"file:{tmp_path}/outside2/t")
+        warehouse.claim(outside=True)
     before = on_disk(outside)
     spark.sql(f"INSERT OVERWRITE {two}.default.t PARTITION (p = 2) VALUES (8)")
     assert sorted(rows(f"SELECT * FROM {two}.default.t")) == [(0, 1), (1, 1), (2, 1), (8, 2)]

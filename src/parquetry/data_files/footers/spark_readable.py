@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
@@ -165,15 +165,19 @@ def unknown_columns(location: str) -> str | None:
     return None
 
 
-def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
+def mixed_columns(
+    location: str, columns: Sequence[TableColumn], partition_by: Collection[str] = ()
+) -> list[str]:
     """Return a sentence for each difference between the columns of Parquet files and of a new table.
 
     Args:
         location: the folder of the files, as Hadoop writes it.
         columns: of the table, which were read from one of the files.
+        partition_by: names of the columns that the folders have, whatever files hold under these names.
     """
     filesystem, root = open_location(location)
     known = {column.name.lower() for column in columns}
+    data = [column for column in columns if column.name not in partition_by]
     told: dict[str, str] = {}
     try:
         for path in itertools.islice(visible_files(filesystem, root), _MAX_FILES_READ):
@@ -181,7 +185,7 @@ def mixed_columns(location: str, columns: Sequence[TableColumn]) -> list[str]:
             with contextlib.suppress(ParquetryError), footer_errors(path):
                 footer = open_footer(filesystem, path)
                 name = path.removeprefix(f"{root.rstrip('/')}/")
-                for sentence in unfit_columns(footer, columns):
+                for sentence in unfit_columns(footer, data):
                     told.setdefault(sentence, f"{name}: {sentence}")
                 for node in footer.columns:
                     if node.name.lower() not in known:
