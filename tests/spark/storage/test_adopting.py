@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import parquetry
+from parquetry.locations import use_file_systems
+from parquetry.maintenance.relocate import relocate
+from parquetry.metastore import open_metastore
+from parquetry.spark.engine import SparkEngine
 from tests.support.spark.storages import Storage
 
 
@@ -70,8 +73,12 @@ def test_moved_files_are_found(storage: Storage) -> None:
     """After a folder was moved, `relocate` and MSCK have the table read its files at the new place."""
     table = _adopted(storage, _written(storage, "before"))
     storage.move(f"{storage.base}/before", f"{storage.base}/after")
-    with parquetry.open(storage.warehouse, storage.store) as catalog:
-        catalog.relocate(f"{storage.base}/before", f"{storage.base}/after")
+    # a change of locations reads the warehouse's mark, by the session's file systems here
+    with (
+        open_metastore(storage.warehouse, storage.store) as metastore,
+        use_file_systems(SparkEngine.file_systems),
+    ):
+        relocate(metastore, f"{storage.base}/before", f"{storage.base}/after")
     storage.spark.sql(f"MSCK REPAIR TABLE {table}")  # on S3, a file that was moved is a new one
     assert storage.rows(f"SELECT count(*), max(id) FROM {table} WHERE id >= 0") == [(40, 39)]
     assert storage.rows(f"CALL {storage.catalog}.system.fsck(table => 'db.e')") == []
