@@ -31,6 +31,7 @@ TEXTS = {
     "hive-compatible": ("true", "false"),
     "empty-buckets": ("true", "false"),
     "purge-on-overwrite": ("true", "false"),
+    "vacuum-grace-hours": ("48", "72"),
     "vacuum-retention-check": ("false", "true"),
     "isolation": ("serializable", "snapshot"),
     "bucket-join": ("larger", "smaller"),
@@ -40,7 +41,7 @@ TEXTS = {
     "bucket-begin-partition": ("2024-01-01", "ds > '2024-01-01'"),
 }
 OF_TABLES = {
-    "purge-on-overwrite", "vacuum-retention-check", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
+    "purge-on-overwrite", "vacuum-retention-check", "vacuum-grace-hours", "partition-order", "partition-indexes", "skewed-by", "skewed-locations", "auto-skew-share", "auto-skew-values",
     "list-bucketing-rules", "clustered-by", "bucketing-version", "hive-compatible", "bucket-begin-partition",
 }  # fmt: skip
 """Two texts for each setting, of different values."""
@@ -100,6 +101,7 @@ def test_defaults_hold_where_nothing_is_given() -> None:
         "runtime-pruning-max-wait": "60s",
         "purge-on-overwrite": "false",
         "vacuum-retention-check": "true",
+        "vacuum-grace-hours": "24",
     }
     assert settings["target-file-size"] == 128 << 20
 

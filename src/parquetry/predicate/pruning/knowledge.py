@@ -54,7 +54,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
         """Return the bounds of containers whose rows all have one value; None is NULL.
 
         >>> Bounds.from_values(['eu', None])
-        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True)
+        Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None)
         """
         kind = next((value.__class__ for value in values if value is not None), object)
         held = value_array(values, kind, lowest=True)
@@ -76,7 +76,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
             nulls: for each container one of the four codes above.
 
         >>> Bounds.from_statistics(ColumnType('string'), ['a', 'z'], [None, 'y'], [SOME_NULL, NO_NULL])
-        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False)
+        Bounds(least=['a', LOWEST], greatest=[HIGHEST, HIGHEST], nulls=[1, 0], shared=False, doubts=None)
         """
         if not all(map(_trusted, least, greatest)):
             pairs = list(zip(least, greatest, strict=True))
@@ -208,7 +208,7 @@ class KnownValues(Knowledge):
     """Containers whose rows all share the values of some columns, such as partitions.
 
     >>> KnownValues(('day', 'region'), [(3, 'eu'), (3, None)]).bounds('region')
-    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True)
+    Bounds(least=['eu', LOWEST], greatest=['eu', LOWEST], nulls=[0, 2], shared=True, doubts=None)
     """
 
     def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
