@@ -67,8 +67,8 @@ class Catalog(CatalogReader):
             older_than: a time with a time zone. Versions that were replaced before it are deleted; the
                 default is seven days ago.
             dry_run: report only.
-            grace_hours: the age at which a file that no version lists is deleted; the default is the table property `vacuum-grace-hours`. No
-                running write may have older files.
+            grace_hours: the age at which a file that no version lists is deleted; the default is the table
+                property `vacuum-grace-hours`. No running write may have older files.
             force: go on if the clocks of this machine and of the metastore's server differ by minutes.
 
         Returns:

@@ -63,7 +63,7 @@ def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]
 def test_every_setting_is_tested() -> None:
     """The pairs below name each setting, and each but those of tables alone can be given at every level."""
     assert list(TEXTS) == list(NAMED)
-    assert len(PAIRS) == 11 * 6 + 13 * 1
+    assert len(PAIRS) == 11 * 6 + 14 * 1
     for setting in TABLE_SETTINGS:
         assert setting.levels == (("property",) if setting.name in OF_TABLES else EVERYWHERE)
         assert setting.name in OF_TABLES or not setting.fixed

@@ -173,7 +173,7 @@ def mixed_columns(
     Args:
         location: the folder of the files, as Hadoop writes it.
         columns: of the table, which were read from one of the files.
-        partition_by: names of the columns that the folders have, whatever files hold under these names.
+        partition_by: names of the folders' columns, which do not come from files.
     """
     filesystem, root = open_location(location)
     known = {column.name.lower() for column in columns}

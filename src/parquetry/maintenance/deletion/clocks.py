@@ -1,8 +1,8 @@
 """Clocks: they decide for a vacuum, and for a write that lasts long, what is old.
 
-A machine whose clock is a day ahead would take the files of a running write for left over. So the earliest of
-the known clocks counts: this machine's, and the store's server's. If the store has no clock, the file system's
-time counts, too, once there is something that this machine would call old.
+A machine whose clock is a day ahead would take the files of a running write for left over. So the
+earliest of the known clocks counts: this machine's, and the store's server's. If the store has no clock,
+the file system's time counts, too, once there is something that this machine would call old.
 """
 
 from __future__ import annotations

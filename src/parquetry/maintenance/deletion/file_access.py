@@ -228,7 +228,9 @@ class FileAccess:
             yield from remote.walk(path)
 
     def time(self, folder: StoragePath) -> int | None:
-        """Return the time of a file system in milliseconds since the epoch, by a file that is written and deleted.
+        """Return a file system's time in milliseconds since the epoch.
+
+        It comes from a file that is written and deleted.
 
         Return None if the folder does not exist, or cannot be written to.
         """

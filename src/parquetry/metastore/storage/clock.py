@@ -13,7 +13,7 @@ _LOG = logging.getLogger("parquetry")
 _FUTURE_MS = 60_000
 """Milliseconds: if a commit is from so far in the future, the log says so."""
 _REMEMBERED_S = 60.0
-"""Seconds for which a server's time is counted on from its last answer, so that a commit need not ask."""
+"""Seconds: for so long a server's time is counted on from its last answer, and a commit does not ask."""
 
 _answers: WeakKeyDictionary[object, tuple[float, int]] = WeakKeyDictionary()
 """By store: when its server was asked last, by this process's monotonic clock, and what it answered."""

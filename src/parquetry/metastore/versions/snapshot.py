@@ -388,7 +388,8 @@ def commit_as_of(store: Store, table: bytes, head: Head, time: int) -> CommitRec
         return commit
 
     def is_until(commit: CommitRecord) -> bool:
-        # A commit from beyond this moment was made by a clock that is ahead. It is there, so it was made by now.
+        # A clock that is ahead made a commit from beyond this moment.
+        # The commit exists, so it counts as made by now.
         return (commit.time if commit.time <= now else now - _STATEMENT_MS) <= time
 
     versions = range(head.oldest, head.commit.version + 1)

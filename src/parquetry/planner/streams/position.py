@@ -140,7 +140,7 @@ def first_position(table: StreamedTable, options: StreamOptions, starting_at: in
 
 
 _TOLERANCE_MS = 60_000
-"""Milliseconds by which the clock of a session may be ahead of the metastore's."""
+"""Milliseconds: the clock of a session may be ahead of the metastore's by so much."""
 
 
 def _version_at(table: StreamedTable, time: int) -> int:
