@@ -76,7 +76,7 @@ class Trust(IntEnum):
     UNKNOWN = 0
     """No statistic is believed. In a record: it was made before records had a trust (`earlier_records`)."""
     BOUNDS = 1
-    """No row is beyond the bounds, and NULL counts are not believed to the last row."""
+    """No row is beyond the bounds. The NULL count says only, as to Spark's reader: no row, or every row."""
     EXACT = 2
     """The writer is known to be right about this type."""
 

@@ -7,7 +7,7 @@ not recorded. The rules:
   row groups, a column has other values than rows, or more NULLs than values.
 - **The writer** decides between nothing, bounds and exact numbers (`parquet_writers`).
 - **The kind of the bounds.** The deprecated `min` and `max` count for signed numbers only, and never for
-  decimals, as in parquet-java: old writers compared the bytes of all other types as signed ones. The newer
+  decimals, as in parquet-java. Old writers compared the bytes of all other types as signed ones. The newer
   `min_value` and `max_value` count if the footer says that they follow the type's order.
 - **The type.** `parquet_leaves` knows which types have bounds. The reader's type may differ: `parquet_types`.
 - **Texts and binaries** may be shortened. Their bounds are exact if the file says so, or if the writer is

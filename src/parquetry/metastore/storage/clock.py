@@ -21,8 +21,8 @@ _answers: WeakKeyDictionary[object, tuple[float, int]] = WeakKeyDictionary()
 
 def server_time(store: Store) -> int | None:
     """Return the time of the store's server in milliseconds since the epoch, or None if it has no clock."""
-    rows = getattr(store, "rows", store)  # of a store that is seen with absolute locations
-    return rows.server_time() if isinstance(rows, Clock) else None
+    clock = _clock_of(store)
+    return None if clock is None else clock.server_time()
 
 
 def store_now_ms(store: Store) -> int:
@@ -30,15 +30,20 @@ def store_now_ms(store: Store) -> int:
 
     The server is asked once a minute.
     """
-    rows = getattr(store, "rows", store)
-    if not isinstance(rows, Clock):
+    clock = _clock_of(store)
+    if clock is None:
         return now_ms()
-    asked, answer = _answers.get(rows, (0.0, None))
+    asked, answer = _answers.get(clock, (0.0, None))
     elapsed = time.monotonic() - asked
     if answer is None or elapsed > _REMEMBERED_S:
-        answer, elapsed = rows.server_time(), 0.0
-        _answers[rows] = time.monotonic(), answer
+        answer, elapsed = clock.server_time(), 0.0
+        _answers[clock] = time.monotonic(), answer
     return answer + int(elapsed * 1000)
+
+
+def _clock_of(store: Store) -> Clock | None:
+    rows = getattr(store, "rows", store)  # of a store that is seen with absolute locations
+    return rows if isinstance(rows, Clock) else None
 
 
 def warn_of_future(label: str, version: int, committed_at: int, now: int) -> None:

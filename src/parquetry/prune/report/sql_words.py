@@ -90,8 +90,8 @@ def node_words(node: str) -> str:
 def plain_text(text: str) -> str:
     """Return a text without the functions and ids that Spark's optimizer puts around what a user typed.
 
-    Quoted texts and names stay as they are, except that a name that Spark made of an expression loses its
-    quotes.
+    Quoted texts and names stay as they are. But Spark names a column after its expression: such a name loses
+    its quotes.
 
     >>> plain_text("knownfloatingpointnormalized(normalizenanandzero(f)) IN (1.0D, 2.0D)")
     'f IN (1.0D, 2.0D)'
