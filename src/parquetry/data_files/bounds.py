@@ -84,8 +84,11 @@ def column_statistics(
         low: not greater than any value.
         high: not less than any value.
         min_exact: whether `low` occurs.
-        max_exact: whether `high` occurs.
+        max_exact: whether `high` occurs. Bounds that are equal occur, whatever the file says: a writer that
+            shortens texts does not say which.
     """
+    if low is not None and low == high:
+        min_exact = max_exact = True
     if isinstance(low, str | bytes) and len(low) > MAX_BOUND_LENGTH:
         low, min_exact = low[:MAX_BOUND_LENGTH], False
     if isinstance(high, str | bytes) and len(high) > MAX_BOUND_LENGTH:

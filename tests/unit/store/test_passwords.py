@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -99,17 +100,20 @@ def test_urls_without_a_password_are_shown() -> None:
 
 
 @pytest.mark.parametrize("special", "/?@# ")
-def test_an_unencoded_character_is_refused(special: str) -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda url: open_store(url, "/lake"),
+        pytest.param(lambda url: parquetry.settings("lake", "/lake", store=url), marks=pytest.mark.spark),
+    ],
+)
+def test_an_unencoded_character_is_refused(use: Callable[[str], object], special: str) -> None:
     """A URL that can be read in two ways is refused; the error says how to encode, and where else a password can be."""
     for url in (f"postgresql://ann:a{special}SECRET@h/lake", f"postgresql://ann:SECRET{special}b@h/lake"):
-        for refuse in (
-            lambda url=url: open_store(url, "/lake"),
-            lambda url=url: parquetry.settings("lake", "/lake", store=url),
-        ):
-            with pytest.raises(ConfigurationError, match="Percent-encode special characters") as caught:
-                refuse()
-            assert "store.password" in caught.value.message
-            assert "SECRET" not in str(caught.value)
+        with pytest.raises(ConfigurationError, match="Percent-encode special characters") as caught:
+            use(url)
+        assert "store.password" in caught.value.message
+        assert "SECRET" not in str(caught.value)
     with pytest.raises(ConfigurationError, match="two hexadecimal digits"):
         open_store("postgresql://ann:100%SECRET@h/lake", "/lake")
 
@@ -126,6 +130,7 @@ def test_encoded_characters_are_taken_apart() -> None:
     assert split_passwords("sqlite:////a/b.sqlite") == ("sqlite:////a/b.sqlite", {})
 
 
+@pytest.mark.spark
 def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> None:
     """The password of a URL becomes a setting whose name Spark redacts; a password beside the URL comes first; a log warns."""
     prefix = "spark.sql.catalog.lake"
@@ -141,6 +146,7 @@ def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> N
     assert "OTHER" not in caplog.text
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     "store", ["user=ann password=SECRET", "jdbc:postgresql://ann:SECRET@h", "hbase://ann:SECRET@h/t"]
 )

@@ -22,8 +22,6 @@ from parquetry.metastore.storage import IN_FLIGHT, clock, encode, owner
 from parquetry.metastore.versions import snapshot
 from parquetry.store import MemoryStore
 
-NOW = int(time.time() * 1000)
-
 
 class ServerStore(MemoryStore):
     """A store whose server tells its time."""
@@ -120,8 +118,9 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
     metastore = make(MemoryStore(), tmp_path)
     table = metastore.table("default", "t")
     path = leave(metastore, 13)
-    assert check_of_old_files(table, {str(path): NOW - 12 * HOUR_MS + HOUR_MS}) is None
-    check = check_of_old_files(table, {str(path): NOW - 12 * HOUR_MS - HOUR_MS})
+    now = owner.now_ms()
+    assert check_of_old_files(table, {str(path): now - 12 * HOUR_MS + HOUR_MS}) is None
+    check = check_of_old_files(table, {str(path): now - 12 * HOUR_MS - HOUR_MS})
     assert check is not None
     check()
     path.unlink()
@@ -138,7 +137,7 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
 def test_files_that_span_half_of_the_period_are_old_by_any_clock(tmp_path: Path) -> None:
     """The newest of them shows the time if this machine's clock is behind."""
     table = make(MemoryStore(), tmp_path).table("default", "t")
-    first = NOW + 100 * HOUR_MS
+    first = owner.now_ms() + 100 * HOUR_MS
     assert check_of_old_files(table, {"a": first, "b": first + 12 * HOUR_MS + 1}) is not None
     assert check_of_old_files(table, {"a": first, "b": first + HOUR_MS}) is None
 
@@ -159,7 +158,7 @@ def test_a_writer_that_was_ahead_hides_no_later_commit(
         transaction.append((), [])
         return commit(transaction).version
 
-    start = NOW + HOUR_MS
+    start = owner.now_ms() + HOUR_MS
     append(start)
     fast = append(start + 3 * HOUR_MS)
     with caplog.at_level(logging.WARNING, "parquetry"):
@@ -188,12 +187,13 @@ def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest
     """Where the store has a clock, that of the writer does not count."""
     store = ServerStore()
     metastore = make(store, tmp_path)
-    store.time = lambda: NOW + 5000
+    now = owner.now_ms()
+    store.time = lambda: now + 5000
     clock._answers.clear()
     ahead(monkeypatch, 25)
     transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((), [])
-    assert 0 <= commit(transaction).committed_at - NOW - 5000 < 60_000
+    assert 0 <= commit(transaction).committed_at - now - 5000 < 60_000
 
 
 def test_machines_of_one_name_are_distinguished_by_their_boot(
@@ -251,7 +251,8 @@ def test_a_write_that_died_counts_for_an_hour(tmp_path: Path) -> None:
     table = metastore.table("default", "t")
     key = IN_FLIGHT + table.id + b"somebody"
     leave(metastore, 30)
-    for beat, kept in ((NOW - LEASE_MS + HOUR_MS // 2, True), (NOW - LEASE_MS - HOUR_MS, False)):
-        table.store.put_many([(key, encode(WriteInFlight(NOW - 40 * HOUR_MS, beat)))])
+    now = owner.now_ms()
+    for beat, kept in ((now - LEASE_MS + HOUR_MS // 2, True), (now - LEASE_MS - HOUR_MS, False)):
+        table.store.put_many([(key, encode(WriteInFlight(now - 40 * HOUR_MS, beat)))])
         assert (vacuum(table) == []) == kept
         assert (key in writes_in_flight(table.store, table.id)) == kept
