@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.claims import refuse_without_claim
+from tests.support.costs import FileCosts
 from tests.support.effort import examples
 from tests.support.suites import tally
 
@@ -29,6 +30,11 @@ collect_ignore = [
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.
 settings.register_profile("patient", parent=settings(), deadline=None, max_examples=examples(100))
 settings.load_profile("patient")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have each run tell what it cost."""
+    config.pluginmanager.register(FileCosts())
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import Row, SparkSession
 import parquetry
 from parquetry import metastore as ms
 from parquetry.config import SPARK_SERIES, series_of
+from tests.support.costs import count_statements
 from tests.support.encryption import key_server_jars
 from tests.support.jvm import quick_start
 from tests.support.jvm.savings import remember_missing_classes, set_permissions_without_processes
@@ -87,6 +88,7 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
     parquetry.configure(builder, "lake", warehouse / "lake")
     parquetry.configure(builder, "pond", warehouse / "pond")
     remember_missing_classes(builder)
+    count_statements(SparkSession)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     set_permissions_without_processes(session)
