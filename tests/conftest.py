@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from tests.support.claims import refuse_without_claim
 from tests.support.costs import FileCosts
-from tests.support.effort import examples
+from tests.support.effort import examples, left_out
 from tests.support.suites import tally
 
 _HERE = Path(__file__).parent
@@ -54,13 +54,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         making.wait()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of a folder with what they need, and refuse tests that claim nothing."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of a folder with what they need, refuse tests that claim nothing, and leave some cases out."""
     refuse_without_claim(items)
     for item in items:
         for folder, mark in _NEED.items():
             if item.path.is_relative_to(folder):
                 item.add_marker(mark)
+    if config.option.keyword or any("::" in argument for argument in config.args):
+        return  # whoever names tests wants all of their cases
+    out = left_out(
+        [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
+    )
+    if out:
+        config.hook.pytest_deselected(items=out)
+        gone = set(out)
+        items[:] = [item for item in items if item not in gone]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,12 +10,17 @@ from __future__ import annotations
 import itertools
 import os
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 _SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
 STEP = max(1, int(_SAMPLE))
+FEW = 4
+"""Of a parameter with up to so many values, each is among the cases that are run: a format, a switch."""
 _T = TypeVar("_T")
 
 
@@ -34,6 +39,37 @@ def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
     if STEP == 1 or not things:
         return things
     return things[_begin(case) % len(things) :: STEP] if case else [*things[:-1:STEP], *things[-1:]]
+
+
+def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases that are not run where a sample is run.
+
+    Of each test's cases, one of `STEP` is run, at least two, and more until each value of a parameter with few
+    values has had its turn. They are always the same ones. A test with the marker `every_case` runs whole.
+    """
+    if STEP == 1:
+        return []
+    of_test: defaultdict[str, list[Any]] = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and not item.get_closest_marker("every_case"):
+            of_test[item.nodeid.partition("[")[0]].append(item)
+    return [item for cases in of_test.values() for item in _left_out(cases)]
+
+
+def _left_out(cases: Sequence[Any]) -> Iterator[Any]:
+    values: defaultdict[str, set[int]] = defaultdict(set)
+    for case in cases:
+        for name, position in case.callspec.indices.items():
+            values[name].add(position)
+    wanted = {(name, each) for name, of_name in values.items() if len(of_name) <= FEW for each in of_name}
+    number = max(2, -(-len(cases) // STEP))
+    for case in sorted(cases, key=lambda case: zlib.crc32(case.name.encode())):
+        shows = wanted.intersection(case.callspec.indices.items())
+        if number > 0 or shows:
+            number -= 1
+            wanted -= shows
+        else:
+            yield case
 
 
 def _begin(case: Sequence[str]) -> int:

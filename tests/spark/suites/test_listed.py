@@ -26,10 +26,13 @@ _ROOT = Path(__file__).resolve().parents[3]
 _LISTED = listed.read(listed.LIST.read_text())
 _RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED))
 
-pytestmark = pytest.mark.skipif(
-    series_of(pyspark.__version__) != "4.2",
-    reason="Spark's suites are of Spark 4.2: make test-core SPARK=4.2",
-)
+pytestmark = [
+    pytest.mark.every_case,  # of those in `_RUN`
+    pytest.mark.skipif(
+        series_of(pyspark.__version__) != "4.2",
+        reason="Spark's suites are of Spark 4.2: make test-core SPARK=4.2",
+    ),
+]
 
 Test = dict[str, Any]
 """One of Spark's: `test`, its name; `outcome`; `message`, of one that failed."""
