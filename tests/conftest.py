@@ -8,10 +8,12 @@ from subprocess import Popen
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
 from tests.support.claims import refuse_without_claim
 from tests.support.costs import FileCosts
 from tests.support.effort import examples, left_out
+from tests.support.scheduling import OneWorkerForAServer
 from tests.support.suites import tally
 
 _HERE = Path(__file__).parent
@@ -35,6 +37,12 @@ settings.load_profile("patient")
 def pytest_configure(config: pytest.Config) -> None:
     """Have each run tell what it cost."""
     config.pluginmanager.register(FileCosts())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneWorkerForAServer | None:
+    """Give the tests of one server to one worker, so that it starts once in a run."""
+    return OneWorkerForAServer(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
