@@ -45,7 +45,7 @@ test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, 
 	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
-	@$(RUN) -m pytest $(PYTEST_ARGS) $$(grep ^tests tests/spark/core.txt)
+	@$(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
 
 test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \

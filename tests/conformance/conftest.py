@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.store import MemoryStore, SQLiteStore, Store, open_store
+from parquetry.store import MemoryStore, SQLiteStore, Store
+from parquetry.store import open_store as store_of_url
+from parquetry.testing import OpenStore
 from tests.support.hbase import launcher as hbase
 from tests.support.postgresql import launcher as postgresql
 
@@ -22,18 +24,21 @@ _NUMBERS = itertools.count()
         *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("postgresql", "hbase")),
     ]
 )
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """An empty store of each kind."""
-    opened: Store
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> OpenStore:
+    """Opens an empty store of each kind."""
     if request.param == "memory":
-        opened = MemoryStore()
-    elif request.param == "sqlite":
-        opened = SQLiteStore(tmp_path / "rows.sqlite")
-    elif request.param == "postgresql":
-        url = postgresql.shared_server().url(f"conformance{next(_NUMBERS)}")
-        opened = open_store(url, str(tmp_path), create=True)
-    else:
-        url = hbase.shared_server().url(f"conformance{next(_NUMBERS)}")
-        opened = open_store(url, str(tmp_path), create=True)
+        store = MemoryStore()
+        return lambda: store
+    if request.param == "sqlite":
+        return lambda: SQLiteStore(tmp_path / "rows.sqlite")
+    server = {"postgresql": postgresql, "hbase": hbase}[request.param].shared_server()
+    url = server.url(f"conformance{next(_NUMBERS)}")
+    return lambda: store_of_url(url, str(tmp_path), create=True)
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> Iterator[Store]:
+    """An empty store of each kind."""
+    opened = open_store()
     yield opened
     opened.close()

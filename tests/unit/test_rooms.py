@@ -11,7 +11,7 @@ from tests.support.product_imports import ROOT, imports, modules
 
 FLOORS = {
     "": (
-        {"__init__", "cli"},
+        {"__init__", "cli", "testing"},
         {"spark", "catalog"},
         {"planner"},
         {"prune"},

@@ -84,8 +84,8 @@ def column_statistics(
         low: not greater than any value.
         high: not less than any value.
         min_exact: whether `low` occurs.
-        max_exact: whether `high` occurs. Bounds that are equal occur, whatever the file says: a writer that
-            shortens texts does not say which.
+        max_exact: whether `high` occurs. If both bounds are equal, they occur, even if the writer may have
+            shortened texts.
     """
     if low is not None and low == high:
         min_exact = max_exact = True

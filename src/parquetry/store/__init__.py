@@ -20,6 +20,7 @@ if FOR_TYPE_CHECKERS:
         Operator,
         all_of,
         any_of,
+        holds,
     )
     from parquetry.store.groups import Groups, Range
     from parquetry.store.memory import MemoryStore

@@ -12,12 +12,12 @@ from parquetry.store.base import Store
 from parquetry.store.memory import MemoryStore
 from parquetry.store.passwords import (
     NO_PASSWORDS,
-    POSTGRESQL,
     REMEDY,
     is_postgresql,
     split_passwords,
     without_password,
 )
+from parquetry.store.schemes import open_by_scheme, unknown_store
 from parquetry.store.sqlite import SQLiteStore
 
 METASTORE_FOLDER = "_parquetry"
@@ -96,7 +96,8 @@ def open_store(
     Args:
         url: URL of the store. None or ``sqlite`` is the file inside the warehouse; ``sqlite:///path`` or
             ``sqlite:////path`` is another file; ``postgresql://user@host:port/database`` is a table of
-            PostgreSQL; ``hbase://host:port/table`` is a table of HBase; ``memory`` ends with the process.
+            PostgreSQL; ``hbase://host:port/table`` is a table of HBase; ``memory`` ends with the process. An
+            installed package may add schemes (`store.schemes`).
         warehouse: absolute local path, or URI of another file system.
         create: whether to create the store if it does not exist.
         passwords: that are given apart from the URL, by libpq's names.
@@ -120,23 +121,12 @@ def open_store(
                 "say where the metastore is: store='sqlite:///absolute/path.sqlite'."
             )
         return SQLiteStore(os.path.join(warehouse, SQLITE_FILE), create=create)
-    if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
-        path = urllib.parse.unquote(url.removeprefix("sqlite://"))
-        return SQLiteStore(f"/{path.lstrip('/')}", create=create)  # as others write it, sqlite:////path
-    if url.startswith("hbase:"):
-        from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
-
-        return HBaseStore.open(url, create=create)
-    if url.startswith(POSTGRESQL):
-        from parquetry.store.postgresql import PostgreSQLStore  # needs the extra parquetry[postgres]
-
-        if split_passwords(url)[1]:
-            _LOG.warning(
-                "The store's URL %s has a password, which others may see in settings, logs and lists of processes: %s.",
-                without_password(url), REMEDY,
-            )  # fmt: skip
-        return PostgreSQLStore.open(url, create=create, passwords=passwords)
-    raise _unknown(url)
+    if is_postgresql(url) and split_passwords(url)[1]:
+        _LOG.warning(
+            "The store's URL %s has a password, which others may see in settings, logs and lists of processes: %s.",
+            without_password(url), REMEDY,
+        )  # fmt: skip
+    return open_by_scheme(url, create=create, passwords=passwords)
 
 
 def split_store(url: str) -> tuple[str, dict[str, str]]:
@@ -147,12 +137,5 @@ def split_store(url: str) -> tuple[str, dict[str, str]]:
             ambiguous.
     """
     if not is_postgresql(url) and without_password(url) != url:
-        raise _unknown(url)
+        raise unknown_store(url)
     return split_passwords(url)
-
-
-def _unknown(url: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"Store {without_password(url)!r} is not known; known are 'sqlite', 'sqlite:///absolute/path', "
-        "'postgresql://user@host:port/database', 'hbase://host:port/table' and 'memory'."
-    )

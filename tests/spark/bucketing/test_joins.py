@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from tests.support.effort import sampled
 from tests.support.tables.bucketed_tables import Twins, agree, make
 
+pytestmark = pytest.mark.core
+
 JOINS = ("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
 LAYOUTS = tuple(product(("1", "2", "spark"), ("parquet", "orc")))
 COLUMNS = "k bigint, j int, s string"

@@ -20,6 +20,8 @@ from parquetry.prune.select import select_files
 from parquetry.types import Value, parse_type
 from tests.support.tables.bucketed_tables import settings
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Buckets = tuple[int, int]
 

@@ -26,6 +26,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import parse_type
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 _HIVE = Path(__file__).resolve().parents[2] / "fixtures" / "hive-4.0.1"
 _MAPS = {

@@ -14,6 +14,8 @@ from pyspark.sql import functions as sf
 import parquetry
 from tests.support.effort import sampled
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[..., list[tuple[Any, ...]]]
 
 TABLES = {

@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from parquetry.config import SPARK_SERIES, series_of
 from tests.support.effort import examples
 
+pytestmark = pytest.mark.core
+
 _LONG = "a" * 70
 _FAILS_ON_NULL = series_of(pyspark.__version__) != next(iter(SPARK_SERIES))
 """Spark 4.2 and earlier write what a source is asked into the log, and fail on `bin IN (X'00', NULL)`."""

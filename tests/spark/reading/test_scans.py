@@ -13,6 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
 

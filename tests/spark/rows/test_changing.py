@@ -19,6 +19,8 @@ from parquetry import metastore as ms
 from parquetry.spark.write import rewrite_rows
 from tests.support.tables.bucketed_tables import settings
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("fmt", ["parquet", "orc"])
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[..., list[tuple[Any, ...]]]
 
 COLUMNS = "id INT, k CHAR(4), v VARCHAR(4), n INT, s STRUCT<k: CHAR(4)>, a ARRAY<CHAR(4)>, p CHAR(3)"

@@ -13,6 +13,8 @@ from tests.spark.rows.test_changing import Model
 from tests.support.spark.streams import FileSink, batches
 from tests.support.tables.bucketed_tables import settings
 
+pytestmark = pytest.mark.core
+
 
 @pytest.fixture
 def stock_of(spark: SparkSession, db: str) -> Model:

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import settings
 
+pytestmark = pytest.mark.core
+
 HINT = "/*+ BROADCAST(d) */"
 ROWS = "id k, CAST(id AS STRING) s, CAST(id / 4 AS DECIMAL(12,2)) n, date_add(DATE'1970-01-01', CAST(id AS INT)) d, CAST(id AS DOUBLE) g"
 SMALL = (

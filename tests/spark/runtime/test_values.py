@@ -13,6 +13,8 @@ from tests.support.spark import plans
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.tables.bucketed_tables import settings
 
+pytestmark = pytest.mark.core
+
 LAYOUTS = {
     "files": "TBLPROPERTIES ('distribution' = 'none')",
     "orc": "USING orc TBLPROPERTIES ('distribution' = 'none')",

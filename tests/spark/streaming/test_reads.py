@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.spark.streams import FileSink, Rows, batches, forget_last_commit, in_order
 
+pytestmark = pytest.mark.core
+
 Sql = Callable[[str], Rows]
 
 

@@ -14,6 +14,8 @@ from parquetry import metastore as ms
 from tests.support.spark.streams import Rows, forget_last_commit, in_order, into_table
 from tests.support.stores.metastores import current_table
 
+pytestmark = pytest.mark.core
+
 Sql = Callable[[str], Rows]
 
 

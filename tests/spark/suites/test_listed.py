@@ -27,6 +27,7 @@ _LISTED = listed.read(listed.LIST.read_text())
 _RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED))
 
 pytestmark = [
+    pytest.mark.core,
     pytest.mark.every_case,  # of those in `_RUN`
     pytest.mark.skipif(
         series_of(pyspark.__version__) != "4.2",

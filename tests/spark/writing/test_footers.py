@@ -15,6 +15,8 @@ from parquetry.data_files.stored_types import without_table_types
 from parquetry.metastore import open_metastore
 from parquetry.spark.engine import SparkEngine
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 FORMATS = ["parquet", "orc"]
 COLUMNS = (

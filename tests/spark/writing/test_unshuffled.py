@@ -14,6 +14,8 @@ from pyspark.sql import functions as sf
 
 import parquetry
 
+pytestmark = pytest.mark.core
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
 MANY = "SELECT id, id / 7.0D AS v, sha1(cast(id AS STRING)) AS s FROM range(0, 200000, 1, 4)"
 """Some megabytes in four tasks, in order."""

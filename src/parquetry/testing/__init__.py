@@ -1,0 +1,15 @@
+"""Tests for those who extend Parquetry. They need ``parquetry[testing]``.
+
+`StoreSuite` tests that a store keeps the contract of `parquetry.store.base`.
+"""
+
+import pytest
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.testing.store_suite import OpenStore, StoreSuite
+
+# before they are loaded, so that an assertion that fails shows the values
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("groups", "scans", "store_suite")))
+lazy_exports(__name__)
