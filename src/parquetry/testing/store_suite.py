@@ -83,8 +83,8 @@ class StoreSuite(ScanSuite, GroupSuite):
         assert store.compare_and_set(long, rows[1][1], b"now short")
         assert store.get(long) == b"now short"
 
-    def test_values_of_any_size_reslot_each_other(self, store: Store) -> None:
-        """Small and large values reslot each other by every kind of write, and every kind of read finds them."""
+    def test_values_of_any_size_replace_each_other(self, store: Store) -> None:
+        """Values of any size replace each other by every kind of write, and every read finds them."""
         sizes = [1, 3_998, 3_999, 4_000, 20_000, 70_000, 400_000]
         wanted: dict[bytes, bytes] = {}
         for turn in range(len(sizes) * 2):
