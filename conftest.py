@@ -1,4 +1,4 @@
-"""What is collected, and where tests write."""
+"""Rules of pytest for the whole project: the modules that are collected, and where temporary files go."""
 
 import os
 import shutil
@@ -16,8 +16,10 @@ _MEMORY = Path("/dev/shm")
 _ENOUGH = 1 << 30
 
 _SAMPLE = 6 if os.environ.get("CI") else 3
-"""How many cases of exhaustive tests there are for each that is run, unless the environment says it. CI runs tests on
-other versions of Spark and Python beside these."""
+"""How many cases of exhaustive tests exist for each case that is run, unless the environment says it.
+
+CI runs tests on other versions of Spark and Python beside these.
+"""
 
 _USUAL = 0.0065
 """Seconds that the loop below takes on the two cores that the tests' limits of time are meant for."""
@@ -34,7 +36,7 @@ def _slowness() -> float:
     return min(turns) / _USUAL
 
 
-# All cases of exhaustive tests take ten minutes more, and hours on a machine that is lent to others half of the time.
+# All cases of exhaustive tests take ten minutes more, and hours on a machine that gives us half of its time.
 # The workers take over what is said here.
 if "PARQUETRY_TEST_SAMPLE" not in os.environ:
     slowness = round(_slowness())
@@ -52,9 +54,10 @@ def pytest_report_header() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have temporary folders lie in memory where there is some: a commit waits until SQLite's file is on the disk.
+    """Put temporary folders into memory where there is enough: a commit waits until SQLite's file is on disk.
 
-    The tests kill processes, not machines, so what they show is the same. All tests together write about 100 MB.
+    The tests kill processes, not machines, so they show the same in memory.
+    All tests together write about 100 MB.
     """
     if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))

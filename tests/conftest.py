@@ -1,4 +1,7 @@
-"""Which tests need Spark, and which a server of HBase or PostgreSQL (those of HDFS and S3: `spark/storage/conftest.py`); and the rule that each says what it claims."""
+"""The servers that tests need (Spark, HBase, PostgreSQL), and the rule that each test has a claim.
+
+`spark/storage/conftest.py` says which tests need HDFS or S3.
+"""
 
 from __future__ import annotations
 
@@ -63,14 +66,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of a folder with what they need, refuse tests that claim nothing, and leave some cases out."""
+    """Mark a folder's tests with what they need, refuse tests without a claim, and leave some cases out."""
     refuse_without_claim(items)
     for item in items:
         for folder, mark in _NEED.items():
             if item.path.is_relative_to(folder):
                 item.add_marker(mark)
     if config.option.keyword or any("::" in argument for argument in config.args):
-        return  # whoever names tests wants all of their cases
+        return  # a user who names tests wants all of their cases
     out = left_out(
         [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
     )
@@ -81,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how many of Spark's own tests pass, of the suites that were run, whoever ran them."""
+    """Print how many of Spark's own tests pass in the suites that this run has run, also in its workers."""
     ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     properties = [each for report in ended if report.when == "call" for each in report.user_properties]
     if line := tally.summary_line(counts for name, counts in properties if name == tally.PROPERTY):

@@ -15,7 +15,10 @@ from parquetry.testing.groups import PREFIX, mark, row, wanted
 @pytest.mark.parametrize("known", ["rows", "number", "nothing"])
 @pytest.mark.parametrize("versions", [60, 700])
 def test_few_rows_come_of_large_groups(store: Store, versions: int, known: str) -> None:
-    """Of 30 groups hardly more rows come than one each, however many there are; no more where the store passes over what it is told."""
+    """A scan of 30 groups returns hardly more rows than one each, however many rows they have.
+
+    It returns exactly 30 where the store passes over known keys.
+    """
     rows = [row(b"%02d" % group, age) for group in range(30) for age in range(versions)]
     store.put_many(rows)
     groups = Groups(2, mark(0), rows=versions if known == "number" else 1)
@@ -38,7 +41,7 @@ def test_rows_of_lone_groups_come_once(store: Store) -> None:
 
 
 def test_a_large_group_among_lone_ones(store: Store) -> None:
-    """A group of thousands that lies among lone ones costs a page at most, and the pages behind it grow again."""
+    """A group of thousands among groups of one row costs a page at most; the pages behind it grow again."""
     lone = [row(b"%05d" % group, 7) for group in range(4000)]
     large = [row(b"02000+", age) for age in range(6000)]
     store.put_many(lone + large)

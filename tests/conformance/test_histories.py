@@ -1,4 +1,4 @@
-"""What a reader takes from the store does not grow with the number of commits, whatever store it is."""
+"""The rows that a reader takes from a store do not grow with the number of commits, in any store."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def replace(table: TableSnapshot, partitions: Iterable[tuple[Any, ...]], name: s
 
 
 def cost(table: TableSnapshot, text: str | None = None) -> tuple[int, int, int]:
-    """Plan, read what was planned, and return the number of partitions, and the rows and bytes that were read."""
+    """Plan, read the partitions, and return their number, and the rows and bytes that were read."""
     store = Watched(table.store)
     then = Metastore(cast(Store, store), "/lake").table("default", "t", version=table.version)
     store.rows = store.bytes = 0
@@ -88,7 +88,7 @@ def cost(table: TableSnapshot, text: str | None = None) -> tuple[int, int, int]:
 
 
 def test_a_table_without_partitions(store: Store) -> None:
-    """After hundreds of commits a plan reads as many rows and bytes as after one, with commits under way, too."""
+    """After hundreds of commits a plan reads as many rows and bytes as after one commit."""
     table = replace(make(store), [()])
     first = cost(table)
     assert first[:2] == (1, 2)  # the partition, and the head
@@ -101,7 +101,10 @@ def test_a_table_without_partitions(store: Store) -> None:
 
 
 def test_few_partitions_with_many_versions(store: Store) -> None:
-    """Of 10 partitions with dozens of versions each a plan reads no more rows than of 10 with one, and a head that lists them."""
+    """A plan of 10 partitions reads no more rows with dozens of versions of each than with one of each.
+
+    The head, which lists them, is all that grows.
+    """
     partitions = [(day, hour) for day in range(5) for hour in range(2)]
     table = replace(make(store, "d", "h"), partitions)
     conditions = [None, "d = 2 and h = 1", "d in (1, 3) and h in (0, 1)", "d between 1 and 3", "h = 1"]
@@ -125,7 +128,7 @@ def test_index_entries_and_records_of_files(store: Store) -> None:
     table = create_index(table, ["h"])
     for number in range(60):
         table = replace(table, [(7, 2), (8, 2)], f"{number % 7}")
-    # From HBase comes a page of entries, of which it has as many in the time of a request.
+    # HBase sends a page of entries: as many as it has in the time of a request.
     page = FIRST_BATCH_ROWS if isinstance(store, HBaseStore) else 0
     found, rows, _ = cost(table, "h = 2")
     assert found == 2
@@ -157,7 +160,7 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
 
 @pytest.mark.parametrize("hidden", [1, 40])
 def test_commits_under_way(store: Store, hidden: int) -> None:
-    """Rows of commits that were begun and not published are passed over, and nothing behind the row wanted is read."""
+    """Rows of commits that were not published are passed over, and no row behind the wanted one is read."""
     table = replace(make(store, "d"), [(1,), (2,)])
     for number in range(100):
         table = replace(table, [(1,), (2,)], f"{number % 7}")

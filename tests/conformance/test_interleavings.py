@@ -1,6 +1,7 @@
-"""Two or three operations at once, in every order of their steps: what comes of it is what some order of the operations comes to.
+"""Two or three operations at once, in every order of their steps: the outcome equals some serial order's.
 
-No table is lost, nobody is told an error of what took place, no file goes that a table lists, and vacuums find nothing that they should not.
+No table is lost, no operation that took place reports an error, no file of a table is deleted, and vacuums
+find nothing that they should not.
 
 To see what a finding is about, replay its schedule: `Explorer(…).replay((0, 0, 1, …))`.
 """
@@ -35,7 +36,7 @@ CRASHED_STATES = 2000 if STEP == 1 else 0
 
 
 class Rare(NamedTuple):
-    """What no order of the operations comes to, and is permitted all the same.
+    """An outcome that no serial order has, and that is permitted all the same.
 
     Attributes:
         scenario: a pattern.
@@ -83,7 +84,7 @@ def is_permitted(scenario: Scenario, finding: ForbiddenOutcome) -> bool:
 
 @pytest.mark.parametrize("scenario", TWO, ids=str)
 def test_every_order_of_two(scenario: Scenario) -> None:
-    """Whatever the order of the steps of two operations, the outcome is that of one after the other."""
+    """In every order of the steps of two operations, the outcome equals one after the other."""
     around = Surroundings()
     with around.in_force():
         explorer = Explorer(around, make(around, scenario.before), scenario.actors)
@@ -94,7 +95,10 @@ def test_every_order_of_two(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("scenario", TWO, ids=str)
 def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
-    """Wherever one of two crashes, the other does what it would have done alone, before it or after it; vacuums remove what is left."""
+    """If one of two operations crashes, the other does what it would have done alone, before or after it.
+
+    Vacuums remove what is left.
+    """
     around = Surroundings()
     with around.in_force():
         explorer = Explorer(around, make(around, scenario.before), scenario.actors, crashes=True)
@@ -105,7 +109,7 @@ def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("scenario", [*THREE, *THREE_REPLACING], ids=str)
 def test_orders_of_three(scenario: Scenario) -> None:
-    """The same of three operations, one of which may crash, in orders that are drawn."""
+    """The outcome of three operations in sampled orders equals some serial order's; one of them may crash."""
     around = Surroundings()
     with around.in_force():
         explorer = Explorer(around, make(around, scenario.before), scenario.actors, crashes=True)

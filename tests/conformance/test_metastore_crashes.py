@@ -20,7 +20,7 @@ from tests.support.stores.sqlite_files import check_values_apart
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
-    """What there is before each crash."""
+    """Return the state before each crash."""
     with hurried():
         yield make_world(tmp_path_factory.mktemp("lake"))
 
@@ -33,7 +33,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def expected(world: CrashWorld, name: str) -> Expected:
-    """What the operation does if nothing comes in between: looked at once for all ways to stop it."""
+    """Return what the operation does without an interruption, found once for all ways to stop it."""
     return expect(world, OPERATIONS[name])
 
 

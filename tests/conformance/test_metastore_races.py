@@ -1,4 +1,4 @@
-"""Two clients at once: wherever one comes in between, what can be read is whole, and its files are there."""
+"""Two clients at once: wherever one comes in between, every readable version is whole and has its files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
-    """What there is before each race; a vacuum that meets a commit under way does not wait for it."""
+    """Return the state before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
         patched.setattr("parquetry.maintenance.deletion.vacuum.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
@@ -64,7 +64,7 @@ def attempt(world: CrashWorld, metastore: Metastore, name: str, other: str) -> b
 @pytest.mark.parametrize("second", NAMES)
 @pytest.mark.parametrize("first", NAMES)
 def test_one_between_any_two_rows_of_the_other(world: CrashWorld, first: str, second: str) -> None:
-    """Both are done, or one gives way; every version is whole, has its files, and nothing is left over."""
+    """Both are done, or one gives way; every version is whole, has its files, and no orphan remains."""
     row = 0
     while True:
         store = MemoryStore()

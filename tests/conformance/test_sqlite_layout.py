@@ -1,4 +1,7 @@
-"""Large values stand apart in a SQLite file: nothing is left of them, and files of older libraries are read and written."""
+"""Large values have a table of their own in a SQLite file, and none outlives its row.
+
+Files of older libraries are read and written.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ writes = st.one_of(
 def test_values_go_with_their_rows(
     form: Literal["new", "old", "raised"], first: dict[bytes, bytes], calls: list[tuple[str, list]]
 ) -> None:
-    """Whatever is written, keys given twice included, a file of whichever form is like a dict; no value is left over."""
+    """After any calls, also with repeated keys, a file of any form equals a dict; no value is left over."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "rows.sqlite"
         if form != "new":
@@ -131,7 +134,10 @@ def test_a_failed_batch_leaves_no_values(store: SQLiteStore) -> None:
 
 
 def test_no_row_overflows_its_page(store: SQLiteStore) -> None:
-    """A row of as many bytes as may stand together takes a quarter of a page; a larger one takes no more of the rows' pages."""
+    """A row of the greatest size that is kept together takes a quarter of a page.
+
+    A larger row takes no more of the rows' pages.
+    """
     for more in (0, 1):
         key = b"%d%04d"
         store.put_many((key % (more, n), b"v" * (MAX_ROW_BYTES_IN_PAGE - 5 + more)) for n in range(200))
@@ -157,7 +163,7 @@ def test_groups_of_large_rows(store: SQLiteStore) -> None:
 
 
 def test_an_old_file_stays_old_until_it_has_to_change(old: sqlite3.Connection, tmp_path: Path) -> None:
-    """Rows that an older library may have written change nothing for it: both go on with the file, as it was."""
+    """Rows that an older library may have written leave the schema unchanged: both go on with the file."""
     path = tmp_path / "old.sqlite"
     schema = old.execute("SELECT * FROM sqlite_master").fetchall()
     with contextlib.closing(SQLiteStore(path, create=False)) as store:
@@ -175,7 +181,10 @@ def test_an_old_file_stays_old_until_it_has_to_change(old: sqlite3.Connection, t
 
 @pytest.mark.parametrize("by", ["put", "swap"])
 def test_an_old_file_is_raised(old: sqlite3.Connection, tmp_path: Path, by: str) -> None:
-    """The first value that is larger raises the file; the others stay where they are, and all are found by old and new stores."""
+    """The first larger value raises the file's version; the other values stay where they were.
+
+    Stores opened before and after it find all values.
+    """
     path = tmp_path / "old.sqlite"
     rows = [(b"a", HUGE), (b"b", b"2" * 400_000), (b"c", b"3")]
     with (
@@ -201,7 +210,7 @@ def test_an_old_file_is_raised(old: sqlite3.Connection, tmp_path: Path, by: str)
 def test_older_libraries_read_a_raised_file_and_cannot_write_it(
     old: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    """With the statements of a library that knew version 0 only, all values are found; what writes fails with a sentence."""
+    """The statements of a library that knew only version 0 find all values; its writes raise an error."""
     old.execute("SELECT v FROM kv WHERE k = ?", (b"a",)).fetchone()
     store = SQLiteStore(tmp_path / "old.sqlite", create=False)
     store.put_many([(b"a", HUGE)])
@@ -283,7 +292,7 @@ for _ in range(120):
 
 @pytest.mark.parametrize("form", ["new", "old"])
 def test_processes_replace_each_other_s_values(tmp_path: Path, form: str) -> None:
-    """Processes that read and replace the same rows, small and large, see whole values only, and leave none over."""
+    """Processes that read and replace the same rows, small and large, see whole values; none is left over."""
     path = tmp_path / "rows.sqlite"
     if form == "old":
         make_old(path, (b"a", b"0"))

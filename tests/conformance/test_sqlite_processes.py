@@ -1,4 +1,4 @@
-"""What the SQLite store promises to several processes, and after a crash."""
+"""Promises of the SQLite store to several processes, and after a crash."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ while True:
 
 
 def test_processes_count_together(tmp_path: Path) -> None:
-    """Of processes that make the file and compare-and-set one row, exactly one wins each time."""
+    """When processes make the file and compare-and-set one row, exactly one wins each time."""
     path = str(tmp_path / "new" / "rows.sqlite")
     workers = [python(COUNT, path, "150") for _ in range(4)]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
@@ -78,9 +78,10 @@ connection.close()
 
 
 def test_who_makes_the_tables_keeps_the_log(tmp_path: Path) -> None:
-    """Where another process has made the file, but no tables yet, this one's connection keeps its locks while it makes them.
+    """A connection keeps its locks while it makes the tables of a file that another process has created.
 
-    Without them, the next process that closes the file would take itself for the last one, and delete the log.
+    Without them, the next process that closes the file would take itself for the last one, and delete
+    the log.
     """
     path = tmp_path / "rows.sqlite"
     with closing(sqlite3.connect(path)) as other:
@@ -95,7 +96,7 @@ def test_who_makes_the_tables_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There the file is made in its place, with the same rights, and nothing is left beside it."""
+    """The file is made in its final place, with the same rights, and no other file stays beside it."""
 
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -210,7 +211,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def test_reading_needs_no_write_permission(open_folder: Path) -> None:
-    """Who may not write the folder can read it, sees later changes, and is told why writing fails."""
+    """A process that may not write the folder reads it, sees later changes, and learns why writing fails."""
     folder = open_folder / "lake"
     path = folder / "rows.sqlite"
     store = SQLiteStore(path)
@@ -266,7 +267,7 @@ def test_errors_say_which_file(tmp_path: Path) -> None:
     ],
 )
 def test_rights_of_the_file(umask: int, folder: int, file: int, made: int, tmp_path: Path) -> None:
-    """The file, those that SQLite puts beside it, and its folder can be used by those who can use the warehouse, by nobody else."""
+    """The file, SQLite's files beside it, and its folder are open to the warehouse's users, and only them."""
     warehouse = tmp_path / "warehouse"
     warehouse.mkdir()
     warehouse.chmod(folder)

@@ -11,7 +11,7 @@ class TestStore(StoreSuite):
 
 
 def test_two_memory_stores_are_apart() -> None:
-    """A store in memory belongs to whoever made it."""
+    """Two stores in memory share no rows."""
     one, other = MemoryStore(), MemoryStore()
     one.put_many([(b"k", b"v")])
     assert other.get(b"k") is None

@@ -96,7 +96,7 @@ def publish_between(
 @pytest.mark.parametrize("kind", ["append", "replace"])
 @pytest.mark.parametrize("rivals", ["append", "replace"])
 def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind: str, rivals: str) -> None:
-    """A put whose connection broke, and which HBase carries out long after it was made again, changes nothing."""
+    """A put whose connection broke was made again; if HBase carries out the first late, nothing changes."""
     _, base = new_table(store)
     client = HBaseStore("127.0.0.1", proxy.port, table)
     transaction = Transaction(table_of(client), "mine")
@@ -108,7 +108,7 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
         if name == "checkAndMutate" and late and not go_on.is_set():  # about to publish
             go_on.set()
             rival.join()
-        # The first put is the journal's, the second that of the rows.
+        # The first put writes the journal, the second one the rows.
         if name == "putMultiple" and proxy.requests.count(name) == 2 and not late:
             late.append(name)
             return "late"
@@ -136,7 +136,7 @@ def test_puts_that_arrive_late(store: HBaseStore, proxy: Proxy, table: str, kind
 
 @pytest.mark.parametrize("rivals", ["append", "replace"])
 def test_a_clock_that_is_set_back(hbase: HBaseServer, store: HBaseStore, rivals: str) -> None:
-    """A region server stamps a commit's rows with earlier times than those it wrote before: the last ones count."""
+    """A region server stamps a commit's rows with earlier times than the rows before: the last ones count."""
     _, base = new_table(store)
     mine = FaultyStore(store)
     transaction = Transaction(table_of(mine), "mine")
@@ -160,7 +160,7 @@ def test_a_clock_that_is_set_back(hbase: HBaseServer, store: HBaseStore, rivals:
 
 
 def test_a_new_tables_head_that_arrives_late(store: HBaseStore, proxy: Proxy, table: str) -> None:
-    """The first row of a new table, written twice because of a broken connection, does not undo what followed."""
+    """The first row of a new table is written twice after a broken connection, and later rows stay valid."""
     Metastore(store, "/lake")
     client = HBaseStore("127.0.0.1", proxy.port, table)
     metastore = Metastore(client, "/lake")

@@ -1,4 +1,4 @@
-"""Conditions that HBase tests itself: which rows come, how many it looks at for them, how many requests it takes."""
+"""Conditions that HBase tests itself: the rows that come, the rows it examines, the requests it takes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SOME = AnyOf((THREE_OF_ONE_HUNDRED, FieldIn(1, (b"11", b"12"))))
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("flushed", [False, True])
 def test_rows_returned_and_examined(hbase: HBaseServer, store: HBaseStore, table: str, flushed: bool) -> None:
-    """Only rows that satisfy the condition come; HBase looks at those of the ranges, once."""
+    """Only rows that satisfy the condition come; HBase examines the rows of the ranges, once."""
     store.put_many(ROWS, fields)
     if flushed:
         hbase.ask(f"flush {table}")
@@ -119,7 +119,7 @@ def test_rows_without_fields(store: HBaseStore) -> None:
 
 
 def test_regions(hbase: HBaseServer, table: str) -> None:
-    """A condition that only rows of the last of several regions satisfy finds them, with a limit and without."""
+    """A scan finds rows that exist only in the last of several regions, with a limit and without."""
     store = HBaseStore.open(hbase.url(table, "?splits=3030,303130,3032"), create=True)
     store.put_many(ROWS, fields)
     last = FieldCompare(1, ">=", b"29")
@@ -133,7 +133,7 @@ def test_regions(hbase: HBaseServer, table: str) -> None:
 
 
 def test_requests(hbase: HBaseServer, proxy: Proxy, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows come in batches; one that finds nothing ends all the same, after so many rows, and the next goes on."""
+    """Rows come in batches; a request that finds nothing ends after so many rows, and the next goes on."""
     store = HBaseStore("127.0.0.1", proxy.port, table)
     store.put_many(ROWS, fields)
     nothing = FieldCompare(0, "=", b"x")
@@ -157,7 +157,7 @@ def test_requests(hbase: HBaseServer, proxy: Proxy, table: str, monkeypatch: pyt
 def test_fields_stay_on_the_server(
     hbase: HBaseServer, store: HBaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What comes is the value alone, not what HBase compared."""
+    """HBase returns the value alone, without the fields that it compared."""
     store.put_many(ROWS[:100], fields)
     cells: list[bytes] = []
     genuine = HBaseTable._call
@@ -184,7 +184,7 @@ def test_no_cell_outlives_its_row(store: HBaseStore) -> None:
 
 
 def test_tombstones_with_fields(store: HBaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A removal that got no further than its tombstone is no row, whatever its fields are."""
+    """A tombstone that was not removed any more is no row, even if its fields satisfy the condition."""
     store.put_many([(b"a", b"1"), (b"b", b"1")], lambda _: (b"x",))
     monkeypatch.setattr(HBaseTable, "remove", lambda *_: None)
     assert store.compare_and_set(b"a", b"1", None)
@@ -217,7 +217,7 @@ FILTERS = [
 @pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("down", [False, True])
 def test_residuals(hbase: HBaseServer, store: HBaseStore, down: bool) -> None:
-    """What a filter leaves to be tested, HBase tests on the bytes of every type, NULL and both orders included."""
+    """HBase tests a filter's residual on the bytes of every type, with NULL and in both orders."""
     columns = [(name, parse_type(type)) for name, type in KEY_COLUMNS]
     schema = KeySchema.from_columns(columns, (False, down, down, not down))
     numbers: list[Value] = [None, -5, -1, 0, 1, 2, 3, 1000]
@@ -271,7 +271,10 @@ READS = [
 
 @pytest.mark.usefixtures("exact")
 def test_what_filters_of_a_table_take(hbase: HBaseServer, proxy: Proxy, table: str) -> None:
-    """Leading columns name the rows, HBase tests the others, and the answer comes in one request or a few; counted, too."""
+    """Leading columns name the rows, HBase tests the others, and a few requests bring the answer.
+
+    Reading with counts of examined keys receives as many bytes.
+    """
     store = HBaseStore("127.0.0.1", proxy.port, table)
     filled = fill_table(store, 10)
     columns = filled.key_schema.types

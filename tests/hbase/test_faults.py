@@ -1,4 +1,4 @@
-"""Servers that go away, come back, lose messages, split regions: nothing is lost, and nothing is doubled."""
+"""Servers go away, come back, lose messages and split regions: no row is lost, and none comes twice."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_thrift_server_restarted(cluster: HBaseServer) -> None:
 
 
 def test_region_server_killed(cluster: HBaseServer) -> None:
-    """What was acknowledged outlives kill -9 of the region server, and a scan under way ends complete."""
+    """Acknowledged rows outlive kill -9 of the region server, and a scan under way ends complete."""
     store = HBaseStore.open(cluster.url("killed", "?patience=90"), create=True)
     store.put_many(ROWS[:5000], fields)
     assert store.compare_and_set(b"guard", None, b"1")
@@ -193,7 +193,7 @@ def test_late_replies(proxy: Proxy, table: str) -> None:
 
 
 def test_server_gone_for_good(cluster: HBaseServer) -> None:
-    """Once the server stays away, whatever is asked fails in bounded time, and says which server it was."""
+    """Once the server stays away, each call fails in bounded time, and its error names the server."""
     store = HBaseStore.open(cluster.url("gone", "?patience=1"), create=True)
     store.put_many([(b"k", b"1")])
     cluster.kill_thrift()

@@ -1,4 +1,4 @@
-"""What a plan asks a real HBase for, of tables whose partitions have hundreds of rows each."""
+"""Requests of a plan to a real HBase, for tables whose partitions have hundreds of rows each."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def filled(proxy: Proxy, table: str) -> TableSnapshot:
 def test_a_plan_asks_for_its_rows(
     hbase: HBaseServer, proxy: Proxy, table: str, filled: TableSnapshot
 ) -> None:
-    """Of 30 partitions with 60 rows each the head of the newest version names one each: HBase looks at those that are wanted."""
+    """30 partitions have 60 rows each, and the head names the newest: HBase examines only wanted rows."""
     for text, count, _ in READS:
         requests, examined, found = asked(hbase, proxy, table, filled, text)
         # One more request asks whether the version was kept meanwhile.
@@ -85,7 +85,7 @@ def test_a_plan_asks_for_its_rows(
 def test_a_plan_with_a_list_that_may_lack_some_is_one_scan(
     hbase: HBaseServer, proxy: Proxy, table: str, filled: TableSnapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It brings one row of each partition, for which HBase looks at two each, and at the one behind the last."""
+    """The scan brings one row of each partition; HBase examines two of each, and the one behind the last."""
     monkeypatch.setattr(scans, "ROWS_EXAMINED_PER_REQUEST", math.inf)  # no rows come that do not count
     head = read_head(filled.store, filled.id)
     assert head is not None
@@ -98,7 +98,10 @@ def test_a_plan_with_a_list_that_may_lack_some_is_one_scan(
 
 
 def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> None:
-    """Without a list, or in a version from before it, each partition is a request, and the answer is right; the next commit lists all."""
+    """Without a list, or in a version before the list, each partition is a request, and the answer is right.
+
+    The next commit lists all of them.
+    """
     store = filled.store
     current = days(filled, None)
     earlier = Metastore(store, "/lake").table("default", "t", version=filled.version - 2 * PARTITIONS)
@@ -122,7 +125,7 @@ def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> Non
 
 
 def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot) -> None:
-    """A reader whose list is older than its version finds what it does not name, and what has changed since."""
+    """A reader whose list is older than its version finds partitions that are not listed, and changes."""
     store = filled.store
     head = read_head(store, filled.id)
     assert head is not None
@@ -146,7 +149,10 @@ def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot
 def test_a_batch_of_a_stream_looks_at_all_keys_once(
     hbase: HBaseServer, table: str, filled: TableSnapshot
 ) -> None:
-    """What the versions of a batch brought is asked for twice; the second time HBase looks at the partitions alone that they wrote to."""
+    """A batch reads its versions' changes twice.
+
+    The second time HBase examines only the partitions that these versions wrote to.
+    """
     touched = TouchedPartitions()
     examined, told = [], []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What the store makes of HBase: beyond the conformance suite, which runs on it, too."""
+"""The store in HBase, beyond the conformance suite, which runs on it, too."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_tombstones_are_no_rows(store: HBaseStore, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_get_saw_may_be_old(store: HBaseStore) -> None:
-    """A compare-and-set goes by what is there, not by what its thread saw last."""
+    """A compare-and-set compares with the current value, not with the value that its thread saw last."""
 
     def meanwhile(expected: bytes, value: bytes) -> None:
         other = threading.Thread(target=store.compare_and_set, args=(b"k", expected, value))
@@ -223,7 +223,7 @@ def test_concurrent_creation(hbase: HBaseServer, table: str) -> None:
 
 
 def test_no_such_table(hbase: HBaseServer, table: str) -> None:
-    """Opening makes no table unless told, and takes none that is not a store's."""
+    """Opening makes no table unless `create` is set, and refuses a table that is not a store's."""
     with pytest.raises(WarehouseError, match=f"no HBase table '{table}'"):
         open_store(hbase.url(table), "/lake")
     connections = Connections("127.0.0.1", hbase.port, 30, 5)
@@ -291,7 +291,7 @@ def test_forked_child_has_its_own_connection(store: HBaseStore) -> None:
 
 
 def test_cells() -> None:
-    """What stands in a cell is pinned: other versions read it."""
+    """The content of a cell is pinned: other versions read it."""
     assert cells.put_cell(b"v") == b"pv"
     assert cells.put_cell(b"") == b"p"
     swapped, tombstone = cells.swapped_cell(b"v"), cells.swapped_cell(None)
@@ -304,7 +304,10 @@ def test_cells() -> None:
 def test_requests_for_the_first_rows_of_groups(
     hbase: HBaseServer, proxy: Proxy, table: str, versions: int
 ) -> None:
-    """A few known groups are a request each, and look at a row each; of many small ones the rows are read together."""
+    """A few known groups are a request each, and examine a row each.
+
+    The rows of many small groups are read together.
+    """
     store = HBaseStore("127.0.0.1", proxy.port, table)
     count = 200
     rows = [(b"%03d%03d" % (group, age), b"v") for group in range(count) for age in range(versions)]

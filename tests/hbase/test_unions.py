@@ -21,7 +21,10 @@ DAYS, STORES = 200, 10
 
 
 def fill(store: HBaseStore) -> TableSnapshot:
-    """Make a table of 2,000 partitions by day and store, with a store `zz` on every 25th day, and an index on the store."""
+    """Make a table of 2,000 partitions by day and store, with an index on the store.
+
+    Store `zz` has a partition on every 25th day.
+    """
     columns = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("s", "string"))
     described = metadata(columns=columns, partition_by=("d", "s"))
     transaction = Transaction(Metastore(store, "/lake").create_table("default", "t", described), "fill")
@@ -32,7 +35,7 @@ def fill(store: HBaseStore) -> TableSnapshot:
 
 
 READS = [
-    # filter, partitions, rows that HBase looks at at most, requests: those to choose a way are among them
+    # filter, partitions, most rows that HBase examines, requests (also the ones that choose a way)
     ("d = 77 or s = 'zz'", 18, 2 * 18 + 2, 5),
     ("d = 7 or s = 'zz'", 17, 2 * 18 + 2, 5),  # (7, 'zz') is in both branches
     ("(d = 1 or s = 'r3') and (s = 'r4' or d = 2)", 2, 2 + 2, 3),

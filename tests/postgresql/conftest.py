@@ -15,7 +15,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture(scope="session")
 def server() -> PostgreSQLServer:
-    """A running PostgreSQL, which nobody stops."""
+    """Return a running PostgreSQL that no test stops."""
     return shared_server()
 
 

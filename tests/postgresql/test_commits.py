@@ -1,4 +1,4 @@
-"""Commits on a PostgreSQL that is killed again and again: what was acknowledged is there, and once."""
+"""Commits on a PostgreSQL that is killed again and again: each acknowledged commit took effect once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITERS, _KILLS = 4, 5
 
 
 def test_commits_while_the_server_is_killed(own_server: PostgreSQLServer) -> None:
-    """Each append that was acknowledged is in the table once; one with an unknown outcome once or not at all."""
+    """Each append that was acknowledged is in the table once; one of unknown outcome once or not at all."""
     url = own_server.url("commits", "&patience=60")
     store = PostgreSQLStore.open(url, create=True)
     new_table(store)

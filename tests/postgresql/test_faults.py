@@ -37,7 +37,7 @@ def test_idle_connections_that_were_ended(server: PostgreSQLServer, store: Postg
 
 @pytest.mark.parametrize("end", ["fast", "immediate", "kill"])
 def test_restarted(own_server: PostgreSQLServer, end: str) -> None:
-    """Scans go on where they were, and writes are made, when the server is stopped or killed and comes back."""
+    """Scans go on where they were, and writes succeed, after the server was stopped or killed and is back."""
     store = PostgreSQLStore.open(own_server.url(f"restarted_{end}"), create=True)
     store.put_many(ROWS)
     scans: list[tuple[Iterator[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]] = [
@@ -79,8 +79,10 @@ def test_a_server_that_does_not_come_back(own_server: PostgreSQLServer) -> None:
 
 
 def test_what_was_acknowledged_outlives_kills(own_server: PostgreSQLServer) -> None:
-    """Writers count in rows of their own while the server is killed again and again: each row is what was acknowledged last, or
-    what was being written then."""
+    """Writers count in rows of their own while the server is killed again and again.
+
+    Each row has the number that was acknowledged last, or the one that was being written.
+    """
     url = own_server.url("counted", "&patience=60")
     PostgreSQLStore.open(url, create=True).close()
     over = threading.Event()
@@ -123,7 +125,10 @@ def test_what_was_acknowledged_outlives_kills(own_server: PostgreSQLServer) -> N
 def test_whether_a_row_was_changed_is_said_not_to_be_known(
     server: PostgreSQLServer, store: PostgreSQLStore, table: str
 ) -> None:
-    """A compare-and-set whose connection breaks is not made again; a put is, and says that the first may come yet."""
+    """A compare-and-set whose connection breaks is not repeated.
+
+    A put is repeated, and a warning says that the first one may still take effect.
+    """
     store.put_many([(b"k", b"1")])
     with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as holder:
         for call in (_swap(store), _put(store)):
@@ -176,7 +181,7 @@ def _meddle(server: PostgreSQLServer, function: str, over: threading.Event) -> N
 def test_an_administrator_meddles(
     server: PostgreSQLServer, store: PostgreSQLStore, table: str, function: str
 ) -> None:
-    """Statements that wait for a lock and are cancelled, or whose connections are ended, are made again, reads and puts alike."""
+    """Reads and puts that wait for a lock are repeated after their statement or connection was ended."""
     store.put_many([(b"k", b"1")])
     over = threading.Event()
     outcome: list[object] = []
@@ -201,7 +206,10 @@ def test_an_administrator_meddles(
 
 
 def test_a_statement_that_is_always_cancelled(server: PostgreSQLServer, table: str) -> None:
-    """The error says that it was cancelled, never that the server did not answer in time; a compare-and-set has changed nothing."""
+    """The error says that the statement was cancelled, never that the server did not answer in time.
+
+    The compare-and-set has changed nothing.
+    """
     store = PostgreSQLStore.open(server.url(table, "&patience=0.5"), create=True)
     store.put_many([(b"k", b"1")])
     over = threading.Event()

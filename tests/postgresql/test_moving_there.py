@@ -1,4 +1,4 @@
-"""The page's way from SQLite to PostgreSQL, word by word, and the jobs of before that nobody has changed."""
+"""The page's way from SQLite to PostgreSQL, word by word, and old jobs that still name SQLite."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def commands(page: str, first: str) -> list[list[str]]:
 def test_the_page_and_then_the_old_nightly_job(
     page: str, server: PostgreSQLServer, table: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the page's commands, the lines of before delete nothing and say so, whichever store they name or do not name."""
+    """After the page's commands, the old commands delete nothing and say so, with any store or with none."""
     lake, url = tmp_path / "lake", server.url(table)
     with open_metastore(str(lake), create=True) as metastore:
         make(metastore)
@@ -92,7 +92,7 @@ def test_the_page_and_then_the_old_nightly_job(
 
 
 def test_a_new_store_beside_the_owner(server: PostgreSQLServer, table: str, tmp_path: Path, run: Run) -> None:
-    """Who opens a warehouse in PostgreSQL without its store, and so makes a new one in the folder, is refused."""
+    """A client that opens PostgreSQL's warehouse without its store makes a new store, and is refused."""
     lake, url = tmp_path / "lake", server.url(table)
     with open_metastore(str(lake), url, create=True) as team:
         make(team)

@@ -1,4 +1,4 @@
-"""A server that wants a password with every special character: all ways to give it work, and nothing shows it."""
+"""A server wants a password with every special character: all ways to pass it work, and nothing shows it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def tables(guarded: Guarded, url: str, tmp_path: Path, **variables: str) -> subp
 
 
 def test_every_way_to_give_it(guarded: Guarded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can be in the URL, encoded; beside the URL; in our variable or libpq's; in a file of libpq's. Without it, nobody gets in."""
+    """It can be in the URL, encoded; beside the URL; in our variable or libpq's; in a file of libpq's.
+
+    Without it, the server refuses the connection.
+    """
     parquetry.open(guarded.warehouse, guarded.with_password(PASSWORD)).close()
     parquetry.open(guarded.warehouse, f"{guarded.url}&password={ENCODED}").close()
     parquetry.open(guarded.warehouse, guarded.url, store_password=PASSWORD).close()
@@ -79,7 +82,7 @@ def test_every_way_to_give_it(guarded: Guarded, tmp_path: Path, monkeypatch: pyt
 
 
 def test_nothing_shows_it(guarded: Guarded, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither errors with their causes nor logs, not even at DEBUG, nor the representation of an object has the password."""
+    """Neither errors with their causes, nor logs at DEBUG, nor objects' representations have the password."""
     wrong = "WRONG/" + PASSWORD
     with caplog.at_level(logging.DEBUG):
         opened = parquetry.open(guarded.warehouse, guarded.with_password(PASSWORD))

@@ -1,4 +1,4 @@
-"""What a user meets who keeps a metastore in PostgreSQL: its URL, its table, its errors."""
+"""A metastore in PostgreSQL as its user meets it: its URL, its table, its errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_urls_that_are_not_understood(url: str, reason: str) -> None:
 
 
 def test_what_urls_say() -> None:
-    """Options of the store and parameters of libpq stand side by side; a part that is left out has libpq's default."""
+    """A URL mixes options of the store with parameters of libpq; what it leaves out has libpq's default."""
     address = Address.parse(
         "postgres://ann@one:5433,two:5434/lake?sslmode=require&table=team.lake&timeout=5&patience=2&connections=3"
     )
@@ -60,7 +60,7 @@ def test_what_urls_say() -> None:
 
 
 def test_a_password_is_shown_nowhere(server: PostgreSQLServer) -> None:
-    """Neither the error of a server that refuses, nor that of one that is away, nor what reports show has the password."""
+    """Neither the errors of a server that refuses or is away, nor what reports show, has the password."""
     execute(server, "DROP ROLE IF EXISTS bob")
     execute(server, "CREATE ROLE bob LOGIN PASSWORD 'secret'")
     for url in (
@@ -113,7 +113,7 @@ def test_schemas_and_letter_case(server: PostgreSQLServer, table: str) -> None:
 
 
 def test_rights(server: PostgreSQLServer, table: str) -> None:
-    """Who may not create, read or write is told which right is missing; a reader can read."""
+    """The error of a role that may not create, read or write names the missing right; a reader can read."""
     execute(server, "DROP ROLE IF EXISTS reader")
     execute(server, "CREATE ROLE reader LOGIN")
     url = server.url(table).replace(f"{USER}@", "reader@")
@@ -153,14 +153,14 @@ class _Closing:
 
 
 def test_a_key_that_is_too_long(store: PostgreSQLStore) -> None:
-    """An index of PostgreSQL has a largest key: the error says what is too long, and nothing is written."""
+    """PostgreSQL's index limits a key's length: the error says what is too long, and no row is written."""
     with pytest.raises(StoreError, match="does not take so long a key"):
         store.put_many([(b"a", b"1"), (os.urandom(9000), b"1")])
     assert list(store.scan(b"", None)) == []
 
 
 def test_a_statement_that_waits(server: PostgreSQLServer, table: str) -> None:
-    """A row that another transaction holds does not hang a writer for ever: the error says how long it waited."""
+    """A row that another transaction locks does not hang a writer: the error says how long it waited."""
     store = PostgreSQLStore.open(server.url(table, "&timeout=0.5&patience=0.5"), create=True)
     store.put_many([(b"k", b"1")])
     with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as connection:
@@ -173,7 +173,7 @@ def test_a_statement_that_waits(server: PostgreSQLServer, table: str) -> None:
 
 
 def test_few_statements_read_many_ranges(store: PostgreSQLStore) -> None:
-    """What 300 scattered keys select comes by one statement, and so do the first rows of as many ranges."""
+    """One statement reads the rows of 300 scattered keys, and one reads the first rows of 300 ranges."""
     store.put_many([(b"%05d/%d" % (n, m), b"v") for n in range(3000) for m in range(3)])
     statements = count_statements(store)
     ranges = [(b"%05d/" % n, b"%05d0" % n) for n in range(0, 3000, 10)]
@@ -219,7 +219,7 @@ def _count_up(url: str, times: int) -> None:
 
 
 def test_processes_count_together(server: PostgreSQLServer, store: PostgreSQLStore, table: str) -> None:
-    """Of processes that compare-and-set one row exactly one wins each time: no increment is lost."""
+    """When processes compare-and-set one row, exactly one wins each time: no increment is lost."""
     store.put_many([(b"n", b"0")])
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_count_up, args=(server.url(table), 100)) for _ in range(3)]

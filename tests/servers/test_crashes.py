@@ -1,4 +1,4 @@
-"""A client of a server that stops at any row it writes leaves the old state or the new one, and others go on."""
+"""A server's client that stops at any row it writes leaves the old state or the new one, and others go on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.stores.failing_client import How
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
-    """What there is before each crash."""
+    """Return the state before each crash."""
     with hurried():
         yield make_world(tmp_path_factory.mktemp("lake"))
 
@@ -36,13 +36,13 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def expected(world: CrashWorld, name: str) -> Expected:
-    """What the operation does if nothing comes in between: looked at once for all ways to stop it."""
+    """Return what the operation does without an interruption, found once for all ways to stop it."""
     return expect(world, OPERATIONS[name])
 
 
 @pytest.mark.parametrize("how", ["before", "after", "unanswered"])
 def test_stopped_at_every_row(shared: Store, name: str, expected: Expected, how: How) -> None:
-    """Dead before or after a row, or without an answer to a request: others find the old state or the new one."""
+    """A client stops before or after a row, or gets no answer: others find the old state or the new one."""
     for stop in stops(expected, how, whole_calls=how == "unanswered"):
         expected.world.enter(shared)
         done = crash(OPERATIONS[name], expected, shared, stop, how)

@@ -69,7 +69,8 @@ def replace_and_look(url: str, replacements: int, seconds: float) -> tuple[int, 
         seconds: that it takes at least.
 
     Returns:
-        the numbers of replacements, of those refused, of looks that found the table with its file, and of those in vain
+        the numbers of replacements, of those refused, of reads that found the table with its file, and of
+        reads that did not
     """
     store = open_store(url, "/lake", create=True)
     metastore = Metastore(store, "/lake")

@@ -113,5 +113,5 @@ def test_queries(url: str, tmp_path: Path) -> None:
 
 
 def test_streams(url: str, tmp_path: Path) -> None:
-    """A stream from one table into another gives each row once, over restarts and a crash, and ends at rows that are taken away."""
+    """A stream between two tables gives each row once, over restarts and a crash; it ends at removed rows."""
     run(SESSION + STREAMS, url, tmp_path)

@@ -50,7 +50,10 @@ def fill(warehouse: Path) -> None:
 
 
 RETURNED_BY_PATTERN = {"hbase": 8, "postgresql": 10}
-"""Keys that a server returns for `s like '%any'`: HBase tests the pattern itself, of PostgreSQL's keys the reader does."""
+"""Keys that a server returns for `s like '%any'`.
+
+HBase tests the pattern itself; PostgreSQL returns keys that the reader tests.
+"""
 
 
 @pytest.fixture
@@ -72,7 +75,10 @@ def tables_of(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def test_there_and_back(url: str, tmp_path: Path, run: Any) -> None:
-    """`dump` and `restore` bring a metastore from SQLite to a server and back, and each dump has the same bytes."""
+    """`dump` and `restore` bring a metastore from SQLite to a server and back.
+
+    The dumps on the way have the same bytes.
+    """
     lake, back = tmp_path / "lake", f"sqlite://{tmp_path}/back.sqlite"
     fill(lake)
     run("dump", str(tmp_path / "one"), "-w", str(lake))
@@ -113,7 +119,7 @@ def test_there_and_back(url: str, tmp_path: Path, run: Any) -> None:
 def test_from_one_server_to_another(
     server: StoreServer, url: str, table: str, tmp_path: Path, run: Any
 ) -> None:
-    """A dump of a store on one server is restored on the same and on the other, and is read there as it was."""
+    """A dump of a store on one server is restored on the same and on the other, and both have its content."""
     lake = tmp_path / "lake"
     fill(lake)
     run("dump", str(tmp_path / "first"), "-w", str(lake))
@@ -160,7 +166,10 @@ COMMANDS = [
 
 
 def test_commands(url: str, tmp_path: Path, run: Any) -> None:
-    """Every command prints of a metastore on a server what it prints of the same one in SQLite, but for keys of older rows."""
+    """Every command prints the same for a metastore on a server as for its copy in SQLite.
+
+    Only the numbers of keys that are read may differ, by the older rows of two partitions.
+    """
     lake = tmp_path / "lake"
     fill(lake)
     run("dump", str(tmp_path / "one"), "-w", str(lake))
