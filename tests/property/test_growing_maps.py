@@ -1,6 +1,9 @@
-"""Random histories of appends, of two writers at once too, and compactions of a table whose heavy values are found by themselves.
+"""Random histories of appends and compactions of a table that detects its skewed values itself.
 
-Rows are in memory, in the files that a write would have made of them; metastore, planner and pruning are the real ones.
+Two writers may append at once.
+
+Rows are in memory, in the files that a write would have made of them; metastore, planner and pruning are
+the real ones.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ class Lake:
         self.table = metastore.create_table("db", "t", metadata)
 
     def drawn(self) -> list[Row]:
-        """Return rows of which some values have many, which are others from time to time."""
+        """Return rows with a skewed value, which is another one from time to time."""
         heavy = self.chance.choice([None, *range(6)]), self.chance.choice([None, "a", "b"])
         share = self.chance.choice([0.0, 0.2, 0.5, 0.9])
         return [
@@ -156,7 +159,7 @@ class Lake:
             assert all(file.cell is not None for file in part.files)
 
     def check(self) -> None:
-        """What is recorded of each file holds for its rows, and no file is skipped that has an answer."""
+        """Check that each file's record holds for its rows, and that no file with an answer is skipped."""
         for part in self.table.partitions():
             skew = part.arrangement.skew
             assert skew is not None
@@ -198,7 +201,7 @@ def _statistics(values: list[Any]) -> ColumnStatistics:
 
 @pytest.mark.parametrize("shard", range(2))
 def test_histories(shard: int) -> None:
-    """After each change all rows are there, what is recorded of files holds for them, and queries skip none with an answer."""
+    """After each change all rows exist and the files' records hold for them; no query skips an answer."""
     seen: Counter[str] = Counter()
     for number in range(examples(HISTORIES) // 2):
         lake = Lake(Random(f"{shard} {number}"))
@@ -225,7 +228,10 @@ def test_histories(shard: int) -> None:
 
 
 def test_what_grew_before_is_cut_when_it_is_compacted() -> None:
-    """A value with two thirds of a partition, from before maps grew, gets a directory; what is no longer heavy loses its own."""
+    """A value with two thirds of a partition, from before maps grew, gets a directory when it is compacted.
+
+    A value that is no longer heavy loses its directory.
+    """
     lake = Lake(Random(0))
     lake.names, lake.auto = ("x",), AutoSkew(0.05, 16)
     metadata = lake.table.metadata

@@ -74,7 +74,9 @@ kinds = [
     "alter",
 ]
 changes = st.tuples(st.sampled_from(kinds), keys, keys, st.integers(0, 2))
-"""What a transaction does: to which partition, another one if it is renamed, with how many files."""
+"""A change of a transaction: its kind, its partition, another partition if it is a rename, and how many
+files.
+"""
 
 
 def in_buckets(count: int) -> ArrangementSpec:
@@ -92,7 +94,7 @@ class Reading:
 
 
 class History(RuleBasedStateMachine):
-    """One table, three clients. Nobody knows what the others are doing."""
+    """One table and three clients. No client knows what the others are doing."""
 
     transactions: Bundle[Pending] = Bundle("transactions")
     readings: Bundle[Reading] = Bundle("readings")
@@ -122,7 +124,7 @@ class History(RuleBasedStateMachine):
         self.ways = [Client(store) for store in self.stores]
         self.clients = [Metastore(way, str(self.root)) for way in self.ways]
         columns = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("s", "string"))
-        # external, so that others' files stay, whoever commits while they would be deleted
+        # external, so that foreign files stay, even if a client commits while they would be deleted
         metadata = TableMetadata(
             columns, ("d", "s"), "parquet", str(self.root / "t"), external=True, comment=""
         )
@@ -173,7 +175,7 @@ class History(RuleBasedStateMachine):
     def change(self, pending: Pending, change: Change) -> None:
         kind, key, other, count = change
         there = list(self.model.versions[pending.base].partitions)
-        if kind in ("drop", "rename") and there and count:  # mostly what is there
+        if kind in ("drop", "rename") and there and count:  # mostly a partition that exists
             key = there[KEYS.index(key) % len(there)]
         if kind in ("append", "replace"):
             if pending.can_change(key) and self.is_kept(pending):
@@ -199,7 +201,7 @@ class History(RuleBasedStateMachine):
         return pending.base >= self.model.oldest
 
     def give_files(self, pending: Pending, kind: str, key: Key, count: int) -> None:
-        """Write files where the partition lies, or will lie, and have the transaction list them."""
+        """Write files to the partition's location, or its future one, and have the transaction list them."""
         base = pending.transaction.base
         part = base.partition(key)
         folder = Path(base.placement.default_location(key) if part is None else part.location)
@@ -265,7 +267,7 @@ class History(RuleBasedStateMachine):
         back=ago,
     )
     def end(self, pending: Pending, other: Pending, how: str, row: int, back: int) -> None:
-        """Commit one transaction and then another; or something happens before a row of the first is written."""
+        """Commit one transaction and then another; an event may come before a row of the first is written."""
         if how == "die":
             self.die(pending, row)
         elif how == "commit meanwhile" and pending.transaction.base.store is not other.transaction.base.store:
@@ -402,7 +404,7 @@ class History(RuleBasedStateMachine):
         self.indexed = not self.indexed
 
     def compact(self, client: int) -> None:
-        """Lists of files are written anew, in a commit that changes their partitions for others, and nothing else."""
+        """Rewrite lists of files, in a commit that other writers see as a change of these partitions."""
         table = self.table(client)
         before = {part.values: part.ticket for part in table.partitions()}
         done = compact_metadata(table)
@@ -527,7 +529,7 @@ OnSQLite.TestCase.settings = settings(
 
 
 class TestHistory(History.TestCase):  # type: ignore[misc,valid-type]
-    """Whoever does what to whichever version, the table and its files are as in the model."""
+    """After any operation on any version by any client, the table and its files are as in the model."""
 
 
 class TestHistoryOnSQLite(OnSQLite.TestCase):  # type: ignore[misc,valid-type]

@@ -61,7 +61,7 @@ def test_escaping_round_trips(text):
 
 @given(st.lists(COLUMNS, max_size=4))
 def test_partition_paths_round_trip(columns):
-    """Values of every type come back from the path in their own Python types, under column names in upper case, too."""
+    """Values of every type come back from the path in their own Python types, also for upper-case columns."""
     names, types, values = zip(*columns, strict=True) if columns else ((), (), ())
     path = partition_path(names, types, values)
     assert path.count("/") == max(len(columns) - 1, 0)
@@ -82,7 +82,7 @@ def test_floats_keep_every_bit(value):
 
 @given(st.data())
 def test_paths_of_many_partitions(data):
-    """All at once they are those of each, whatever values come again."""
+    """Paths of many partitions equal the paths of each one, also where values repeat."""
     kinds = data.draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=3))
     names, types = [f"{name} {place}" for place, name in enumerate(kinds)], list(map(parse_type, kinds))
     row = st.tuples(*((st.none() | VALUES[name]).map(stored_value) for name in kinds))

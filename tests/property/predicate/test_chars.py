@@ -90,7 +90,10 @@ def conditions(draw: st.DrawFn) -> tuple[dict[str, Any], Callable[[str], bool]]:
 def test_files_keep_all_that_hold_a_match(
     condition: tuple[dict[str, Any], Callable[[str], bool]], texts: Sequence[str]
 ) -> None:
-    """By the least and the greatest text of a file, whichever blanks its texts have, and if some are too long."""
+    """No file with a match is left out, judged by its least and greatest text, with any trailing blanks.
+
+    No file is said to hold only matches if one of its texts does not match.
+    """
     tree, holds = condition
     node = filter_from_json(tree, SparkColumns({"c": TYPE}, ())).node
     known = bounds_from_statistics(TYPE, ColumnStatistics(9, 0, min(texts), max(texts)), len(texts))
@@ -106,7 +109,10 @@ def test_files_keep_all_that_hold_a_match(
 def test_partitions_are_found_by_their_keys(
     condition: tuple[dict[str, Any], Callable[[str], bool]], texts: Sequence[str]
 ) -> None:
-    """Those that satisfy a condition that is understood, and no others; of any other none too few."""
+    """A scan finds the partitions that satisfy an understood condition, and no others.
+
+    For any other condition it finds at least these.
+    """
     tree, holds = condition
     filter = filter_from_json(tree, SparkColumns({"c": TYPE}, ("c",)))
     schema = KeySchema.from_columns([("c", TYPE)], (False,))

@@ -1,4 +1,4 @@
-"""What a condition is said to guarantee of some columns is what the brute-force evaluator finds."""
+"""The values that a condition guarantees of some columns include all that the brute-force evaluator finds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SMALL: list[Value] = [None, 0, 1, 2]
 
 
 def keys(found: frozenset[tuple[Value, ...]]) -> set[tuple[object, ...]]:
-    """Give values by which equal ones are the same."""
+    """Return sort keys of the rows: equal values have the same key."""
     return {tuple(map(order_key, row)) for row in found}
 
 
 @RELAXED
 @given(st.data())
 def test_no_row_has_other_values_than_those_allowed(data: st.DataObject) -> None:
-    """Wherever a condition is TRUE, normal or not, its columns have one of the combinations, and these are few."""
+    """If a condition is TRUE, normal or not, its columns have one of the combinations, and these are few."""
     columns = data.draw(tables())
     predicate = data.draw(predicates(columns))
     predicate = data.draw(st.sampled_from((predicate, normalise(predicate))))
@@ -63,7 +63,7 @@ def leaves() -> st.SearchStrategy[Predicate]:
 
 
 def both() -> st.SearchStrategy[Predicate]:
-    """Conditions of which each lists the values of both columns."""
+    """Return conditions whose parts each list the values of both columns."""
     known = st.tuples(leaves(), leaves()).filter(
         lambda pair: isinstance(pair[0], TupleIn) or {*map(column_of, pair)} == {"a", "b"}
     )
@@ -84,7 +84,7 @@ def column_of(leaf: Predicate) -> str:
 @RELAXED
 @given(both())
 def test_of_listed_values_exactly_those_that_satisfy_are_allowed(predicate: Predicate) -> None:
-    """Where each part lists values, with NULL a value like any other, nothing is allowed without need."""
+    """Where each part lists values, also NULL, exactly the combinations that satisfy it are allowed."""
     wanted = {(a, b) for a in SMALL for b in SMALL if evaluate(predicate, {"a": a, "b": b}) is True}
     assert allowed_values(predicate, ("a", "b"), 16) == wanted
     assert allowed_values(predicate, ("b", "a"), 16) == {(b, a) for a, b in wanted}

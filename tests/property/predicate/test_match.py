@@ -1,4 +1,4 @@
-"""What is answered of many containers at once is what their rows say, and what is answered of each alone."""
+"""An answer about many containers at once agrees with their rows, and with the answer about each alone."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Container:
 
 
 class Described(Knowledge):
-    """What is said of containers."""
+    """Statistics that describe containers."""
 
     def __init__(
         self, columns: Columns, containers: Sequence[Container], tuple_columns: Sequence[tuple[str, ...]] = ()
@@ -89,7 +89,10 @@ def key(row: Sequence[Value]) -> tuple[object, ...]:
 
 
 def statistics(chance: Random, type: ColumnType, column: list[Value]) -> FileBounds | None:
-    """Give statistics as a writer might: exact, widened, cut off, uncounted or none; no NaN, perhaps -0.0 for 0.0."""
+    """Return statistics as a writer might: exact, widened, cut off, uncounted or none.
+
+    NaN is not in them, and 0.0 may be written as -0.0.
+    """
     if chance.random() < 0.1:
         return None
     present = sorted((value for value in column if value is not None and value == value), key=order_key)
@@ -127,7 +130,7 @@ def describe(chance: Random, columns: Columns, containers: list[Container]) -> l
 
 @st.composite
 def by_files(draw: st.DrawFn, columns: Columns) -> list[Container]:
-    """Spread rows over containers, of which each has some values of its own."""
+    """Spread rows over containers that each have some values of their own."""
     found = draw(rows(columns))
     chance = Random(draw(st.integers(0, 2**32)))
     shared = [name for name, _ in columns if chance.random() < 0.4]
@@ -176,7 +179,7 @@ def by_tuples(draw: st.DrawFn, columns: Columns) -> tuple[list[Container], tuple
 
 
 def bucket(values: Row, buckets: int) -> int:
-    """Hash a tuple so that equal ones meet, whatever it holds."""
+    """Hash a tuple of any values so that equal tuples meet."""
     return sum(map(ord, repr([0 if each == (1, 0) else each for each in key(values)]))) % buckets
 
 
@@ -195,7 +198,7 @@ def none_of(cells: set[tuple[object, ...]]) -> Holds:
 def check(
     columns: Columns, node: Predicate, containers: list[Container], together: Sequence[tuple[str, ...]]
 ) -> None:
-    """Compare the answers with the rows, and with those of each container alone."""
+    """Compare the answers with the rows, and with the answers about each container alone."""
     answers = match(Filter(node), Described(columns, containers, together)).tolist()
     for container, found in zip(containers, answers, strict=True):
         truths = [
@@ -225,7 +228,10 @@ def test_no_row_is_lost_by_what_files_tell(data: st.DataObject) -> None:
 @settings(RELAXED, max_examples=examples(40))
 @given(st.data())
 def test_no_row_of_any_type_is_lost(shape: Columns, data: st.DataObject) -> None:
-    """The same of one column of each type, by leaves and their contraries: NaN, zeros of either sign, cut off texts."""
+    """No row is lost for one column of each type, by leaves and their negations.
+
+    NaN, zeros of either sign and texts that are cut off are among the values.
+    """
     containers = data.draw(by_files(shape))
     ((name, type),) = shape
     literal = data.draw(literals(type))
@@ -278,7 +284,7 @@ def test_one_value_is_decided_by_its_statistics(data: st.DataObject) -> None:
 @settings(RELAXED, max_examples=examples(200))
 @given(st.data())
 def test_a_value_that_may_be_there_is_all_that_in_and_equals_ask_of_tuples(data: st.DataObject) -> None:
-    """Where only tuples are known, `=` and IN keep the containers that may hold one of their values, and no others."""
+    """Where only tuples are known, `=` and IN keep exactly containers that may hold one of their values."""
     type = data.draw(types)
     listed = data.draw(st.lists(literals(type), min_size=1, max_size=4))
     node = In("a", tuple(listed), type) if data.draw(st.booleans()) else Compare("=", "a", listed[0], type)
@@ -292,7 +298,7 @@ def test_a_value_that_may_be_there_is_all_that_in_and_equals_ask_of_tuples(data:
 
 @pytest.mark.parametrize("count", [1, 2000])
 def test_a_long_tuple_list_is_compared_in_pieces(count: int) -> None:
-    """3,000 tuples over 2,000 containers, more pairs than are compared in one go: each finds its own alone."""
+    """3,000 tuples are compared with 2,000 containers in several pieces: each finds its own alone."""
     int_ = ColumnType("int")
     node = TupleIn(("a", "b"), tuple((n, 7 * n) for n in range(3000)), (int_, int_))
     ranges = [

@@ -1,4 +1,4 @@
-"""What a condition on a function says of its column, against the function evaluated in Python."""
+"""Conditions that a function implies on its column, against the function evaluated in Python."""
 
 from __future__ import annotations
 
@@ -180,15 +180,15 @@ def is_implied(tree: dict[str, Any], type: ColumnType, holds: bool | None, value
 
 
 class TestImplied:
-    """No value that satisfies a condition lies outside of what the condition implies."""
+    """Every value that satisfies a condition also satisfies what the condition implies."""
 
     @given(st.data())
     @settings(max_examples=examples(3000), deadline=None)
     def test_comparison(self, data: st.DataObject) -> None:
-        """Of each function, by each operator, either way round."""
+        """Comparisons of each function, by each operator, with the function on either side."""
         column, result, tree, function, values, literals = data.draw(functions())
         value, op = data.draw(values), data.draw(st.sampled_from(OPERATORS))
-        # literals near what the function gives are those that matter
+        # literals near the function's result matter most
         literal = data.draw(st.one_of(literals, st.just(function(value))))
         held = lit(literal, result)
         plain = {"<>": "!="}.get(op, op)
@@ -200,7 +200,7 @@ class TestImplied:
     @given(st.data(), st.integers(1, 30))
     @settings(max_examples=examples(1000), deadline=None)
     def test_membership(self, data: st.DataObject, count: int) -> None:
-        """Of IN lists short and long, NULL among them."""
+        """IN lists, short and long, with NULL among their values."""
         column, result, tree, function, values, literals = data.draw(functions())
         value = data.draw(values)
         listed = [*data.draw(st.lists(literals, min_size=count, max_size=count)), function(value)]
@@ -222,7 +222,7 @@ class TestImplied:
         assert str(month.implied) == "c LIKE '2026-10%'"
 
     def test_what_is_not_known(self) -> None:
-        """Functions that turn the order, casts to text and of text, fields of structs, two columns: nothing."""
+        """Functions that turn the order, casts to and from text, structs and two columns imply nothing."""
         unknown = [
             fn("=", fn("MONTH", COLUMN), lit(1, INT)),
             fn("=", fn("CAST", COLUMN, type="string"), lit("2026-01-01", STRING)),

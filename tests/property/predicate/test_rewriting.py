@@ -45,7 +45,10 @@ def test_normalising_changes_no_truth(data: st.DataObject) -> None:
 @settings(RELAXED, max_examples=examples(120))
 @given(st.data())
 def test_a_condition_can_be_read_back_from_its_text(data: st.DataObject) -> None:
-    """`parse_condition(str(p))` says for every row what `p` says, without quotes around dates too, and IS TRUE in two values."""
+    """`parse_condition(str(p))` has the value of `p` for every row, also without quotes around dates.
+
+    `IS TRUE`, `IS FALSE` and their negations of this text are two-valued.
+    """
     columns = data.draw(tables())
     predicate = normalise(data.draw(predicates(columns)))
     text, types = str(predicate), dict(columns)

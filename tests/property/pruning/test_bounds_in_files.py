@@ -1,4 +1,4 @@
-"""What is known of many files at once is what each file's record says alone."""
+"""The bounds known of many files at once equal the bounds in each file's record."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def statistics(values: st.SearchStrategy[Any]) -> st.SearchStrategy[ColumnStatis
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[TableColumn, list[FileRecord]]:
-    """A column, and files from several times of its life; mostly of one kind, and spelled as the table spells it."""
+    """Return a column, and files from several times of its life.
+
+    Most files are of one kind, and spell the column as the table does.
+    """
     kind = draw(st.sampled_from(TYPES))
     metadata = draw(st.sampled_from([{}, {}, {"EXISTS_DEFAULT": "7"}, {"parquetry.physical": "X"}]))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2))
@@ -72,7 +75,7 @@ def tables(draw: st.DrawFn) -> tuple[TableColumn, list[FileRecord]]:
     some = draw(st.lists(files, min_size=1, max_size=8))
     known = [file.columns.keys() for file in some if file.columns]
     if all({"x", "X"} & each for each in known) and any({"x", "X"} <= each for each in known):
-        # Many such files are decoded without a look at other names, which nobody notices: adoption refuses them.
+        # Many such files are decoded without a look at other names. Adoption refuses such files.
         some.append(FileRecord("f", 9, 1, 1, {"y": UNKNOWN}))
     return TableColumn("x", kind, metadata=metadata), some * draw(
         st.sampled_from([1, 4 * MAX_LISTED_CONTAINERS])
@@ -83,7 +86,7 @@ def tables(draw: st.DrawFn) -> tuple[TableColumn, list[FileRecord]]:
 @settings(max_examples=examples(600), deadline=None)
 @given(tables())
 def test_all_at_once_is_one_by_one(table: tuple[TableColumn, list[FileRecord]]) -> None:
-    """Bounds of files in arrays are those that `bounds_reader` gives of each record, however the files are held."""
+    """Bounds of files in arrays equal the bounds that `bounds_reader` gives of each record, in any form."""
     event("nothing known" if check(*table) is None else "known")
 
 

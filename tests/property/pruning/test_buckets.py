@@ -29,11 +29,13 @@ _VERSIONS: tuple[Version, ...] = (1, 2, "spark")
 
 
 class Table(RandomTable):
-    """A table of a few partitions, each in buckets of its own or none, some within directories, and its rows by their files.
+    """A table of a few partitions, each with its own buckets or none, and its rows by file.
+
+    Some of the buckets are within directories.
 
     Attributes:
         rows: of each file.
-        buckets: of the files of which a bucket is known that means something, the partition and the bucket.
+        buckets: the partition and the bucket of each file whose bucket is known and means something.
         specs: of each partition that is in buckets that mean something, by its value.
         in_cells: the files that are in directories, too.
     """
@@ -73,7 +75,7 @@ class Table(RandomTable):
     def _files(
         self, chance: Random, part: Value, spec: BucketSpec | None, skew: SkewMap | None
     ) -> list[FileRecord]:
-        """Put rows where they belong; some files do not say of which bucket they are, and of what is unsettled any."""
+        """Put rows where they belong; some files have no bucket recorded, unsettled buckets are random."""
         rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         buckets: list[int | None] = [None] * len(rows)
         if spec is not None and spec.unsettled:
@@ -140,7 +142,7 @@ def array(type: ColumnType, values: list[Value]) -> pa.Array:
 
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_what_is_not_read_holds_no_answer(shard: int) -> None:
-    """Every file with a matching row is selected, and the report counts the buckets of partitions that were kept."""
+    """Every file with a matching row is selected, and the report counts the buckets of kept partitions."""
     chance = Random(shard)
     skipped = steps = 0
     for _ in range(examples(_TABLES) // _SHARDS):
@@ -188,9 +190,10 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
 
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_of_listed_values_exactly_their_buckets_are_read(shard: int) -> None:
-    """Where all values are listed, a bucket is read that one belongs in which satisfies the conditions, and no other.
+    """Where all values are listed, exactly the buckets of listed values that satisfy the conditions are read.
 
-    Of chars that Spark hashed others may be read, too: it counts their blanks, which a condition does not tell.
+    For chars that Spark hashed, other buckets may be read, too: the hash includes trailing blanks, which a
+    condition does not know.
     """
     chance = Random(1_000 + shard)
     compared = 0

@@ -138,7 +138,7 @@ class _Files(Knowledge):
 def test_what_a_summary_rules_out(case: tuple[list[FileRecord], list[Filter]]) -> None:
     """If no row of the summary can satisfy a condition, none of any file can; if all must, all of each must.
 
-    A file without rows has none that could, whatever is said of it.
+    A file without rows cannot have a matching row, so its own answer does not count.
     """
     files, conditions = case
     with_rows = [file.rows != 0 for file in files]
@@ -159,7 +159,7 @@ def _summary(*records: tuple[int | None, ColumnStatistics], type: str = "integer
 
 
 def test_the_example() -> None:
-    """Sums, the least of the least, the greatest of the greatest; files of nothing but NULL have no say in bounds."""
+    """A summary has sums, the least minimum and the greatest maximum; files of NULLs do not affect bounds."""
     files = [
         FileRecord("a", 100, 10, 1, {"c": exact(7, 0, 3, 9)}),
         FileRecord("b", 200, 5, 2, {"c": exact(8, 5)}),
@@ -195,14 +195,17 @@ def test_the_example() -> None:
 def test_which_bounds_a_summary_has(
     type: Any, bounds: list[tuple[Any, Any]], wanted: tuple[Any, Any]
 ) -> None:
-    """Bounds that files state unlike each other, or in an order that the type does not tell, are not known."""
+    """Bounds are unknown if files state them in different types, or in an order that the type lacks."""
     found = _summary(*((3, ColumnStatistics(1, 0, low, high)) for low, high in bounds), type=type)
     assert (found.min, found.max) == wanted
     assert found.nulls == 0
 
 
 def test_what_is_not_known_of_a_file_is_not_of_the_chunk() -> None:
-    """Unknown or impossible numbers of NULLs and rows are unknown in sum; a column that a file lacks, altogether."""
+    """Unknown or impossible numbers of NULLs and rows make the sum unknown.
+
+    A column that a file lacks has no known statistics.
+    """
     known = ColumnStatistics(1, 1, 1, 2)
     assert _summary((3, known), (3, ColumnStatistics(1, None, 1, 2))).nulls is None
     assert _summary((3, known), (0, known)).nulls is None

@@ -1,4 +1,4 @@
-"""Directories of heavy values that are not read hold no row that a query asks for; brute force says which do."""
+"""Directories of skewed values that are not read hold no row of a query, by a brute-force evaluator."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Table(RandomTable):
         return SkewMap(tuple(names), tuple(cells.values()), directories=True)
 
     def _files(self, chance: Random, part: Value, skew: SkewMap | None) -> list[FileRecord]:
-        """Put rows where they belong: each in its cell, or else in the rest; some files do not say of which they are."""
+        """Put rows where they belong: each in its cell or in the rest; some files have no cell recorded."""
         rows = [(*row, part) for row in self.tuples(chance, self.pools[:-1], chance.randint(0, 16))]
         cells: list[int | None] = [None] * len(rows)
         first = 0
@@ -178,7 +178,7 @@ def test_what_is_not_read_holds_no_answer(shard: int) -> None:
 def must_be_skipped(
     table: Table, path: str, filters: Sequence[Filter], truths: Sequence[Sequence[bool]]
 ) -> bool:
-    """Say whether a condition is decided by the values that all rows of a cell have, and does not hold for them."""
+    """Say whether the common values of a cell's rows decide a condition, and do not satisfy it."""
     decided = {*table.cells[path][0], "p"}
     return any(
         not truths[0][place] and columns_of(each.node) <= decided and not of_text_of_floats(each.node)
@@ -187,7 +187,7 @@ def must_be_skipped(
 
 
 def test_a_table_without_such_directories_has_no_step_of_them() -> None:
-    """Neither a plain table nor a bucketed one does, whatever its files say."""
+    """Neither a plain table nor a bucketed one has the step, with any records of its files."""
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata((TableColumn("x", "integer"),), (), "parquet", "/lake/db.db/t")

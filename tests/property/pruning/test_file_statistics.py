@@ -170,7 +170,10 @@ FAST = settings(
 @FAST
 @given(FILES, st.lists(CONDITIONS, max_size=3))
 def test_no_row_is_lost_and_no_claim_is_wrong(files, conditions):
-    """A file left out holds no matching row, and what the selection calls exact or certain holds for each row of the files kept."""
+    """A file left out holds no matching row.
+
+    A condition that the selection calls exact or certain holds for each row of the files kept.
+    """
     with tempfile.TemporaryDirectory() as folder:
         table, rows_of = write(folder, files)
     selection = select_files(table, conditions)
@@ -192,7 +195,7 @@ def test_no_row_is_lost_and_no_claim_is_wrong(files, conditions):
 @FAST
 @given(FILES, st.lists(CONDITIONS.filter(understood), max_size=2))
 def test_whole_partitions_hold_the_wanted_rows_and_no_others(files, conditions):
-    """Where a DELETE may drop whole partitions, each row matches if, and only if, its partition is dropped."""
+    """Where a DELETE may drop whole partitions, a row matches if, and only if, its partition is dropped."""
     with tempfile.TemporaryDirectory() as folder:
         table, rows_of = write(folder, files)
     found = whole_partitions(table, conditions)
@@ -227,7 +230,7 @@ def brute_force(aggregates, rows):
 @FAST
 @given(FILES, AGGREGATES, st.booleans(), st.lists(CONDITIONS.filter(understood), max_size=1))
 def test_aggregates_are_those_of_the_rows(files, aggregates, grouped, conditions):
-    """Counts, minima and maxima from statistics, in groups or not, are what the written rows give, if they are answered at all."""
+    """Counts, minima and maxima that statistics answer, in groups or not, agree with the written rows."""
     with tempfile.TemporaryDirectory() as folder:
         table, rows_of = write(folder, files)
     selection = select_files(table, conditions)

@@ -1,4 +1,7 @@
-"""Values that a join found leave out what holds none of them, and nothing else: every type, few values and many, each layout."""
+"""Values of a runtime filter leave out exactly what holds none of them.
+
+Tested are every type, few values and many, and each layout.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,10 @@ def holding(contents: Sequence[Sequence[Value]], wanted: Sequence[Value]) -> set
 def test_every_file_with_a_match_is_kept(
     text: str, layout: str, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of single values no other partition and no other bucket is; sets are packed, and treated as few or as many."""
+    """A filter of packed values keeps all files with a match, whether it treats them as few or as many.
+
+    Where partitions or buckets have single values, it keeps no others.
+    """
     if many:
         monkeypatch.setattr(coarse_module, "MAX_IN_VALUES", 1)
         monkeypatch.setattr(coarse_module, "_RANGES_PER_IN", 2)
@@ -116,7 +122,7 @@ def test_every_file_with_a_match_is_kept(
 
 @pytest.mark.parametrize("text", POOLS)
 def test_packed_values_are_those_that_were_sent(text: str) -> None:
-    """Of every type, with NULL or without: the same condition as of the values one by one."""
+    """Packed values of every type, with NULL or without, give the same condition as single values."""
     type = parse_type(text)
     for wanted in (POOLS[text], [*POOLS[text], None], POOLS[text][:1]):
         found = filter_from_json(membership("k", type, wanted), {"k": type}).node
@@ -152,7 +158,7 @@ def test_what_cannot_be_read_keeps_everything() -> None:
 @settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_ranges_hold_all_values(data: st.DataObject) -> None:
-    """Whatever stands around an IN of many values, the coarser condition is TRUE wherever the condition is."""
+    """The coarser condition is TRUE wherever the condition is, however INs of many values are combined."""
     text = data.draw(st.sampled_from(sorted(POOLS)))
     type, pool = parse_type(text), POOLS[text]
     some = st.lists(st.sampled_from(pool), min_size=2, unique_by=order_key).map(
@@ -180,6 +186,6 @@ def test_ranges_hold_all_values(data: st.DataObject) -> None:
 
 
 def test_few_values_stay_as_they_are() -> None:
-    """A condition without many values is the same object, so that nothing is planned anew for it."""
+    """A condition without many values stays the same object, so that it is not planned again."""
     filter = Filter(In("k", (1, 2), ColumnType("int")))
     assert coarse(filter) is filter

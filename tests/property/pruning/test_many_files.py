@@ -1,4 +1,4 @@
-"""From tables of thousands of files, most of them in long lists, none is left out that holds a row of a filter."""
+"""From thousands of files, most of them in long lists, no file that holds a row of a filter is left out."""
 
 from __future__ import annotations
 
@@ -41,12 +41,19 @@ INT = parse_type("int")
 IN_PARTITIONS = (0, 1, 40, 1100, 2300)
 """Numbers of files: few are listed in the partition's row, more in one part of a long list, or in several."""
 ALONE = (*[1] * 300, 40, *[1] * 300, 0, 1100, *[1] * 50)
-"""Most partitions have one file, listed in a row of theirs; of some others there are more, in long lists and short ones."""
+"""Numbers of files in partitions: most have one, listed in the partition's row.
+
+Some partitions have more files, in long lists and short ones.
+"""
 _ODD = 300
-"""The first files of a partition, of which some tell less: then the part of a list that they are in tells less, too."""
+"""The first files of a partition. Some of them have fewer statistics, so the part of a list with them has
+fewer, too.
+"""
 _SEEN_ALONE = 40
 _KINDS = {"all": range(20), "usual": (*range(5, 20), 0, 2, 3)}
-"""Of files: those of the first five tell less, or otherwise; without 1 and 4 all that have statistics name all columns alike."""
+"""Kinds of files. The first five have fewer statistics, or other ones; without 1 and 4 all files that have
+statistics name all columns alike.
+"""
 
 
 class Made(NamedTuple):
@@ -64,7 +71,8 @@ def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
         columns: names and types.
         alone: whether most partitions have one file.
         kinds: of files, by the name in `_KINDS`.
-        in_order: whether rows lie in files by the first column, so that parts of long lists have narrow bounds.
+        in_order: whether files hold rows sorted by the first column, so that parts of long lists have narrow
+            bounds.
     """
     chance = Random(len(str(columns)))
     metastore = Metastore(MemoryStore(), "/lake")
@@ -97,7 +105,7 @@ def made(columns: Columns, *, alone: bool, kinds: str, in_order: bool) -> Made:
 
 
 def _write_first_chunk_as_format_1(table: TableSnapshot) -> None:
-    """Have the first part of each long list be as an older library wrote it, and nothing be known of it all together."""
+    """Rewrite the first part of each long list as an older library wrote it, and delete its summary."""
     for partition in table.partitions():
         for chunk in partition.entry.chunks[:1]:
             (files,) = read_chunks(table.store, table.id, [chunk])
@@ -143,7 +151,7 @@ def conditions(draw: st.DrawFn) -> tuple[Columns, Predicate]:
 def test_no_file_with_a_row_is_left_out(
     asked: tuple[Columns, Predicate], alone: bool, kinds: str, in_order: bool, held: bool
 ) -> None:
-    """What is selected of thousands of files is what is selected of each alone, and no row is lost."""
+    """The selection from thousands of files equals the selection of each file alone, and no row is lost."""
     columns, node = asked
     table, files = made(columns, alone=alone, kinds=kinds, in_order=in_order)
     names = [name for name, _ in columns]
@@ -163,12 +171,13 @@ def test_no_file_with_a_row_is_left_out(
         first = table.metadata.column(names[0]).physical
         assert selection.bytes == sum(_bytes(files[path][1], first) for path in selected)
     partitions = {partition.values[0]: partition for partition in table.partitions()}
-    # a condition that is never true leaves nothing, also of a file of which nothing is known
+    # a condition that is never true leaves no file, even one without statistics
     left = {partition.values[0] for partition in candidates(table, [make_filter(node)])}
     known = max((file for _, file, _ in files.values()), key=lambda file: len(file.columns or ()))
     for path in Random(str(node)).sample(sorted(files), _SEEN_ALONE):
         part, file, _ = files[path]
-        # beside one of which all is known: what a type alone rules out (`flag > true`) is seen where columns are judged
+        # beside a file with all statistics: a condition that a type alone rules out (`flag > true`) is
+        # recognised where columns are judged
         block = FileBlock(
             np.zeros(MAX_LISTED_CONTAINERS + 1, np.int32),
             RecordedFiles([*[file] * MAX_LISTED_CONTAINERS, known]),

@@ -112,7 +112,7 @@ FILTERS = st.sampled_from(
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.lists(FILTERS, max_size=4, unique=True), min_size=2, max_size=5))
 def test_what_is_narrowed_is_what_is_planned_at_once(questions: list[list[Filter]]) -> None:
-    """Files, report and all, whatever was asked before: the same conditions, fewer, or others."""
+    """Files and report are the same after any earlier questions: the same conditions, fewer, or others."""
     recent = PartitionCache()
     asked: list[Condition] = []
     for filters in questions:
@@ -152,7 +152,10 @@ def _reads(recent: PartitionCache, table: TableSnapshot, *texts: str) -> int:
 
 
 def test_one_query_reads_partitions_once() -> None:
-    """For its aggregate, for its scan, without the `IS NOT NULL` that Spark adds, and again with a join's values."""
+    """A query's partitions are read once: for its aggregate, for its scan, and again with a join's values.
+
+    The `IS NOT NULL` that Spark adds makes no difference.
+    """
     recent = PartitionCache()
     assert _reads(recent, TABLE, "p IN (1, 2)", "p IS NOT NULL") > 0
     assert _reads(recent, TABLE, "p IN (1, 2)", "p IS NOT NULL") == 0
@@ -164,7 +167,7 @@ def test_one_query_reads_partitions_once() -> None:
 
 
 def test_long_lists_of_files_are_judged_once() -> None:
-    """For its aggregate and its scan a query reads a list of 3,000 files once; another condition reads it again."""
+    """A query reads a list of 3,000 files once for its aggregate and its scan; another condition rereads."""
     store = CountingStore()
     metastore = Metastore(store, "/lake")
     metastore.create_database("db")
@@ -189,7 +192,7 @@ def test_long_lists_of_files_are_judged_once() -> None:
 
 
 def test_other_versions_and_what_is_gone_are_noticed() -> None:
-    """What was found in one version is nothing to another, and a table that was dropped is not read from memory."""
+    """Partitions cached for one version are not used for another, nor for a table that was dropped."""
     metastore, table = make()
     recent = PartitionCache()
     assert _reads(recent, table, "p = 1") > 0
@@ -206,7 +209,10 @@ def test_other_versions_and_what_is_gone_are_noticed() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the number of answers, by their bytes, the oldest going first; and too many partitions are not narrowed."""
+    """The cache is bounded by answers and bytes, and drops the oldest.
+
+    Too many partitions are not narrowed.
+    """
     recent = PartitionCache()
     monkeypatch.setattr(module, "_MAX_CACHED_SELECTIONS", 2)
     for text in ("p = 0", "p = 1", "p = 2"):

@@ -96,7 +96,7 @@ def test_the_successor_follows_everything_with_the_prefix_and_nothing_else(
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.data())
 def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> None:
-    """A key of a schema that is reordered holds the same bytes field by field, each with its own direction."""
+    """A key of a reordered schema holds the same bytes field by field, each with its own direction."""
     columns = data.draw(tables())
     schema = KeySchema.from_columns(
         columns, data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
@@ -115,7 +115,7 @@ def test_fields_in_another_order_are_the_same_fields(data: st.DataObject) -> Non
 @settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.data(), st.booleans())
 def test_a_prefix_begins_the_fields_of_the_texts_that_begin_with_it(data: st.DataObject, down: bool) -> None:
-    """And no others; NULL, whose bytes are those of `null`, begins with none."""
+    """A prefix begins the fields of the texts that begin with it, and no others; no prefix begins NULL."""
     type = parse_type("string")
     field = KeyField("s", type, down)
     text, prefix = (data.draw(free_values(type).filter(lambda value: value is not None)) for _ in range(2))

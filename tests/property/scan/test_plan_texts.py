@@ -26,7 +26,7 @@ RELAXED = settings(
 
 
 def schemas(columns: Columns) -> st.SearchStrategy[KeySchema]:
-    """Keys of some columns, each of which may be descending."""
+    """Return keys of some columns; any column may be descending."""
     directions = st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))
     return directions.map(lambda descending: KeySchema.from_columns(columns, descending))
 
@@ -56,7 +56,7 @@ def test_a_ranges_text_is_true_for_the_keys_in_it_and_for_no_others(data: st.Dat
 @RELAXED
 @given(st.data())
 def test_bounds_on_any_values_of_any_columns_are_written(data: st.DataObject) -> None:
-    """A range may begin at the keys of some leading values, and end before or behind those of others."""
+    """A range may begin at the keys of some leading values, and end before or behind the keys of others."""
     columns = data.draw(tables())
     schema = data.draw(schemas(columns))
     keys = set(map(schema.encode, data.draw(rows(columns))))
@@ -67,7 +67,7 @@ def test_bounds_on_any_values_of_any_columns_are_written(data: st.DataObject) ->
         ends.append(successor(leading(schema, values)))
         keys.add(schema.encode((*values, *(None for _ in columns[count:]))))
         while values and values[-1] is None and not schema.fields[len(values) - 1].descending:
-            values.pop()  # NULL is the first: no key lies between where its keys begin and where all begin
+            values.pop()  # NULL is the first: no key is between the first key of NULL and the first key of all
         ends.append(leading(schema, values))
     least, one, other, greatest = sorted(ends, key=lambda end: (end is None, end))
     for start, stop in ((b"", one), (least, one), (one, other), (least, greatest), (other, None)):

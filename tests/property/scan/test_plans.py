@@ -42,7 +42,7 @@ class Stored:
 
 
 def directions(columns: Columns) -> st.SearchStrategy[list[bool]]:
-    """Which columns are in descending order."""
+    """Return whether each column is in descending order."""
     return st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))
 
 

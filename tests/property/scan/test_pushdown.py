@@ -1,4 +1,4 @@
-"""What a store tests never loses a row, over generated tables, rows and conditions."""
+"""Conditions that a store tests never lose a row, over generated tables, rows and conditions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_comparisons_are_exact(data: st.DataObject) -> None:
         key = schema.encode(row)
         wanted = evaluate(predicate, dict(zip("ab", row, strict=True))) is True
         if condition is None:
-            assert not wanted  # a condition that is never TRUE needs no test: nothing is asked for
+            assert not wanted  # a condition that is never TRUE needs no test, so no row is read
         else:
             assert holds(condition, fields(key)) is wanted
 
@@ -119,14 +119,14 @@ def test_patterns_lose_nothing(
 
 
 def test_patterns_are_told_apart() -> None:
-    """LIKE leaves out what does not match, with wildcards in whatever place, in both orders."""
+    """LIKE leaves out texts that do not match, with wildcards at any position, in both orders."""
     type = parse_type("string")
     texts = [None, "", "a", "ab", "abc", "bab", "aéb", "a\x01b", "xaxbx", "%"]
     for schema in (KeySchema.from_columns([("a", type)], (down,)) for down in (False, True)):
         for pattern in ("a%", "%b", "%a%b%", "a_b", "a%b", "__", "_", "\\%", "ab", "%", "a_%", "%é%", "_%_b"):
             for predicate in (Like("a", pattern), Not(Like("a", pattern))):
                 condition = field_condition(make_filter(predicate), schema)
-                # The contrary of `_` is not said, as a character may be several bytes; NOT LIKE '%' is never TRUE.
+                # `_` is not negated, as a character may have several bytes; NOT LIKE '%' is never TRUE.
                 vague = condition is None or ("_" in pattern and isinstance(predicate, Not))
                 for text in texts:
                     wanted = evaluate(predicate, {"a": text}) is True
@@ -137,7 +137,7 @@ def test_patterns_are_told_apart() -> None:
 
 
 def test_long_lists_are_cut_short() -> None:
-    """What would take a server too long on each row is left out, and no row with it."""
+    """A test that would take a server too long on each row is left out, and no row is lost."""
     type = parse_type("int")
     schema = KeySchema.from_columns([("a", type), ("b", type)])
     rows = [(a, b) for a in (None, 0, 1, 2, 4_000, 9_999, 10_000) for b in (None, 0, 1, 9_999)]
