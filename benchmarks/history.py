@@ -1,4 +1,4 @@
-"""What a plan costs after many commits, beside the same table after one. Nothing is vacuumed; no Spark runs.
+"""The cost of a plan after many commits and after one. No table is vacuumed; no Spark runs.
 
 Tables are made in memory, commit by commit, and then copied into SQLite, and into a real HBase, row by row:
 it is the readers that are measured. Beside each stands a table of the same files that one commit made.

@@ -33,7 +33,8 @@ def start(folder: Path, jar: Path | None = None, hive: Path | None = None) -> Sp
     Args:
         folder: of the data.
         jar: of the benchmark's own, if it has one.
-        hive: the folder of a Hive metastore, if Spark's own catalog is to keep its tables in one, as it does where they outlive a session.
+        hive: the folder of a Hive metastore, if Spark's own catalog is to keep its tables in one, as it does
+            where they outlive a session.
     """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local[2]").appName("Parquetry benchmarks")

@@ -1,4 +1,7 @@
-"""Loading store_sales partitioned by day: INSERT through Parquetry, and Spark's own partitioned write; then what is not clustered."""
+"""Loading store_sales partitioned by day: INSERT through Parquetry, and Spark's own partitioned write.
+
+Then INSERTs that need no clustering are measured.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkFinding:
-    """A number that has a target, or that is there to compare with.
+    """A number that has a target, or serves for comparison.
 
     Attributes:
         what: is measured.
@@ -63,7 +63,7 @@ class BenchmarkFinding:
 
 @dataclass(slots=True)
 class Result:
-    """What one benchmark found.
+    """The result of one benchmark.
 
     Attributes:
         name: of the benchmark.
@@ -104,8 +104,8 @@ def take_turns(
         variants: by name.
         rounds: that are timed.
         warmups: rounds before.
-        calls: of a variant in each of its turns; the time of a turn is that of the mean call. What takes
-            microseconds is otherwise measured with the processor's caches full of what ran before.
+        calls: of a variant in each of its turns; the time of a turn is the time of the mean call. Otherwise a
+            variant of microseconds would run with the processor's caches full of what ran before.
         clock: in seconds, such as the processor's.
     """
     for _ in range(warmups):

@@ -1,4 +1,4 @@
-"""What planning costs in Python: 30 partitions of 100,000, as the bridge asks for them. No Spark runs."""
+"""The cost of planning in Python: 30 partitions of 100,000, as the bridge asks for them. No Spark runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTITIONS = 100_000
 SELECTED_PARTITIONS = 30
 _FILES_PER_PARTITION = 2
 _MAX_MS_WITHOUT_LISTING = 10.0
-"""Milliseconds for an answer for which no partition is listed."""
+"""Milliseconds for an answer that needs no list of partitions."""
 
 
 def run(_folder: Path, _scale: float) -> Result:
@@ -67,7 +67,7 @@ def _milliseconds(timing: Timing, variant: str) -> BenchmarkFinding:
 
 
 def _aggregates(result: Result, planner: Planner, folder: str) -> list[BenchmarkFinding]:
-    """Ask for what a whole table's totals and the ends of its keys tell, however many partitions there are."""
+    """Measure answers from a whole table's totals and the ends of its keys, for many partitions."""
     table = ask(planner, folder, op="load_table", namespace=["bench"], name="wide")["table"]
     asked: dict[str, list[tuple[str, str | None]]] = {
         "count(*)": [("count", None)],

@@ -20,7 +20,7 @@ MODULES = {
     **{name: f"benchmarks.queries.{name}" for name in ("scans", "pruning", "skew", "joins", "runtime")},
     **{name: f"benchmarks.{name}.run" for name in ("tpcds", "files", "metastore", "requests")},
 }
-"""Which module each is in."""
+"""The module of each benchmark."""
 _RESULTS = Path(__file__).with_name("results")
 
 
@@ -45,7 +45,7 @@ def main() -> int:
     results = []
     for name in arguments.names or NAMES:
         console.print(f"[bold]{name}[/] …")
-        # imported by name: planning needs no Spark, and the others no more than is asked for
+        # imported by name: planning needs no Spark, and the others only what they use
         result: Result = importlib.import_module(MODULES[name]).run(folder, arguments.scale)
         result.save(_RESULTS, arguments.scale)
         results.append(result)

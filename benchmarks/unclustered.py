@@ -1,4 +1,4 @@
-"""INSERTs that have nothing to cluster by, beside the same into tables of Spark's own: the processor's time, and the bytes written."""
+"""INSERTs that need no clustering, beside the same into Spark's own tables: CPU time, and bytes written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_TIME, _MOST_BYTES = 1.05, 1.02
 
 
 class _Job(NamedTuple):
-    """A statement, as the table's name completes it, and how often it is run in each table before and while it is timed."""
+    """A statement, as the table's name completes it, and its numbers of untimed and timed runs per table."""
 
     what: str
     table: str

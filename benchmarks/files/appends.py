@@ -1,4 +1,4 @@
-"""Appends of one file: to a table of a million files beside one of a hundred, and what they write to the store."""
+"""Appends of one file to a table of a million files and to one of a hundred; the bytes that they write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from parquetry.store.opening import open_store
 _ROUNDS, _CALLS = 15, 4
 _MAX_GROWTH = 1.2
 _COUNTED_APPENDS = 1_000
-"""Appends of which the bytes are counted: enough for long lists of files to be merged now and then."""
+"""Appends whose bytes are counted: enough for long lists of files to be merged now and then."""
 _MAX_BYTES_PER_APPENDED_BYTE = 64.0
 
 

@@ -1,8 +1,8 @@
-"""Apache Iceberg, to measure beside: its own planner in a JVM, and PyIceberg, on a table with the same entries.
+"""Apache Iceberg for comparison: its own planner in a JVM, and PyIceberg, on a table with the same entries.
 
-Both live in an environment of their own, which is made once, in the benchmarks' data folder: a virtual environment with
-PySpark (for Hadoop's classes and Scala's compiler) and PyIceberg from PyPI, and Iceberg's runtime for Spark from Maven
-Central. About 800 MB.
+Both have an environment of their own, which is made once, in the benchmarks' data folder. It takes about
+800 MB: a virtual environment from PyPI with PyIceberg and PySpark (for Hadoop's classes and Scala's
+compiler), and Iceberg's runtime for Spark from Maven Central.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MissingIcebergError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What Iceberg runs in.
+    """The environment that Iceberg runs in.
 
     Attributes:
         folder: that holds it.
@@ -79,7 +79,7 @@ def environment(folder: Path, console: Console) -> Environment:
 
     Args:
         folder: to keep it in.
-        console: is told what is being fetched.
+        console: shows what is being fetched.
 
     Raises:
         MissingError: something could not be fetched.

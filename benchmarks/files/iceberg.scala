@@ -12,7 +12,7 @@ import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
 
 /**
- * Apache Iceberg, to measure beside: a table with the entries of `tables.py`, made through Iceberg's own API, and
+ * Apache Iceberg for comparison: a table with the entries of `tables.py`, made through Iceberg's own API, and
  * its planner. Made for Py4J: the methods take and give numbers and text.
  */
 class Planning(location: String) {
@@ -41,7 +41,7 @@ class Planning(location: String) {
     .asInstanceOf[com.sun.management.OperatingSystemMXBean].getProcessCpuTime / 1e9
 }
 
-/** Makes a table, some partitions at a time. `types` are Iceberg's names of those of the columns behind the first three. */
+/** Makes a table, some partitions at a time. `types` are Iceberg's names of the types from column 4 on. */
 class Filling(location: String, partitions: Int, files: Int, types: util.List[String]) {
   private val span = 1000000000L
   private val width = 1000L

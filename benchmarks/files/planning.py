@@ -1,4 +1,4 @@
-"""One plan of a table of many files, in this process; and what it takes of memory, in a process that does nothing else."""
+"""The time of one plan of a table of many files, and its memory, in a process that does nothing else."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class PlanningSession:
         self._table = self._ask(op="load_table", namespace=[DATABASE], name=table)["table"]
 
     def plan(self, asked: FileFilter) -> None:
-        """Ask what the bridge asks when it builds a scan, of a planner that does not remember having been asked."""
+        """Ask the bridge's question for a scan, of a planner without a cached answer."""
         self._planner = Planner(NoEngine())
         bounds = {">=": asked.first, "<=": asked.last}
         trees = [call(fn, value, column=asked.column, type="bigint") for fn, value in bounds.items()]
@@ -114,7 +114,7 @@ def files_kept(report: ScanReport) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a plan took in a process of its own.
+    """The cost of a plan in a process of its own.
 
     Attributes:
         seconds: on the clock.

@@ -1,4 +1,4 @@
-"""Plan with PyIceberg, in the environment that `iceberg` makes; the seconds of each round go to standard output."""
+"""Plan with PyIceberg, in the environment that `iceberg` makes; print the seconds of each round."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Planning among a million files, on SQLite; beside it Apache Iceberg's planner and PyIceberg, with the same entries.
+"""Planning among a million files, on SQLite; for comparison Iceberg's planner and PyIceberg.
 
-Only entries are made, with statistics of 23 columns; no file of them is there, and none is opened. The time of a plan is
-that of `Planner.ask`: the version of the table is known, and the answer is as the bridge gets it.
+Both sides have the same entries. Only entries are made, with statistics of 23 columns; no data files exist,
+and none is opened. The time of a plan is the time of `Planner.ask`: the version of the table is known, and
+the answer is as the bridge gets it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a session of Spark waits for: the splits of a full scan of many files, and the plan of a query of one file."""
+"""Waiting times of a Spark session: the splits of a full scan of many files, the plan of a query of one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def measure(folder: Path, shape: FileLayout, console: Console) -> Result:
 
 
 def _full_scan(result: Result, spark: SparkSession, warehouse: Path, shape: FileLayout) -> None:
-    """Plan a scan of all files until Spark has its splits; none is opened, and none is there."""
+    """Plan a scan of all files until Spark has its splits; no file is opened, and none exists."""
     session = PlanningSession(str(warehouse), shape.name)
 
     def until_splits() -> None:

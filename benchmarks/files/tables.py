@@ -1,7 +1,7 @@
-"""The tables that planning is measured on: entries of files that are not there, with statistics of 23 columns.
+"""The tables that planning is measured on: entries with statistics of 23 columns, without data files.
 
-What a file says of a column follows from the file's number by arithmetic that `iceberg.scala` repeats, so that
-both libraries hold the same bounds and a filter selects the same files of either.
+A file's statistics follow from its number by arithmetic that `iceberg.scala` repeats. So both libraries hold
+the same bounds, and a filter selects the same files of either.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FILES_PER_COMMIT = 50_000
 Numbers = NDArray[np.uint64]
 
 LAID_OUT = ("scattered", "ordered", "within")
-"""Longs that filters are about: spread at random, laid out over the whole table, laid out in each partition."""
+"""Columns of longs for filters: random values, values sorted over the whole table, or in each partition."""
 OTHERS = {
     "integer": 4,
     "long": 2,
@@ -93,7 +93,7 @@ class FileLayout:
         return mixed(numbers, 0) % VALUE_SPAN
 
     def width(self, column: str) -> int:
-        """Return how far the greatest value of one of `LAID_OUT` lies above the least, in every file."""
+        """Return the greatest value minus the least of one of `LAID_OUT`, which is the same in every file."""
         return {"ordered": VALUE_SPAN // self.total, "within": VALUE_SPAN // self.files}.get(
             column, FILE_VALUE_SPAN
         ) - 1
@@ -164,7 +164,7 @@ def file_name(number: int) -> str:
 
 
 def one_percent(shape: FileLayout, column: str) -> tuple[int, int, int]:
-    """Return a range of a column's values that a hundredth of the files overlaps: least, greatest, number of files."""
+    """Return a range of a column that a hundredth of the files overlaps: least, greatest, number of files."""
     first, last = VALUE_SPAN // 2, VALUE_SPAN // 2 + VALUE_SPAN // 100 - 1
     low = shape.lowest(column, np.arange(shape.total, dtype=np.uint64))
     return first, last, int(np.count_nonzero((low <= last) & (low + shape.width(column) >= first)))
@@ -195,7 +195,7 @@ def _values(type_: str, random: NDArray[np.int64], above: int) -> Iterator[Value
 
 
 def _digest() -> str:
-    """Return what tells apart the code that writes entries: this module, records, the metastore, and its SQLite file."""
+    """Return a digest of the code that writes entries: this module, records, the metastore, its SQLite."""
     package = Path(ms.__file__).parent
     sources = [
         Path(__file__),

@@ -1,4 +1,4 @@
-"""A writer of `benchmarks.metastore.writers`: it opens its catalog, waits for a line, appends, and says how it went.
+"""A writer of `benchmarks.metastore.writers`: it opens its catalog, waits for a line, appends, and reports.
 
 python -m benchmarks.metastore.append parquetry WAREHOUSE STORE WRITER TABLE APPENDS
 python -m benchmarks.metastore.append ducklake ADDRESS FOLDER WRITER TABLE APPENDS
@@ -38,7 +38,7 @@ class _SwapCountingStore:
 def parquetry_appender(
     warehouse: str, url: str, writer: str, table: int
 ) -> tuple[Callable[[int], object], Callable[[], int]]:
-    """Return what appends a partition of one file to a table's newest version, and what counts lost compare-and-sets."""
+    """Return two functions: one appends a partition of one file; one counts lost compare-and-sets."""
     store = _SwapCountingStore(open_store(url, warehouse))
     metastore = Metastore(cast(Store, store), warehouse)
 

@@ -49,7 +49,10 @@ def make(address: str, folder: Path, tables: int) -> None:
 def appender(
     address: str, folder: str, _writer: str, table: int
 ) -> tuple[Callable[[int], object], Callable[[], int]]:
-    """Return what adds a file to a table, in a snapshot of its own; DuckLake does not say how often it tried."""
+    """Return two functions: one adds a file to a table, in a snapshot of its own; one returns 0 lost commits.
+
+    DuckLake does not say how often it tried.
+    """
     connection = _attached(address, folder)
     statement = f"CALL ducklake_add_data_files('lake', 't{table}', '{folder}/rows.parquet')"
     return lambda _: connection.execute(statement), lambda: 0

@@ -1,8 +1,8 @@
-"""What a filter asks of HBase: requests, rows that it examines, and rows that it returns.
+"""Requests of a filter to HBase, rows that HBase examines for it, and rows that it returns.
 
-The counts are exact: a proxy sees the requests, HBase says what it examined, and the store is watched for
-what it hands on. Entries of an index and the table's head are rows like any other; so is, as HBase counts,
-the row at which it sees that a range is over and seeks the next.
+The counts are exact: a proxy sees the requests, HBase counts what it examines, and the rows that the store
+returns are counted. Entries of an index and the table's head are rows like any other. So is, as HBase counts,
+the row where it sees that a range is over and seeks the next one.
 """
 
 from __future__ import annotations

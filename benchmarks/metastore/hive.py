@@ -1,7 +1,7 @@
-"""Hive's metastore, to measure beside: the one in PySpark's jars, on Derby or PostgreSQL, in a JVM of its own.
+"""Hive's metastore for comparison: the one in PySpark's jars, on Derby or PostgreSQL, in a JVM of its own.
 
-Client and metastore are in one JVM, so nothing is sent anywhere, and Hive asks its database by SQL of its own
-making ("direct SQL"), which is the faster of its two ways.
+Client and metastore are in one JVM, so no network is between them. Hive queries its database by SQL that it
+writes itself ("direct SQL"), which is the faster of its two ways.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPENED = (
     "sun.nio.ch",
 )
 _FIRST_ID = 1_000_000
-"""Of the rows that are filled in; the metastore's own ids begin at 1."""
+"""The first id of the rows that are filled in; the metastore's own ids begin at 1."""
 _ALL = -1
 
 
@@ -48,7 +48,7 @@ class Backend:
         url: for JDBC.
         driver: class of the JDBC driver.
         user: of the database.
-        jar: of the driver; None: it is among PySpark's.
+        jar: of the driver, or None if it is among PySpark's.
         load: statement that loads a CSV file into a table; takes both as `{file}` and `{table}`.
         statistics: statement that counts a table anew for the planner; takes it as `{table}`.
         readable: folder of files that the database can load.
@@ -145,7 +145,7 @@ class EmbeddedMetastore:
     # -- what is measured
 
     def find(self, filter: str) -> int:
-        """Return how many partitions a filter finds, all of which are fetched."""
+        """Return how many partitions a filter finds; all of them are fetched."""
         return len(self._client.listPartitionsByFilter(DATABASE, TABLE, filter, _ALL))
 
     def add(self, table: str, values: Sequence[Values]) -> float:
@@ -175,7 +175,7 @@ class EmbeddedMetastore:
         self._client.createTable(made)
 
     def drop_table(self, table: str) -> None:
-        """Drop a table, if it is there."""
+        """Drop a table, if it exists."""
         self._client.dropTable(DATABASE, table, False, True)
 
     def fill(self, grid: Grid) -> None:
@@ -268,7 +268,7 @@ class EmbeddedMetastore:
         made.setDbName(DATABASE)
         made.setTableName(table)
         made.setValues(list(values))
-        # That of the table, which is there: no folder has to be made for it.
+        # The location of the table, which exists: no folder has to be made for it.
         made.setSd(self._descriptor(self._location(table)))
         made.setParameters({"numFiles": "1", "numRows": "120000", "totalSize": "41943040"})
         return made

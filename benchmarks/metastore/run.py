@@ -1,8 +1,8 @@
-"""Finding some partitions among a million, on SQLite; beside it PostgreSQL, Hive's metastore, and what HBase is asked.
+"""Finding some partitions among a million: on SQLite, PostgreSQL, Hive's metastore, and requests to HBase.
 
 Filters come as trees. Each kind of filter is asked about another part of the table in every round. The time
-is that of planning and reading on a snapshot that has been loaded, as a query does it; what loading takes and
-what the filter's text adds is measured, too.
+covers planning and reading on a snapshot that has been loaded, as in a query. The time to load a snapshot,
+and the additional time for the filter's text, are measured, too.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ _KINDS = (
 )
 _SCAN_TARGET = 1500.0
 _UNION_TARGET, _CHOICE_TARGET = 0.1, 1.05
-"""Ratios of CPU time: of a union to a scan of all keys, and of a filter that no index serves to the same without index."""
+"""Ratios of CPU time: of a union to a scan of all keys, and of a filter that no index serves to the same
+filter without index.
+"""
 _ADD_TARGET = 1.5
 _MAX_GROWTH = 1.3
 """How many times as long a filter may take among a hundred times as many partitions."""
@@ -241,7 +243,10 @@ def _parse(result: Result, grid: Grid) -> None:
 
 
 def _add(result: Result, kept_in: Path, grid: Grid, added: int) -> None:
-    """Measure commits of new partitions to a copy of a table: at its end and all over it, with and without index."""
+    """Measure commits of new partitions to a copy of a table: at its end and all over it.
+
+    The table has an index, or none.
+    """
     work = kept_in.with_name("metastore-added-to")
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(kept_in, work)

@@ -41,7 +41,7 @@ T = TypeVar("T")
 DATABASE, TABLE = "bench", "events"
 KEYS = ("ds", "hour", "region")
 SELECTED_PARTITIONS = 24
-"""Partitions that the filters find, save that of a whole key."""
+"""Partitions that each filter finds, except the filter by a whole key."""
 FILTERS_PER_KIND = 20
 """Filters of a kind, each about another part of the table; they are asked in turn."""
 PARTITIONS_PER_COMMIT = 100_000
@@ -106,7 +106,7 @@ class Grid:
         return sorted(found)
 
     def leading(self, number: int) -> Predicate:
-        """Return a filter by a day and two of its hours: 24 partitions that lie together."""
+        """Return a filter by a day and two of its hours: 24 adjacent partitions."""
         hours = (Compare(">=", "hour", "06", STRING), Compare("<", "hour", "08", STRING))
         return And((equal("ds", self._day_of_filter(number), STRING), *hours))
 
@@ -120,7 +120,7 @@ class Grid:
         return equal("region", _RARE[number % len(_RARE)], STRING)
 
     def either(self, number: int) -> Predicate:
-        """Return a filter by a day and two of its hours or by the last column: 48 partitions, half of them together."""
+        """Return a filter by a day and two of its hours or by the last column: 48 partitions, half adjoin."""
         return Or((self.leading(number), self.skipping(number)))
 
     def unselective(self, number: int) -> Predicate:
@@ -138,7 +138,7 @@ class Grid:
         )
 
     def within(self, number: int) -> Predicate:
-        """Return a filter by a day and a region: 24 partitions, of which the second column is not asked."""
+        """Return a filter by a day and a region, without a condition on the second column: 24 partitions."""
         return And((equal("ds", self._day_of_filter(number), STRING), equal("region", _REGIONS[5], STRING)))
 
     def hourly(self, _number: int) -> Predicate:
@@ -177,7 +177,7 @@ class Lookups(Generic[T]):
 
 
 def count_found(table: TableSnapshot, plan: ScanPlan) -> int:
-    """Return how many partitions a plan finds, all of which are read."""
+    """Return how many partitions a plan finds; all of them are read."""
     return len(list(table.partitions(plan)))
 
 
@@ -221,7 +221,7 @@ def fill(table: TableSnapshot, grid: Grid, advance: Callable[[int], None]) -> Ta
     Args:
         table: to add to.
         grid: what to add.
-        advance: told how many were added.
+        advance: called with the number of partitions added.
     """
     for some in _parts(grid.values, PARTITIONS_PER_COMMIT):
         table, _ = add(table, some)

@@ -1,8 +1,9 @@
-"""Eight processes that append at once, to one table and to a table each: ours, and DuckLake on the same PostgreSQL.
+"""Eight processes that append at once, to one table and to a table each: ours, and DuckLake on PostgreSQL.
 
-An append is metadata alone on both sides: a file that exists already is added to the table. So a commit costs what its
-catalog costs. DuckLake is asked as its documentation does it (`ducklake_add_data_files`, default settings, at most 10
-retries): all writers of a DuckLake catalog take turns at one snapshot number, whichever table they write.
+An append is metadata alone on both sides: a file that exists already is added to the table. So a commit costs
+what its catalog costs. DuckLake is used as its documentation says (`ducklake_add_data_files`, default
+settings, at most 10 retries): all writers of a DuckLake catalog take turns at one snapshot number, for any
+table. Its catalog is on the same PostgreSQL as ours.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What the writers of a round did.
+    """The outcome of the writers of a round.
 
     Attributes:
         per_second: commits, from the first writer's beginning to the last one's end.
@@ -57,7 +58,7 @@ def measure(result: Result, server: PostgreSQLServer, console: Console) -> None:
     """Have eight writers append to one table and to eight, on SQLite, PostgreSQL and DuckLake, in turns.
 
     Args:
-        result: gets commits per second (medians of the rounds), appends that failed, and lost compare-and-sets.
+        result: gets commits per second (medians of the rounds), failed appends, and lost compare-and-sets.
         server: that is running, and writes durably.
         console: for the progress.
     """

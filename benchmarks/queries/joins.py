@@ -1,7 +1,8 @@
-"""Joins of bucketed tables: without a shuffle, beside the same joins shuffled, and beside Spark's own bucketed tables.
+"""Joins of bucketed tables: without a shuffle, beside the same joins shuffled, and beside Spark's own tables.
 
-20 million rows joined to 10 million by a `BIGINT`, and TPC-DS's store sales to their returns by item and ticket. Nothing is
-broadcast. Every variant gives the same answer, which is checked; bytes shuffled and exchanges by hash are counted once.
+20 million rows are joined to 10 million by a `BIGINT`, and TPC-DS's store sales to their returns by item and
+ticket. No side is broadcast. Every variant gives the same answer, which is checked; bytes shuffled and
+exchanges by hash are counted once. Spark's own tables are bucketed, too.
 
 | variant | |
 |---|---|
@@ -31,7 +32,7 @@ _RETURNS = "sr_item_sk, sr_ticket_number, sr_return_quantity, sr_return_amt"
 
 
 class _BucketJoin(NamedTuple):
-    """A join: its SQL over the names of tables, and those of Spark's own tables that do it without a shuffle, if any."""
+    """A join: its SQL over names of tables, and Spark's own tables that join without a shuffle, if any."""
 
     sql: str
     buckets: Mapping[str, str]

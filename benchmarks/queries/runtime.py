@@ -1,6 +1,7 @@
-"""What run-time pruning costs where its values leave nothing out: joins with it, beside the same joins without.
+"""The cost of run-time pruning where its values leave nothing out: joins with it and without.
 
-Ten million rows in 200 partitions, joined with small tables that hold every value of the key. The answers are compared.
+Ten million rows in 200 partitions are joined with small tables that hold every value of the key. The answers
+are compared.
 """
 
 from __future__ import annotations

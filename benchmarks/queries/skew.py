@@ -1,7 +1,7 @@
-"""List bucketing: what a heavy and a light value read, against other layouts of the same rows; and what writing costs.
+"""List bucketing: reads of a heavy and a light value in several layouts of the same rows; its write cost.
 
-20 million rows in ten partitions, in random order. `x` has a thousand values: four of them in 80 % of the rows, or, as
-`zipf`, each value in proportion to one by its rank. The layouts:
+20 million rows in ten partitions, in random order. `x` has a thousand values: four of them in 80 % of the
+rows, or, as `zipf`, each value in proportion to one by its rank. The layouts:
 
 | | |
 |---|---|

@@ -1,7 +1,7 @@
-"""Requests to S3 by kind: Parquetry beside plain Spark with both of its committers, and beside Apache Iceberg.
+"""Requests to S3 by kind: Parquetry, plain Spark with both of its committers, and Apache Iceberg.
 
-A proxy before a real S3 server counts them. Counts depend on no clock and no load. Each job begins as a new session
-would: what a session remembers of a table's files is forgotten before.
+A proxy before a real S3 server counts them. Counts depend on no clock and no load. Each job begins as a new
+session would: what a session remembers of a table's files is forgotten before.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A Spark session in a process of its own: it reads settings and then statements from its standard input, as JSON.
+"""A Spark session in a process of its own: it reads settings and then statements from its input, as JSON.
 
-It runs under the PySpark of its side, so it imports nothing of this project but Parquetry, where it is asked to.
+It runs under the PySpark of its side, so of this project it imports only Parquetry, and only on request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sides that are compared: their sessions, and the SQL by which each does the same job."""
+"""The sides that are compared: their sessions, and each side's SQL for the same job."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Side:
         name: for the table.
         schema: catalog and database of its tables.
         format: after USING.
-        settings: of Spark, beside those of the store.
+        settings: of Spark, beside the store's settings.
         jars: beside PySpark's.
         python: the interpreter with its PySpark.
         folder: of the files that its MSCK finds for a table `{}`, relative to the bucket.
@@ -141,7 +141,7 @@ class SideSession:
 
     Args:
         side: whose session it is.
-        store_settings: by which Spark reaches S3.
+        store_settings: Spark's settings to reach S3.
         folder: for the metastore and the log.
     """
 

@@ -1,11 +1,15 @@
-"""What a query has read of the facts: partitions, files, row groups, bytes of the files and of the columns.
+"""Reads of a query from the fact tables: partitions, files, row groups, bytes of files and of columns.
 
-Spark's own `bytesRead` is of no use: vectored reads are not in it, and others count what was read ahead. Counted is instead what the scans
-of the plan that ran were given: each file, and of it the row groups that Parquet's own reader keeps by the conditions that the scan's readers
-were given, static ones and those found at run time: by statistics, dictionaries and Bloom filters. For these row groups the footers say how
-many bytes the columns take that the scan reads. Pages that column indexes leave out within a row group are not told apart.
+Spark's own `bytesRead` does not help: it lacks vectored reads, and includes what was read ahead. Instead, the
+inputs of the scans in the plan that ran are counted: each file, and its row groups that Parquet's own reader
+keeps. The reader judges them by statistics, dictionaries and Bloom filters, and by the conditions that the
+scan's readers got, static ones and run-time ones.
 
-A plan is followed into its subqueries, the stages of adaptive execution, what reuses others (once), and stages that ran and gave no row.
+For these row groups the footers say how many bytes the scan's columns take. Pages that column indexes leave
+out within a row group are counted, too.
+
+A plan is followed into its subqueries, the stages of adaptive execution, reused parts (once), and stages that
+ran and gave no row.
 """
 
 from __future__ import annotations
@@ -33,14 +37,14 @@ _SOURCE = Path(__file__).with_name("counting.scala")
 
 @dataclass(frozen=True, slots=True)
 class ReadCounts:
-    """What was read of the facts, by one scan or several.
+    """Reads from the facts, by one scan or several.
 
     Attributes:
-        listed: partitions of which the files were listed, those that the values of joins left out then among them.
+        listed: partitions whose files were listed, also the partitions that a join's values left out then.
         partitions: that were read.
         files: that were opened.
         bytes: in these.
-        needed_files: those of the files of which the readers kept a row group.
+        needed_files: files with a row group that the readers kept.
         needed_bytes: in these.
         row_groups: that the readers kept.
         all_row_groups: in the files.
@@ -66,7 +70,7 @@ class FactScan:
         table: its name.
         columns: that are read.
         read: what was read.
-        pruned: whether Spark left out partitions by the values of a join; of Parquetry's scans it is not told.
+        pruned: whether Spark left out partitions by the values of a join; unknown for Parquetry's scans.
     """
 
     table: str

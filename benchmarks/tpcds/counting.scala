@@ -33,7 +33,7 @@ import org.apache.spark.sql.parquetry.readers.{HasReaders, PreparedReaderFactory
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.sources.Filter
 
-/** What the scans of a query that ran have read of fact tables, by Parquet's own judgement of the row groups. */
+/** Reads of a query's scans from fact tables, by Parquet's own judgement of the row groups. */
 object ScansRead {
   private val footers = new ConcurrentHashMap[String, ParquetMetadata]
 
@@ -109,7 +109,7 @@ object ScansRead {
       "column_bytes" -> JInt(read.map(_.columnBytes).sum))
   }
 
-  /** A part of a file that a task reads: its row groups, and those that its reader keeps. */
+  /** A part of a file that a task reads: its row groups, and the row groups that its reader keeps. */
   private case class Piece(path: String, bytes: Long, kept: Int, of: Int, columnBytes: Long)
 
   private class Reading(hadoop: Configuration, conf: SQLConf) {
@@ -140,7 +140,7 @@ object ScansRead {
     }
   }
 
-  /** The nodes of a plan that ran, each once: also of stages that gave no row, for which adaptive execution has left nothing. */
+  /** The nodes of a plan that ran, each once: also stages without rows, which adaptive execution removed. */
   private def nodes(plan: SparkPlan): Seq[SparkPlan] = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     val found = Seq.newBuilder[SparkPlan]

@@ -1,4 +1,4 @@
-"""What the counts of TPC-DS come to: ratios, each with its target."""
+"""Findings from the counts of TPC-DS: ratios, each with its target."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from benchmarks.tpcds.queries import (
 Count = Callable[[ReadCounts], int]
 MAX_SLOWDOWN = 1.05
 TABLES = "Spark's tables"
-"""The variant in which the facts of l1 are tables of Spark's own catalog, in Hive's metastore."""
+"""The variant whose facts of l1 are tables of Spark's own catalog, in Hive's metastore."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What a query's scans have read through Parquetry, and through Spark alone."""
+    """Reads of a query's scans through Parquetry, and through Spark alone."""
 
     ours: list[FactScan]
     sparks: list[FactScan]
@@ -48,7 +48,7 @@ class Counts:
     """All that was counted.
 
     Attributes:
-        wrong: what is said of queries that failed, or of which answers differ.
+        wrong: messages about queries that failed, or whose answers differ.
         l1: all queries on l1.
         stars: the stars on l1.
         bloom: what Parquetry reads of the stars on l1 with Bloom filters.
@@ -92,7 +92,7 @@ class Counts:
 
 
 def count_findings(counts: Counts) -> list[BenchmarkFinding]:
-    """Return all findings but those of time."""
+    """Return all findings except times."""
     found = [
         BenchmarkFinding("queries that fail or answer otherwise than Spark", len(counts.wrong), 0, "queries")
     ]

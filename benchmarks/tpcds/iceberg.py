@@ -1,7 +1,8 @@
-"""Apache Iceberg on the PySpark that it has a runtime for, in an environment of its own: what it reads of the core stars, and in what time.
+"""Apache Iceberg on a PySpark that it supports, in an environment of its own: its reads of the core stars.
 
-Iceberg has no runtime for Spark 4.3 yet, so PySpark differs, too. Its facts are partitioned by `truncate(30, date)`. Files are those that tasks were
-given after the values of joins had come; bytes of columns are those of the row groups in them, by the footers.
+The times of the queries are measured, too. Iceberg has no runtime for Spark 4.3 yet, so PySpark differs. Its
+facts are partitioned by `truncate(30, date)`. The files counted are the files that tasks got after the values
+of joins had come. The bytes of columns are counted in these files' row groups, by the footers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SIDE = Path(__file__).with_name("iceberg_side.py")
 
 @dataclass(frozen=True, slots=True)
 class IcebergAnswer:
-    """What Iceberg made of a query: its rows as texts, what was read, the seconds of each round."""
+    """The outcome of a query on Iceberg: its rows as texts, what was read, the seconds of each round."""
 
     rows: list[list[str]]
     read: ReadCounts

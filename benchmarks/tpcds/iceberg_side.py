@@ -1,7 +1,9 @@
-"""What runs in the environment that has Iceberg: PySpark's own interpreter starts it with a question as JSON, and reads the answer off its last line.
+"""The part that runs in the environment with Iceberg.
 
-It writes the facts as Iceberg tables with hidden partitions, `truncate(30, date)`, sorted by date and item within them, and runs the queries:
-answers, files and their parts that tasks were given, seconds. The question's fields are those of `iceberg.ask`.
+PySpark's own interpreter starts it with a question as JSON. It writes the facts as Iceberg tables with hidden
+partitions, `truncate(30, date)`, sorted by date and item within them, and runs the queries. Its last line is
+the answer: rows, the files and their parts that tasks got, seconds. The question's fields are documented in
+`iceberg.ask`.
 """
 
 from __future__ import annotations
@@ -116,11 +118,12 @@ def _elements(of: Any) -> Iterator[Any]:
 
 
 def _nodes(plan: Any, same: Any, seen: set[int]) -> Iterator[Any]:
-    """Go through a plan that ran, each node once: also stages that gave no row, for which adaptive execution has left nothing.
+    """Go through a plan that ran, each node once: also stages that adaptive execution removed, without rows.
 
     Args:
         plan: its root.
-        same: Java's `System.identityHashCode`: `id()` of a stage is its place among those of its own plan, which other plans' stages share.
+        same: Java's `System.identityHashCode`. `id()` of a stage is its number in its own plan, which
+            stages of other plans share.
         seen: nodes already gone through, filled.
     """
     name, identity = plan.getClass().getSimpleName(), same(plan)

@@ -7,8 +7,9 @@
 | l2 | what the core stars read | no partitions: sorted by date and item, 20,000 rows a file, 5,000 a row group, Bloom filters on item and customer |
 | n | store sales | partitioned by year, sorted by item, row groups of 5,000 rows |
 
-Spark reads the files of a layout through views, of which the files were listed before the clock starts; those of l1 as tables of its own catalog,
-too, whose partitions it looks up in Hive's metastore for each query. The other tables are Parquetry's on one side, files that Spark reads itself on the other.
+Spark reads the files of a layout through views, whose files were listed before the clock starts. It also
+reads the files of l1 as tables of its own catalog, whose partitions it looks up in Hive's metastore for each
+query. The other tables are Parquetry's on one side, files that Spark reads itself on the other.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ FACTS = {
     "web_returns": ("wr_returned_date_sk", "wr_item_sk"),
     "inventory": ("inv_date_sk", "inv_item_sk"),
 }
-"""The column with the date's key, and that with the item's."""
+"""The column with the date's key, and the column with the item's."""
 LAYOUTS = {
     "l1": tuple(FACTS),
     "l1_bloom": ("store_sales", "catalog_sales", "web_sales"),
     "l2": ("store_sales", "store_returns", "catalog_sales"),
     "n": ("store_sales",),
 }
-"""The facts that each layout has tables of; of the others those of l1 are read."""
+"""The facts that each layout has tables of; the other facts are read from l1."""
 _CUSTOMERS = {
     "store_sales": "ss_customer_sk",
     "catalog_sales": "cs_bill_customer_sk",
@@ -95,7 +96,10 @@ class BenchmarkLake:
         return self._plain[layout]
 
     def tables(self) -> SparkSession:
-        """Return a session of Spark alone in which the facts are tables of its catalog, in Hive's metastore: l1, as Spark's users have it."""
+        """Return a session of Spark alone whose facts are tables of its catalog, in Hive's metastore.
+
+        They are l1, as Spark's users have it.
+        """
         if "tables" not in self._plain:
             session = self._session()
             session.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.l1")

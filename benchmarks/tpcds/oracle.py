@@ -1,6 +1,6 @@
-"""The oracle: Spark alone, given exactly the files that hold rows which the joins and conditions of a star leave.
+"""The oracle: Spark alone on exactly the files with rows that the joins and conditions of a star keep.
 
-Of three facts these are the rows that match each other, too: nobody knows them before the query has run.
+Of three facts these are the rows that match each other, too, which are known only after the query has run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.tpcds.queries import sources
 
 
 class Oracle:
-    """What knows the files of a layout that each star needs."""
+    """The oracle: it knows the files of a layout that each star needs."""
 
     def __init__(self, lake: BenchmarkLake, layout: str) -> None:
         self._lake = lake

@@ -1,4 +1,7 @@
-"""Write docs/benchmarks.md and its charts out of the results: `python -m benchmarks.tpcds.page`, which `make docs` does, too."""
+"""Write docs/benchmarks.md and its charts from the results: `python -m benchmarks.tpcds.page`.
+
+`make docs` runs it, too.
+"""
 
 from __future__ import annotations
 

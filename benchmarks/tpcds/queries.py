@@ -8,15 +8,15 @@ from pathlib import Path
 import duckdb
 
 CORE = (3, 7, 13, 19, 25, 29, 42, 52, 53, 55, 63, 68, 73, 79, 89, 98)
-"""A fact, or three, with filtered dimensions, of which one is the date."""
+"""A fact, or three, with filtered dimensions. One dimension is the date."""
 STARS = (
     *CORE,
     *(16, 26, 27, 32, 37, 48, 56, 62, 82, 90, 92, 94, 96, 99),
     *(12, 15, 20, 21, 22, 33, 34, 36, 43, 46, 60, 61),
 )
-"""All in which every fact has filtered dimensions."""
+"""All queries whose facts each have filtered dimensions."""
 OTHER_DATES = (16, 62, 94, 99)
-"""Ask for the date of shipping; the facts are partitioned by that of the sale."""
+"""Queries by the date of shipping; the facts are partitioned by the date of the sale."""
 RARE_ITEMS = (32, 37, 82, 92)
 UNPRUNED = (2, 5, 40, 49, 50, 59, 72, 80)
 """With scans of facts that Spark's own pruning leaves whole."""
@@ -31,7 +31,7 @@ _YEAR = " AND d_year = 2000"
 
 
 def stars(texts: dict[int, str]) -> dict[int, str]:
-    """Return the texts of the stars: of 16 and 94 without EXISTS and NOT EXISTS, which read the same fact whole."""
+    """Return the texts of the stars: 16 and 94 lack EXISTS and NOT EXISTS, which read the same fact whole."""
     found = {number: texts[number] for number in STARS}
     for number in (16, 94):
         head, _, rest = texts[number].partition("AND EXISTS")

@@ -1,4 +1,6 @@
-"""TPC-DS: all 99 queries beside Spark on the same files, and its stars on the layouts that suit them, beside Iceberg and an oracle.
+"""TPC-DS: all 99 queries beside Spark on the same files, and its stars on the layouts that suit them.
+
+The stars are also run beside Iceberg and an oracle.
 
 | module | |
 |---|---|
@@ -10,7 +12,8 @@
 | `findings` | ratios and targets |
 | `page`, `charts` | docs/benchmarks.md, out of the results |
 
-Every answer is compared with Spark's. Times are taken in turns; `BENCH_ROUNDS=0` counts only, which takes minutes instead of hours.
+Every answer is compared with Spark's. Times are taken in turns; `BENCH_ROUNDS=0` counts only, which takes
+minutes instead of hours.
 """
 
 from __future__ import annotations
@@ -117,10 +120,13 @@ class _Measuring:
                 self.counts.few[name] = pair
 
     def all_on_l1(self) -> None:
-        """Count, and time unless that is done, all queries through Parquetry and through Spark; the answers to the stars are kept."""
+        """Count all queries through Parquetry and through Spark; time them unless that is done.
+
+        The answers to the stars are kept.
+        """
         ours, sparks = self._lake.ours("l1"), self._lake.spark_alone("l1")
         asked = (*CORE, *OTHER_DATES, *RARE_ITEMS, *UNPRUNED, *STARS, *sorted(self._texts))
-        for number in dict.fromkeys(asked):  # those with targets of their own first
+        for number in dict.fromkeys(asked):  # first the queries with targets of their own
             text = self._texts[number]
             pair = self._pair(f"q{number}", (ours, sparks), text, number)
             if pair is None:
@@ -166,7 +172,7 @@ class _Measuring:
                     timing.seconds["iceberg, not in turns"] = answer.seconds
 
     def _compared(self, name: str, session: SparkSession, text: str, expected: list[Row]) -> DataFrame | None:
-        """Return a query of Parquetry's tables that ran, None if it failed; what is wrong with it is noted."""
+        """Return a query of Parquetry's tables that ran, or None if it failed; note any difference."""
         frame = session.sql(text)
         started = time.perf_counter()
         try:

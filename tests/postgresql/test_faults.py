@@ -127,7 +127,7 @@ def test_whether_a_row_was_changed_is_said_not_to_be_known(
 ) -> None:
     """A compare-and-set whose connection breaks is not repeated.
 
-    A put is repeated, and a warning says that the first one may still take effect.
+    A put is repeated, and its result says that the first one may still take effect.
     """
     store.put_many([(b"k", b"1")])
     with psycopg.connect(host="127.0.0.1", port=server.port, user=USER, dbname=DATABASE) as holder:

@@ -404,7 +404,7 @@ class History(RuleBasedStateMachine):
         self.indexed = not self.indexed
 
     def compact(self, client: int) -> None:
-        """Rewrite lists of files, in a commit that other writers see as a change of these partitions."""
+        """Rewrite lists of files in a commit that changes their partitions for others, and nothing else."""
         table = self.table(client)
         before = {part.values: part.ticket for part in table.partitions()}
         done = compact_metadata(table)

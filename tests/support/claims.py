@@ -10,7 +10,8 @@ import pytest
 def refuse_without_claim(items: Iterable[pytest.Item]) -> None:
     """Raise an error that names the tests without a docstring.
 
-    Doctests claim what they show, and of a state machine (its test is called `runTest`) each rule has its own.
+    A doctest claims what it shows. A state machine's test is called `runTest`, and each of its rules has a
+    claim.
 
     Raises:
         pytest.UsageError: there are some.

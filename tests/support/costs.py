@@ -1,7 +1,8 @@
-"""What a run of tests costs: processor time, statements and JVMs of each file, told at its end beside a budget.
+"""Costs of a run of tests: CPU time, statements and JVMs of each file, shown at its end beside a budget.
 
-The time on a clock says little on a machine that others use, so files are compared by the processor time of a worker and of
-all processes that it started. A thread looks at them twice a second: what lives for a shorter time is not counted.
+The time on a clock says little on a machine that others use. So files are compared by the processor time of a
+worker and of all processes that it started. A thread looks at them twice a second, so a process that lives
+for a shorter time is not counted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CACHE_KEY = "parquetry/costs"
 
 
 class Meter:
-    """Counts what this process and those that it started have used."""
+    """Counts what this process and its descendants have used."""
 
     def __init__(self) -> None:
         self._seconds: dict[tuple[int, str], float] = {}
@@ -53,7 +54,7 @@ class Meter:
                 self._look(os.getpid())
 
     def _look(self, process: int) -> None:
-        """Note the time of a process and of its children; those that have ended keep what was noted."""
+        """Note the time of a process and of its children; ended processes keep the time last noted."""
         folder = Path("/proc", str(process))
         try:
             name, _, rest = (folder / "stat").read_text().rpartition(")")
@@ -88,7 +89,7 @@ def count_statements(session: type[Any]) -> None:
 
 
 class FileCosts:
-    """The plugin: in a worker it measures each file, and at the end of a run it tells of all."""
+    """The plugin: in a worker it measures each file, and at the end of a run it prints all measurements."""
 
     def __init__(self) -> None:
         METER.start()
@@ -96,7 +97,7 @@ class FileCosts:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-        """Give the last test of a file the file's costs, which its report carries to whoever runs the tests."""
+        """Attach a file's costs to its last test; the test's report carries them to the main process."""
         result = yield
         if nextitem is None or nextitem.path != item.path:
             now = METER.read()
@@ -125,7 +126,7 @@ class FileCosts:
 
 
 def tell(costs: Mapping[str, Mapping[str, int]], budgets: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines that tell what files cost, by folder, the dearest files, and what is over its budget.
+    """Yield the lines about the costs of files: by folder, the most expensive files, and budgets exceeded.
 
     Args:
         costs: of each file: `ms` on the clock, `cpu_ms`, `statements`, `jvms`.

@@ -1,8 +1,8 @@
 """How much of an exhaustive test is run: a sample, or all of it (`make test-all`).
 
-PARQUETRY_TEST_SAMPLE=5 in the environment runs a fifth of the generated examples, and stops at each fifth row.
-Cases of one test begin at different rows, so that together they stop at each. PARQUETRY_TEST_SAMPLE=1/5 runs five times
-as many examples as usual.
+PARQUETRY_TEST_SAMPLE=5 in the environment runs a fifth of the generated examples, and stops at each fifth
+row. Cases of one test begin at different rows, so that together they stop at each. PARQUETRY_TEST_SAMPLE=1/5
+runs five times as many examples as usual.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ import pytest
 _SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
 STEP = max(1, int(_SAMPLE))
 FEW = 4
-"""Of a parameter with up to so many values, each is among the cases that are run: a format, a switch."""
+"""Most values of a parameter with few values, such as a format or a switch. Each such value is among the
+cases that are run.
+"""
 _T = TypeVar("_T")
 
 
 def examples(all_of_them: int, least: int = 10) -> int:
-    """Return how many examples a property is tried with, of so many; of a sample, not fewer than the least."""
+    """Return with how many of all examples a property is tried: in a sample, not fewer than the least."""
     return max(min(least, all_of_them), int(all_of_them / _SAMPLE))
 
 
@@ -35,7 +37,10 @@ def steps(*case: str) -> Iterator[int]:
 
 
 def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
-    """Return things, or a sample of them: each of `STEP`, and the last; where there are cases, from a place that depends on the case."""
+    """Return things, or a sample of them: each of `STEP`, and the last.
+
+    With cases, the sample begins at a position that depends on the case.
+    """
     if STEP == 1 or not things:
         return things
     return things[_begin(case) % len(things) :: STEP] if case else [*things[:-1:STEP], *things[-1:]]
@@ -44,8 +49,9 @@ def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 
-    Of each test's cases, one of `STEP` is run, at least two, and more until each value of a parameter with few
-    values has had its turn. They are always the same ones. A test with the marker `every_case` runs whole.
+    Of each test's cases, one of `STEP` is run, at least two, and more until each value of a parameter with
+    few values has had its turn. The choice is always the same. A test with the marker `every_case` runs
+    whole.
     """
     if STEP == 1:
         return []

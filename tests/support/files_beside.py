@@ -1,8 +1,8 @@
-"""Compares what is recorded of data files with what PyArrow reads of them, and tables of them with stock Spark's.
+"""Compares recorded statistics of data files with PyArrow's values, and tables of them with stock Spark's.
 
     python -m tests.support.files_beside DIR [--without-spark]
 
-Every Parquet and ORC file below a folder is looked at, whoever wrote it. A line is printed for each difference,
+Every Parquet and ORC file below a folder is read, from any writer. A line is printed for each difference,
 and the exit code says whether there was one. Files that PyArrow, or Spark, cannot read are compared with the
 other alone.
 """
@@ -71,7 +71,7 @@ def recorded(footers: FooterReader, path: Path, file_format: str) -> FileRecord 
 
 
 class ArrowReads:
-    """Reads columns with PyArrow in a process that may die: PyArrow ends its process at some damaged files."""
+    """Reads columns with PyArrow in a process of its own, which PyArrow ends at some damaged files."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -95,7 +95,7 @@ class ArrowReads:
 
 
 def arrow_differences(path: Path, file_format: str, record: FileRecord) -> list[str]:
-    """Return in what a record differs from the values that PyArrow reads; nothing, if PyArrow cannot read it."""
+    """Return how a record differs from PyArrow's values; nothing, if PyArrow cannot read the file."""
     try:
         file = orc.ORCFile(path) if file_format == "orc" else pq.ParquetFile(path)
         names = list(file.schema.names) if file_format == "orc" else list(file.schema_arrow.names)
@@ -189,7 +189,7 @@ class BesideSpark:
         self._count = 0
 
     def differences(self, path: Path, file_format: str) -> list[str]:
-        """Return the statements that answer otherwise than stock Spark; nothing, if stock cannot read the file."""
+        """Return the statements whose answers differ from stock Spark's; nothing, if stock cannot read it."""
         self._count += 1
         place = self._folder / str(self._count)
         place.mkdir()

@@ -1,4 +1,4 @@
-"""Files that say in words a person reads what the code answers, and that are written again when it is to answer otherwise."""
+"""Golden files: the code's answers in words that a person reads, rewritten when the answers shall change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the product's modules import, read from their source: a name taken from a room is an import of the module that defines it."""
+"""Imports of the product's modules, read from their source.
+
+A name imported from a room counts as an import of the module that defines it.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +29,18 @@ def modules() -> dict[str, tuple[Path, ast.Module]]:
 
 @functools.cache
 def imports() -> tuple[tuple[str, str], ...]:
-    """Return each module with each that it imports, wherever in it, by whatever words; of a package, `__init__`.
+    """Return each module with each module that it imports, anywhere in it, in any form.
 
-    The imports of a room's door are those that type checkers see, so what a door hands out counts as its own need.
+    A package is its `__init__`.
+
+    The imports of a room's door are the ones that type checkers see. So what a door hands out counts as its
+    own need.
     """
     return tuple((name, wanted) for name, (_, tree) in modules().items() for wanted in _wanted(tree))
 
 
 def defining(package: str, name: str) -> str:
-    """Return the module that defines what a package hands out under a name; the package and the name, if it hands out none.
+    """Return the module that defines a package's name; the package and the name, if the package lacks it.
 
     >>> defining("parquetry.metastore", "TableSnapshot"), defining("parquetry.metastore", "versions")
     ('parquetry.metastore.versions.snapshot', 'parquetry.metastore.versions')

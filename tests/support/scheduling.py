@@ -1,15 +1,15 @@
-"""Which worker runs a test: one runs all tests of a file, and all tests of a server that takes long to start."""
+"""Distribution of tests to workers: one runs all tests of a file, or of a server that takes long to start."""
 
 from __future__ import annotations
 
 from xdist.scheduler import LoadFileScheduling
 
 _STORAGES = "tests/spark/storage/"
-"""Whose tests need HDFS and S3."""
+"""The folder whose tests need HDFS and S3."""
 
 
 class OneWorkerForAServer(LoadFileScheduling):
-    """Files go to the worker that is free, but all tests that need HBase to one of them, and those of storages."""
+    """Files go to a free worker; all tests of HBase go to one worker, and all tests of storages to one."""
 
     def _split_scope(self, nodeid: str) -> str:
         """Return the group of a test, which one worker runs.

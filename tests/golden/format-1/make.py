@@ -1,10 +1,10 @@
-"""Makes the metastore of format 1 that lies beside this script: `metastore.sqlite`, `dump`, and `content.json`.
+"""Makes the metastore of format 1 beside this script: `metastore.sqlite`, `dump`, and `content.json`.
 
 Run with a Parquetry that writes format 1, the last commit whose `FORMAT_VERSION` is 1, on its path:
 
     PYTHONPATH=…/src python tests/golden/format-1/make.py
 
-The tables are said to lie in `/golden`, where nothing is: no data file is needed to make their entries.
+The tables' locations are in `/golden`, which does not exist: no data file is needed to make their entries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from parquetry.metastore.commits.removed_files import files_removed
 
 HERE = Path(__file__).parent
 ROOT = "/golden"
-"""Where the tables are said to lie."""
+"""The folder of the tables' locations."""
 
 
 def files_digest(files: tuple[FileRecord, ...]) -> str:
@@ -105,7 +105,7 @@ def _begin(metastore: Metastore, name: str, operation: str) -> Transaction:
 
 
 def _events(metastore: Metastore) -> None:
-    """A table in which all has happened: overwritten, dropped, renamed, altered, with files of others taken out."""
+    """Make a table with every kind of change: overwritten, dropped, renamed, altered, files removed."""
     columns = (
         TableColumn("id", "long", False),
         TableColumn("old_name", "string", metadata={"comment": "as it was"}),

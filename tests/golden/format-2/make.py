@@ -1,10 +1,10 @@
-"""Makes the metastore of format 2 that lies beside this script: `metastore.sqlite`, `dump`, and `content.json`.
+"""Makes the metastore of format 2 beside this script: `metastore.sqlite`, `dump`, and `content.json`.
 
 Run with a Parquetry that writes format 2, the last commit whose `FORMAT_VERSION` is 2, on its path:
 
     PYTHONPATH=…/src:… python tests/golden/format-2/make.py
 
-The tables are said to lie in `/golden`, where nothing is.
+The tables' locations are in `/golden`, which does not exist.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tests.support.tables.arrangements import FILE, OWN, TABLES, full_metadata
 
 HERE = Path(__file__).parent
 ROOT = "/golden"
-"""Where the tables are said to lie."""
+"""The folder of the tables' locations."""
 
 
 def content(metastore: Metastore) -> dict[str, Any]:
-    """Return all that can be read: each version of each table, partition by partition, as dumps of then have it."""
+    """Return all that can be read: each version of each table by partition, as dumps of format 2 have it."""
     found: dict[str, Any] = {}
     for database in metastore.databases():
         for name in metastore.tables(database):

@@ -1,10 +1,10 @@
-"""Makes the metastore of format 3 that lies beside this script: `metastore.sqlite`, `dump`, and `content.json`.
+"""Makes the metastore of format 3 beside this script: `metastore.sqlite`, `dump`, and `content.json`.
 
 Run with a Parquetry that writes format 3, the last commit whose `FORMAT_VERSION` is 3, on its path:
 
     PYTHONPATH=…/src:… python tests/golden/format-3/make.py
 
-The warehouse is said to be `/golden`, where nothing is: all locations in it are absolute.
+The warehouse is `/golden`, which does not exist: all locations in it are absolute.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Makes the metastore of format 4 that lies beside this script: `metastore.sqlite`, `dump`, and `content.json`.
+"""Makes the metastore of format 4 beside this script: `metastore.sqlite`, `dump`, and `content.json`.
 
 Run with a Parquetry that writes format 4, the last commit whose `FORMAT_VERSION` is 4, on its path:
 
     PYTHONPATH=…/src:… python tests/golden/format-4/make.py
 
-The warehouse is said to be `/golden`, where nothing is: locations below it are relative to it.
+The warehouse is `/golden`, which does not exist: locations below it are relative to it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ def _digest(files: Iterable[FileRecord]) -> str:
 
 
 def _fill(metastore: Metastore) -> None:
-    """Rows of each kind: locations, an index, a constraint, files taken out, a view, long lists, tombstones, a stream, a rename."""
+    """Make rows of each kind.
+
+    They are locations, an index, a constraint, removed files, a view, long lists, tombstones, a stream and a
+    rename.
+    """
     metastore.create_database("d", {"location": f"file:{ROOT}/elsewhere"})
     metastore.create_table("default", "v", full_view())
     skew = SkewMap(("id",), ((1,),), True, (f"file:{ROOT}/one",))

@@ -4,8 +4,9 @@ Run with a Parquetry that writes format 5, the last commit whose `FORMAT_VERSION
 
     PYTHONPATH=…/src:. python tests/golden/format-5/make.py
 
-The warehouse is said to be `/golden`; no data file exists. `docs/stored-format.md` shows rows of it byte by byte. Ids
-are random, so after a new run `tests/unit/stored_format/test_page.py` fails until the page shows the new rows.
+The warehouse is `/golden`; no data file exists. `docs/stored-format.md` shows rows of it byte by byte. Ids
+are random, so after a new run `tests/unit/stored_format/test_page.py` fails until the page shows the new
+rows.
 """
 
 from __future__ import annotations
@@ -84,7 +85,10 @@ def _begin(metastore: Metastore, name: str, operation: str) -> Transaction:
 
 
 def _sales(metastore: Metastore) -> None:
-    """The small table of the page: appended to, overwritten, dropped from, with a renamed column, an index and a file taken out."""
+    """Make the small table of the page.
+
+    It is appended to, overwritten and dropped from, with a renamed column, an index and a removed file.
+    """
     columns = (
         TableColumn("id", "long", False),
         TableColumn("buyer", "string", metadata={"comment": "e-mail"}),
@@ -126,7 +130,10 @@ def _sales(metastore: Metastore) -> None:
 
 
 def _typed(metastore: Metastore) -> None:
-    """Partition columns of every type, in both directions, with NULL in each; partitions elsewhere, and one renamed."""
+    """Make tables with partition columns of every type, in both directions, with NULL in each.
+
+    Some partitions are elsewhere, and one is renamed.
+    """
     types = {
         "b": "boolean", "i8": "byte", "i16": "short", "i32": "integer", "i64": "long", "f": "float", "g": "double",
         "d": "decimal(10,2)", "s": "string", "c": "char(3)", "vc": "varchar(5)", "x": "binary", "day": "date",
@@ -165,7 +172,7 @@ def _typed(metastore: Metastore) -> None:
 
 
 def _statistics(number: int) -> dict[str, ColumnStatistics]:
-    """Return statistics of each kind of value, some of which are not known."""
+    """Return statistics of each kind of value; some of them are unknown."""
     every = {
         "i": ColumnStatistics(8, 0, number, number + 99),
         "wide": ColumnStatistics(8, None, -(1 << 60) + number, 1 << 60),

@@ -90,9 +90,10 @@ def conditions(draw: st.DrawFn) -> tuple[dict[str, Any], Callable[[str], bool]]:
 def test_files_keep_all_that_hold_a_match(
     condition: tuple[dict[str, Any], Callable[[str], bool]], texts: Sequence[str]
 ) -> None:
-    """No file with a match is left out, judged by its least and greatest text, with any trailing blanks.
+    """No file with a match is left out, judged by its least and greatest text.
 
-    No file is said to hold only matches if one of its texts does not match.
+    No file is said to hold only matches if one of its texts does not match. Texts may end with any blanks,
+    and some are too long.
     """
     tree, holds = condition
     node = filter_from_json(tree, SparkColumns({"c": TYPE}, ())).node

@@ -1,4 +1,4 @@
-"""A Python driver in a process of its own, to which a test gives statements while it does something else.
+"""A Python driver in a process of its own. A test sends it statements, and does something else meanwhile.
 
 Run as a program, it is that driver: each line that it reads is a statement or a program of Python, in JSON,
 and it answers with a line.
@@ -88,7 +88,7 @@ class Driver:
         raise RuntimeError(f"the driver has ended:\n{self._log.read_text()[-4000:]}")
 
     def end(self) -> None:
-        """Stop the session and its process, whatever it does."""
+        """Stop the session and its process, even if it is still working."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:

@@ -54,7 +54,7 @@ class Gate:
         (self._folder / "go").touch()
 
     def attempts(self) -> set[tuple[int, ...]]:
-        """Return the stage, the attempt of the stage, the partition and the attempt of each task that came."""
+        """Return stage, attempt of the stage, partition and attempt of each task that came to the gate."""
         return {tuple(map(int, path.name.split("-")[1:])) for path in self._folder.glob("attempt-*")}
 
     def _wait(self, name: str) -> Path:

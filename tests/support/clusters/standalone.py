@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.spark import doors
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-"""Of the workers. Spark speculates only on another host than the first attempt's."""
+"""Hosts of the workers. Spark speculates only on another host than the first attempt's."""
 
 
 @contextlib.contextmanager

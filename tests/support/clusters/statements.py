@@ -1,4 +1,4 @@
-"""Statements that write on a cluster, the rows that they have to leave, and what a table has to be like afterwards."""
+"""Statements that write on a cluster, the rows that they leave, and what must hold for a table afterwards."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class World:
         return table
 
     def check(self, table: str, statement: Statement) -> None:
-        """Require the right rows once, one version more, and after a vacuum no file but those of the version."""
+        """Require the right rows once, one more version, and after a vacuum only that version's files."""
         rows = self.driver.sql(f"SELECT id, v, p FROM {table} ORDER BY id, v")
         expected = [[n, *row] for n, row in sorted(statement.after(filled(0, 400)).items())]
         assert rows == expected, (len(rows), len(expected), rows[:5])
@@ -177,5 +177,5 @@ class World:
 
 
 def stages_again(attempts: set[tuple[int, ...]]) -> list[Any]:
-    """Return the stages of which a later attempt came to the gate."""
+    """Return the stages whose later attempts came to the gate."""
     return sorted({attempt[0] for attempt in attempts if attempt[1] > 0})

@@ -67,7 +67,7 @@ log4j.appender.file.layout.ConversionPattern=%d %p %c{1}: %m%n
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 that nobody listens on."""
+    """Return ports of 127.0.0.1 that no process listens on."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -238,7 +238,7 @@ class HBaseServer:
         return self._cluster.ask(command)
 
     def rows_examined(self, table: str) -> int:
-        """Return how many rows of a table were read so far, those that a filter held back included."""
+        """Return how many rows of a table were read so far, also rows that a filter held back."""
         return sum(map(int, self.ask(f"reads {table}").split()))
 
     def kill_cluster(self) -> None:

@@ -18,11 +18,11 @@ class Proxy:
     Attributes:
         port: to connect to.
         fate: asked with the name of the method.
-        requests: names of the methods asked for so far.
+        requests: names of the methods called so far.
         received: bytes that came from the server so far.
 
-    A request that is to be ``late`` has to be short: it waits, while its client sees the connection break, until
-    `deliver` is called.
+    A ``late`` request has to be short: it waits, while its client sees the connection break, until `deliver`
+    is called.
     """
 
     def __init__(self, port: int) -> None:

@@ -1,4 +1,4 @@
-"""A real HDFS for tests: a namenode and a datanode in one JVM, on ports of 127.0.0.1 that were free a moment ago."""
+"""A real HDFS for tests: a namenode and a datanode in one JVM, on free ports of 127.0.0.1."""
 
 from __future__ import annotations
 

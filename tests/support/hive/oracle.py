@@ -20,14 +20,14 @@ _FLAGS = (
     "-XX:+UseSerialGC",
     "-Xmx512m",
     "-Duser.timezone=UTC",
-    "--add-opens=java.base/java.net=ALL-UNNAMED",  # by which Hive looks at structs
+    "--add-opens=java.base/java.net=ALL-UNNAMED",  # Hive needs it to look at structs
 )
 
 
 def hive_hashes(
     columns: Sequence[tuple[Sequence[str], Sequence[Sequence[Any]]]],
 ) -> list[tuple[list[int], list[int]]]:
-    """Hash groups of rows, each with Hive's names of its columns' types, and return each one's hashes by 1 and by 2.
+    """Hash groups of rows, each with Hive's names of its columns' types; return each one's hashes 1 and 2.
 
     Values are as `coded` makes them.
     """
@@ -46,7 +46,7 @@ def hive_hashes(
 
 
 def coded(type: ColumnType, value: Any) -> Any:
-    """Write an internal value as the JVM reads it: a timestamp as seconds and nanoseconds, a float as its bits."""
+    """Write an internal value as the JVM reads it: timestamps as seconds and nanoseconds, floats as bits."""
     if value is None:
         return None
     match type.name:

@@ -78,7 +78,7 @@ _EDGES: dict[str, list[Any]] = {
 
 
 def values(type: Any, count: int, chance: random.Random) -> list[Any]:
-    """Return so many values: internal ones; a list for an array, a tuple for a struct, a list of pairs for a map."""
+    """Return so many internal values: an array is a list, a struct a tuple, and a map a list of pairs."""
     edges = [None, *_edges(type)]
     return [*edges, *(_value(type, chance) for _ in range(count - len(edges)))][:count]
 

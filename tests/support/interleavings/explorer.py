@@ -1,9 +1,11 @@
-"""All orders in which the steps of a few operations can come, each step a call of the store or an access to a file.
+"""All orders of the steps of a few operations. A step is a call of the store or an access to a file.
 
-The operations run in greenlets, which hand over before each step. From each state, which is what the store and the files hold and what
-each actor has read so far, all actors are let go on, depth first; a state that was seen is not gone into again. A step that
-touches nothing that another actor ever touches comes at once, as its place in the order changes nothing; which rows actors touch is
-learned on the way, and if more is learned it is begun again.
+The operations run in greenlets, which hand over before each step. A state is the content of the store and the
+files, and what each actor has read so far. From each state, each actor goes on in turn, depth first; a state
+that was seen is not entered again.
+
+A step comes at once if it touches nothing that another actor ever touches, as its place in the order changes
+nothing. The explorer learns on the way which rows actors touch; if it learns of more rows, it begins again.
 
 An actor may crash before each step that is not such a one, or that writes.
 """
@@ -36,7 +38,7 @@ from tests.support.interleavings.steps import SteppedStore, StoreCall
 from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
 
 Schedule = tuple[int, ...]
-"""Which actor takes each step; ~n: actor n crashes."""
+"""The actor of each step; ~n: actor n crashes."""
 
 
 class ForbiddenOutcome(NamedTuple):
@@ -45,7 +47,7 @@ class ForbiddenOutcome(NamedTuple):
     Attributes:
         what: it is.
         answers: to the actors.
-        schedule: a short one by which it comes to pass.
+        schedule: a short one that leads to it.
     """
 
     what: str
@@ -113,7 +115,7 @@ class Actor:
     Attributes:
         number: of the actor.
         next: the step that it is about to take.
-        answers: to its user; None: it is not done.
+        answers: to its user, or None if it is not done.
     """
 
     def __init__(
@@ -229,7 +231,7 @@ class Explorer:
         return True
 
     def sample(self, count: int, seed: int) -> None:
-        """Go through some orders, drawn at random: few in which turns are taken often, and many in which they are not."""
+        """Go through random orders: few of them change the actor often, and many do not."""
         chance = random.Random(seed)
         for _ in range(count):
             patience = chance.choice((0.0, 0.5, 0.8, 0.95))
@@ -267,7 +269,7 @@ class Explorer:
         ]
 
     def _one(self, prefix: Schedule, waiting: list[Schedule]) -> None:
-        """Go through one order that begins as given, and add those to go through that leave it on the way."""
+        """Go through one order that begins as given, and add the orders that branch off on the way."""
         actors = self._begin()
         trail: list[int] = []
         current: Actor | None = None

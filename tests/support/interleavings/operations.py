@@ -1,6 +1,6 @@
-"""What the actors of an interleaving do: each is an operation as a statement runs it, with the data files that go with it.
+"""Actions of an interleaving's actors: each is an operation as a statement runs it, with its data files.
 
-Each takes a `Site` and returns what its user is told, if that is more than that it was done.
+Each takes a `Site` and returns its answer to the user, if the answer is more than that it was done.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ def roll_back(name: str, version: int) -> NamedOperation:
 
 
 def clear(name: str) -> NamedOperation:
-    """CALL system.vacuum of a table, which removes all versions but the newest, and what is left over of any table."""
+    """CALL system.vacuum of a table: it removes all versions but the newest, and orphans of any table."""
 
     def run(site: Site) -> None:
         vacuum(site.metastore.table(*name.split(".")), older_than=_FUTURE)
@@ -321,7 +321,7 @@ def clear(name: str) -> NamedOperation:
 
 
 def clear_orphans() -> NamedOperation:
-    """What a vacuum of any table removes of others."""
+    """The part of a vacuum of any table that removes orphans of others."""
 
     def run(site: Site) -> None:
         remove_orphans(site.metastore.store, FileAccess())
@@ -367,7 +367,7 @@ def back_up() -> NamedOperation:
 
 
 class _HiveOfOne:
-    """A metastore of Hive's that keeps what it was told of a table."""
+    """A metastore of Hive's that keeps what was reported to it about a table."""
 
     def __init__(self) -> None:
         self.partitions: list[str] = []

@@ -1,4 +1,4 @@
-"""What an interleaving has come to, and what it may come to: what some order of its operations comes to, one after the other."""
+"""The outcome of an interleaving. An outcome is allowed if some serial order of the operations has it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
 
 CRASHED = "crashed"
 CONFLICTS = (CommitConflictError.code, CommitUnknownError.code)
-"""Who is told one of these has done nothing, or does not know it."""
+"""Errors whose operation has done nothing, or does not know whether it has."""
 
 Content = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
 
 
 class Outcome(NamedTuple):
-    """What an interleaving has come to.
+    """The outcome of an interleaving.
 
     Attributes:
         answers: to each of the actors.
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 def run(operation: NamedOperation, site: Site) -> str:
-    """Run an operation; return what its user is told."""
+    """Run an operation; return its answer to the user."""
     try:
         return operation.run(site) or DONE
     except ParquetryError as error:
@@ -45,12 +45,12 @@ def run(operation: NamedOperation, site: Site) -> str:
 
 
 def undisturbed_site(around: Surroundings) -> Site:
-    """Return where an operation is run that nobody interrupts."""
+    """Return a site whose operation is not interrupted."""
     return Site(Metastore(SteppedStore(around.world.store, around.step, around.saw), LAKE), around)
 
 
 def make(around: Surroundings, operations: Sequence[NamedOperation]) -> SteppedWorld:
-    """Return a world in which these operations were done, one after the other."""
+    """Return the world after these operations were done, one after the other."""
     around.enter(SteppedWorld())
     Metastore(around.world.store, LAKE)
     for number, operation in enumerate(operations):
@@ -98,7 +98,7 @@ def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
 
     Args:
         world: after `clean`.
-        whole: whether nobody has crashed: then no file of a table that is gone is there.
+        whole: whether no actor has crashed: then no file of a deleted table is left.
     """
     metastore = Metastore(world.store, LAKE)
     there = {
@@ -122,7 +122,7 @@ def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
 def possible(
     around: Surroundings, initial: SteppedWorld, operations: Sequence[NamedOperation]
 ) -> dict[Outcome, tuple[int, ...]]:
-    """Return the outcomes of all orders of the operations, in which any may be left out, with what was left out."""
+    """Return the outcomes of all serial orders of any of the operations, with the operations left out."""
     everyone = range(len(operations))
     found: dict[Outcome, tuple[int, ...]] = {}
     for count in everyone:
@@ -149,7 +149,7 @@ def _serial(
 
 
 def is_possible(outcome: Outcome, allowed: Iterable[Outcome]) -> bool:
-    """Return whether an outcome is that of some order; whoever conflicts, or crashes, may be left out of it."""
+    """Return whether some serial order has this outcome; it may leave out actors that conflict or crash."""
     return any(
         other.content == outcome.content
         and all(

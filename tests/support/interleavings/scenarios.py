@@ -1,4 +1,4 @@
-"""Which operations are interleaved, and in what world."""
+"""The operations that are interleaved, and the worlds that they begin in."""
 
 from __future__ import annotations
 

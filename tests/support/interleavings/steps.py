@@ -1,4 +1,4 @@
-"""A store of which each call is a step: something may come before it, and what it answers can be noted."""
+"""A store whose calls are steps: something may come before each, and its answer can be noted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class SteppedStore:
         store: that others use, too.
         step: called before each call.
         saw: called with what each call answered.
-        singly: whether rows are scanned and written one at a time, as a store may do it: it promises nothing about several rows.
+        singly: whether rows are scanned and written one at a time. A store may do so, as it promises nothing
+            about several rows.
     """
 
     def __init__(

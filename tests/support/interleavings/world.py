@@ -1,6 +1,6 @@
-"""What the operations of an interleaving share: a store, and data files; and chance and time, which are the same in each run.
+"""The world that operations of an interleaving share: a store and data files; chance and time are fixed.
 
-Operations do nothing but what follows from what they have read: so a run is told by the order of its steps alone.
+Operations depend only on what they have read, so the order of its steps identifies a run.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class SteppedWorld:
         return other
 
     def content(self) -> object:
-        """Return what tells this world from one in which something else has happened."""
+        """Return a digest of this world; worlds with different events have different ones."""
         return hash((frozenset(self.store._values.items()), frozenset(self.files)))
 
 
 class Surroundings:
-    """The world in which code runs now, and who runs it.
+    """The world that code runs in now, and the actor that runs it.
 
     Attributes:
         world: that is on.
@@ -107,7 +107,7 @@ class Surroundings:
 
     @contextlib.contextmanager
     def in_force(self) -> Iterator[None]:
-        """Have chance, time and files be those of the world that is on."""
+        """Replace chance, time and files by the current world's."""
         about_files = {
             "below": lambda files, folder: self._below(files, folder),
             "infos": lambda files, places: self._infos(files, places),

@@ -1,7 +1,8 @@
-"""How JVMs of the tests start: with what suits statements that run once, and with Spark's classes as they lay in memory.
+"""Starts of the tests' JVMs: with flags for statements that run once, and an archive of Spark's classes.
 
-The archive of classes lies in the environment, is made beside the first tests of it, and is used by JVMs that start later. A
-JVM looks itself whether an archive is of its jars and its version, and does without it otherwise.
+The archive has the classes in their form in memory, and is stored in the environment. It is made beside the
+first tests of the environment, and used by JVMs that start later. A JVM checks itself whether an archive fits
+its jars and its version, and does without it otherwise.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.support.jars import java
 
-# Each statement runs once: what a JVM spends on making it fast is lost, and is half of all that it does. Without the
-# optimizing compiler the JVM has room for 48 MB of code, which Spark fills: to look for what can go took an eighth of its
-# time. To verify the classes of Spark's jars takes it five seconds. It begins with so little room for what is new that it
-# would clear it four times a second.
+# Each statement runs once: the time that a JVM spends on optimizing it is lost, and is half of all its time.
+# Without the optimizing compiler the JVM has room for 48 MB of code, which Spark fills: searching for code to
+# remove took an eighth of its time. Verifying the classes of Spark's jars takes five seconds. The JVM begins
+# with so little room for new objects that it would collect garbage four times a second.
 FLAGS = (
     "-Xmn400m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 MEMORY = "2g"
-"""Of the driver of a session of many statements."""
+"""Memory of the driver of a session of many statements."""
 _SILENT = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 _STATEMENTS = """
 CREATE NAMESPACE lake.d
@@ -55,7 +56,7 @@ def options() -> str:
 
 
 def in_background() -> subprocess.Popen[bytes] | None:
-    """Start to make the archive of this environment, unless it is there."""
+    """Start to make the archive of this environment, unless it exists."""
     if _archive().exists():
         return None
     return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Make the JVM of a session cheaper where Hadoop and Janino waste what it has; what the session does stays the same."""
+"""Savings in a session's JVM where Hadoop and Janino waste its time; the session's results stay the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HERE = Path(__file__).parent
 
 
 def remember_missing_classes(builder: SparkSession.Builder) -> None:
-    """Start the JVM of a session that is to be made, so that its threads look for no class twice that is not there."""
+    """Start the JVM of a session that is to be made; its threads look for no missing class twice."""
     conf = SparkConf(loadDefaults=False).setAll(
         [(key, str(value)) for key, value in builder._options.items()]
     )

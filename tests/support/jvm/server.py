@@ -1,4 +1,7 @@
-"""A server for tests that is a JVM: a main class in Java, compiled as it starts, which says READY and ends with its input."""
+"""A server for tests in a JVM: a main class in Java, compiled at its start.
+
+It prints READY, and ends with its input.
+"""
 
 from __future__ import annotations
 

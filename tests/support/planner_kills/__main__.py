@@ -1,4 +1,4 @@
-"""Kill planners as often as one likes, and print what clients were told.
+"""Kill planners as often as requested, and print the answers that clients got.
 
 python -m tests.support.planner_kills --kills 200 --seed 1
 """
@@ -14,7 +14,7 @@ from tests.support.planner_kills.run import run
 
 
 def main() -> int:
-    """Run, and return 1 if anything is lost, doubled, shown, or told in other words."""
+    """Run, and return 1 if a row is lost or doubled, a password shown, or an error in other words."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

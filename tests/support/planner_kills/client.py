@@ -1,4 +1,4 @@
-"""A client of a Spark Connect server that works until it is told to stop, and writes down what it was told.
+"""A client of a Spark Connect server that works until a file stops it, and writes down its answers.
 
 python client.py URL FOLDER NUMBER KIND
 """
@@ -23,7 +23,7 @@ def statements(kind: str, client: str, number: int) -> str:
 
 
 def main(url: str, folder: Path, client: str, kind: str) -> None:
-    """Run statements until a file `stop` is there, and write a line for each: what it was, what came of it."""
+    """Run statements until a file `stop` exists, and write a line for each: the statement and its outcome."""
     spark = SparkSession.Builder().remote(url).create()
     number = 0
     with (folder / f"client-{client}.jsonl").open("w") as log:

@@ -30,12 +30,12 @@ _SECONDS_TO_STOP = 300
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a run.
+    """The outcome of a run.
 
     Attributes:
         kills: number of planners that were killed.
-        words: how often a statement succeeded, and how often it failed with which of our errors.
-        problems: whatever must not be: other errors, lost or doubled rows, a password.
+        words: how often a statement succeeded, and how often each of our errors was raised.
+        problems: everything that must not be: other errors, lost or doubled rows, a password.
     """
 
     kills: int = 0
@@ -148,7 +148,7 @@ def ask(url: str, queries: list[str]) -> list[list[object]]:
 
 
 def _compare(folder: Path, url: str, outcome: Outcome) -> None:
-    """Compare what clients were told with what is there now."""
+    """Compare the answers that clients got with the current rows."""
     for client, kind in enumerate(CLIENTS):
         told = [json.loads(line) for line in (folder / f"client-{client}.jsonl").read_text().splitlines()]
         for each in told:

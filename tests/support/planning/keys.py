@@ -13,13 +13,13 @@ from parquetry.types import Value
 def read_plan(
     plan: ScanPlan, schema: KeySchema, scan: Callable[[bytes, bytes | None], Iterable[bytes]]
 ) -> Iterator[bytes]:
-    """Give the keys that a plan finds, in order; `scan` gives those of a range."""
+    """Return the keys that a plan finds, in order; `scan` returns the keys of a range."""
     for part in plan.scans:
         yield from filter(compile_residual(part.residual, schema), scan(part.start, part.stop))
 
 
 def leading(schema: KeySchema, values: Sequence[Value]) -> bytes:
-    """Give the bytes with which the keys of some leading values begin."""
+    """Return the bytes that the keys of some leading values begin with."""
     return b"".join(field.encode(value) for field, value in zip(schema.fields, values, strict=False))
 
 

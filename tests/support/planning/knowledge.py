@@ -1,4 +1,4 @@
-"""What is known of containers, said outright; and answers that are the same one by one and all at once."""
+"""Statistics of containers that a test states; and answers that are the same one by one and all at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parquetry.types import ColumnType
 
 
 class Stated(Knowledge):
-    """Containers of which the bounds of columns are given."""
+    """Containers whose columns have the given bounds."""
 
     def __init__(self, count: int, columns: Mapping[str, Bounds]) -> None:
         self.count = count

@@ -23,7 +23,7 @@ from tests.support.stores.metastores import file, metadata
 from tests.support.tables.generated_tables import POOLS
 
 MAX_KEYS = 1500
-"""Of the combinations of values that a filter makes interesting, a random choice of so many."""
+"""A random choice of so many combinations is taken of the values that a filter makes interesting."""
 _COLUMN = re.compile(r"(?P<name>\w+) (?P<type>\w+(?:\([\d,]+\))?)(?P<down> desc)?")
 
 Row = tuple[Value, ...]
@@ -31,14 +31,14 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class PlanSetting:
-    """What filters of a golden file are about: the key, an index, and the table's values where the file tells them."""
+    """The table that a golden file's filters are about: key, index, and values, where the file has them."""
 
     schema: KeySchema
     index: tuple[str, ...] = ()
     values: dict[str, list[Value]] = field(default_factory=dict)
 
     def rows(self, filter: Filter) -> list[Row]:
-        """Return values of keys: those that the file tells, or some at and beside those that the filter names."""
+        """Return values of keys: the file's values, or some at and beside the values that a filter names."""
         about: dict[str, list[Value]] = {name: [None] for name in self.schema.types}
         for name, value in _literals(filter.node):
             about[name].append(_fitting(self.schema.types[name], value))

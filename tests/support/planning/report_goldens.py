@@ -32,7 +32,7 @@ _LINE_WORDS = ("where", "join", "unknown", "read")
 
 @dataclass
 class ExampleTable:
-    """A table of a golden file: columns, partition columns, and for each file its partition and its record."""
+    """A table of a golden file: columns, partition columns, and each file's partition and record."""
 
     data: dict[str, ColumnType]
     by: dict[str, ColumnType]
@@ -88,7 +88,7 @@ class ExampleTable:
 
 @dataclass
 class ReportExample:
-    """What is asked in a golden file, where that ends, and the dicts that stand there."""
+    """A question of a golden file, the line of its end, and the dicts that follow it."""
 
     line: int
     title: str
@@ -149,7 +149,7 @@ def read_examples(path: Path) -> Iterator[ReportExample]:
 
 
 def with_answers(path: Path, answers: dict[int, list[str]]) -> str:
-    """Return a golden file's text with these lines below those that ask."""
+    """Return a golden file's text with these answers below their questions."""
     fields: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         if not line.startswith(("→ ", "= ", "{", "  {", "]")):

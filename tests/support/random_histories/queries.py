@@ -1,6 +1,7 @@
-"""Random queries over tables and versions of them: each gives the same rows whatever is left out unread.
+"""Random queries over tables and versions of them: each gives the same rows with any files left unread.
 
-No query depends on an order that it does not state, on the last digits of sums of floats, or on which of equal rows comes first.
+No query depends on an order that it does not state, on the last digits of sums of floats, or on which of
+equal rows comes first.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class Queries:
         return f"SELECT {hint}{_numbered(chosen)} FROM {name} a{joins} {where}"
 
     def _digest(self, available: Sequence[Term]) -> list[str]:
-        """Return aggregates that differ where rows do: those of a join of several tables may be too many to fetch."""
+        """Return aggregates that differ where rows do: rows of a join of tables may be too many to fetch."""
         hashed = [term for term, type in scalar_terms(available) if type not in (*FLOATS, *INTERVALS)]
         some = ", ".join(self.draw.sample(hashed, min(4, len(hashed)))) or "1"
         counted = [f"count({term})" for term, _ in self._some(available, 3)]

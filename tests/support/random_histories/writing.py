@@ -114,7 +114,7 @@ def write_partition(table: ModelledTable, _others: Others) -> Change | None:
 
 
 def replace_where(table: ModelledTable, _others: Others) -> Change | None:
-    """Replace the partitions that a condition selects, by rows for which it holds."""
+    """Replace the partitions that a condition selects, by rows that satisfy it."""
     if not table.shape.parts:
         return None
     names = table.shape.names()
@@ -129,7 +129,7 @@ def replace_where(table: ModelledTable, _others: Others) -> Change | None:
 def adopt(table: ModelledTable, location: str) -> Change:
     """Take in what plain Spark has written to the place of an external table.
 
-    Plain Spark has two folders for 0.0 and -0.0, of which one is taken in: here there is one.
+    Plain Spark has two folders for 0.0 and -0.0, and one of them is taken in: here there is one.
     """
     floats = [identifier(part.name) for part in table.shape.parts if part.type in FLOATS]
     query = table.new_rows(table.draw.choice(RECORDS))

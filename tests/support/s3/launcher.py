@@ -1,4 +1,4 @@
-"""A real S3 server for tests, S3Proxy, with its objects in memory; and the jars by which Hadoop reaches S3."""
+"""A real S3 server for tests, S3Proxy, with its objects in memory; and the jars that Hadoop needs for S3."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOGBACK = """<configuration>
 
 
 def s3a_jars() -> list[Path]:
-    """Return the jars of `s3a:` that PySpark does not bring, fetched if need be: hadoop-aws, and of Amazon's SDK what it needs."""
+    """Return the jars of `s3a:` that PySpark lacks, fetched if need be: hadoop-aws, and Amazon's SDK."""
     return sorted(fetched(_HERE / "s3a.xml", "S3A", "16 MB").glob("*.jar"))
 
 
@@ -104,7 +104,7 @@ class S3Server:
         connection.close()
 
     def settings(self) -> dict[str, str]:
-        """Return the settings of a Spark session by which it reaches this server, and nothing else does."""
+        """Return the settings that a Spark session needs to reach this server."""
         options = {
             "endpoint": self.endpoint,
             "endpoint.region": REGION,

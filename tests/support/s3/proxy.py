@@ -1,4 +1,7 @@
-"""A proxy before an S3 server that counts requests, and throttles, refuses, cuts or delays them, as a network and a busy store would."""
+"""A proxy before an S3 server that counts requests.
+
+It throttles, refuses, cuts or delays them, as a network and a busy store would.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from typing import Literal, NamedTuple
 from tests.support.s3 import uploads
 
 Fate = Literal["delivered", "throttled", "refused", "request lost", "cut off", "late", "reply lost"]
-"""What becomes of a request. One that is cut off arrives by half; a late one seems lost, and arrives at `arrive_late`."""
+"""The fate of a request. Half of a request that is cut off arrives; a late one seems lost, and arrives at
+`arrive_late`.
+"""
 
 
 def _error(status: bytes, code: bytes, message: bytes) -> bytes:
@@ -37,7 +42,8 @@ class S3Request(NamedTuple):
     """A request as the proxy sees it.
 
     Attributes:
-        kind: the method, with what S3 means by it where that differs: ``LIST``, ``LIST UPLOADS``, ``BULK DELETE``, ``UPLOAD``.
+        kind: the method, or S3's meaning of it where they differ: ``LIST``, ``LIST UPLOADS``,
+            ``BULK DELETE``, ``UPLOAD``.
         target: path and query.
     """
 
@@ -50,13 +56,13 @@ class S3TestProxy:
 
     Args:
         port: of the server.
-        credentials: access key and secret key, with which the proxy asks for multipart uploads.
+        credentials: access key and secret key. The proxy uses them to list multipart uploads.
 
     Attributes:
         port: to connect to.
         fate: is asked what becomes of a request.
         seconds: is asked how long a request waits.
-        requests: those that have arrived so far.
+        requests: all that have arrived so far.
         late: whole requests with the fate ``late`` that the server has not got yet.
         uploads: by id, when each multipart upload began, in seconds since the epoch; a test may set it back.
     """
@@ -173,7 +179,10 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 class _Upstream:
-    """A connection to the server. The server ends one that was idle, which must not look like a lost reply."""
+    """A connection to the server.
+
+    The server ends one that was idle, which must not look like a lost reply.
+    """
 
     def __init__(self, proxy: S3TestProxy) -> None:
         self._proxy = proxy

@@ -1,8 +1,8 @@
 """Listings of multipart uploads, which S3Proxy answers in part only: the test's proxy makes up for it.
 
-S3Proxy refuses a listing with `max-uploads`, which Hadoop always sends, and says of every upload that it began
-just now. So the proxy asks without that parameter, which needs a signature of its own. It remembers when each
-upload began, and puts these times into the reply.
+S3Proxy refuses a listing with `max-uploads`, which Hadoop always sends, and says of every upload that it
+began just now. So the proxy asks without that parameter, which needs a signature of its own. It remembers
+when each upload began, and puts these times into the reply.
 """
 
 from __future__ import annotations

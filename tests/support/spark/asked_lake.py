@@ -1,4 +1,4 @@
-"""A catalog that is asked as the bridge asks it, without Spark: for what becomes of statements that change tables."""
+"""A catalog that answers the bridge's questions without Spark, for statements that change tables."""
 
 from __future__ import annotations
 

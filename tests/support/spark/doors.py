@@ -1,4 +1,4 @@
-"""Spark as it is started without a Python driver: `spark-sql`, servers, shells and applications of the JVM."""
+"""Spark that is started without a Python driver: `spark-sql`, servers, shells and applications of the JVM."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on."""
+    """Return a port of 127.0.0.1 that no process listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -69,7 +69,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def server(class_name: str, arguments: list[str], folder: Path, port: int) -> Iterator[psutil.Process]:
-    """Run a class of Spark's that serves, until the block ends; it is there when its port is open.
+    """Run a class of Spark's that serves, until the block ends; it is ready when its port is open.
 
     Raises:
         RuntimeError: it ended, or does not listen in time; the message has what it printed.
@@ -97,7 +97,7 @@ def wait_until_it_listens(port: int) -> None:
     """Wait until somebody listens on a port.
 
     Raises:
-        TimeoutError: nobody does.
+        TimeoutError: no process does.
     """
     deadline = time.monotonic() + _STARTING_SECONDS
     while not _listens(port):

@@ -1,4 +1,6 @@
-"""A process that may not ask a session's planner, and tries: `python intruder.py PORT QUESTION NAME...`, NAME being what it may be called.
+"""A process that may not ask a session's planner, and tries.
+
+Run it as `python intruder.py PORT QUESTION NAME...`; each NAME is a possible name of the planner.
 
 It prints a line for each try: what was tried, and what came back.
 """
@@ -10,7 +12,7 @@ import sys
 
 
 def answer(port: int, said: bytes, wait: float = 5) -> bytes:
-    """Say something to a callback server; return what it answers until it hangs up, or is silent for so many seconds."""
+    """Send bytes to a callback server; return its answer until it hangs up or is silent for some seconds."""
     found = b""
     with socket.create_connection(("127.0.0.1", port), wait) as connection:
         connection.settimeout(wait)
@@ -40,7 +42,8 @@ def main() -> None:
             "no token": b"A\n\ne\n" + plain,
             "collected": f"g\n{name}\ne\n".encode(),
             "page": head + b"Content-Length: %d\r\n\r\n" % len(plain) + plain,
-            # Without a token the first line and the second are taken for a call of nobody, and the third begins anew.
+            # Without a token the server ignores the first line and the second as a call of no object; the
+            # third begins anew.
             "page, in turn": head + b"Content-Length: %d\r\n\r\nx\n" % (len(plain) + 2) + plain,
         }
         for tried, said in tries.items():

@@ -1,4 +1,4 @@
-"""Values as the bridge sends those that a join has found: see `parquetry.predicate.reading.packed_values`."""
+"""Runtime values of a join as the bridge sends them: see `parquetry.predicate.reading.packed_values`."""
 
 from __future__ import annotations
 

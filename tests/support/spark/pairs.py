@@ -1,4 +1,4 @@
-"""Two statements of which the second runs as a whole right before the first commits."""
+"""Two statements: the second runs as a whole right before the first commits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parquetry.metastore.commits.transaction import Transaction
 
 @contextmanager
 def before_the_commit(second: Callable[[], Any]) -> Iterator[list[Any]]:
-    """Run something whole when the next commit of this process has been prepared, and then let that commit go on.
+    """Run something whole when the next commit of this process is prepared, and then let that commit go on.
 
     Args:
         second: is run once.

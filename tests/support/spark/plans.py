@@ -1,4 +1,4 @@
-"""What a query's executed plan holds: which nodes, and how many of each."""
+"""Nodes of a query's executed plan, and how many there are of each."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _INITIAL = "== Initial Plan =="
 
 
 def run(frame: DataFrame) -> tuple[list[Row], Counter[str]]:
-    """Run a query; return its rows, and how many nodes of each name the plan had that was executed in the end.
+    """Run a query; return its rows, and how many nodes of each name its final plan had.
 
-    Of a part that is used again the nodes are counted where it was executed. A sort for a global ORDER BY is a node `Sort` as
-    any other, and its exchange is an `Exchange`.
+    The nodes of a part that is used again are counted where it was executed. A sort for a global ORDER BY is
+    a node `Sort` as any other, and its exchange is an `Exchange`.
     """
     rows = frame.collect()
     return rows, nodes(frame)
 
 
 def lines(frame: DataFrame) -> list[str]:
-    """Return the lines of the plan of a frame; of one that adapted itself to what it found, those of the last."""
+    """Return the lines of a frame's plan; if it was adaptive, the lines of its last plan."""
     text = str(frame._jdf.queryExecution().executedPlan().toString())
     kept: list[str] = []
     skipped: int | None = None  # how deep what is left out begins: plans before the last

@@ -1,9 +1,15 @@
 """Questions and answers of the bridge as `tests/golden/protocol.jsonl` holds them.
 
-The first line is what every question about a catalog carries. Then a line is a statement, or a question that it came to and
-its answer. What differs from run to run stands under a name: `<folder>` for the folder of warehouse and files, `<table 1>` for
-the first table that is heard of, `<time>` for microseconds since the epoch, `<user>`, and `<error>` for the name of an error
-that the bridge keeps. Questions are asked again with the values that those names have by then.
+The first line holds the parts that every question about a catalog carries. Each further line is a statement,
+or a question that it led to with its answer. Names replace the parts that differ from run to run:
+
+- `<folder>`: the folder of warehouse and files,
+- `<table 1>`: the first table that is mentioned,
+- `<time>`: microseconds since the epoch,
+- `<user>`: the user,
+- `<error>`: the name of an error that the bridge keeps.
+
+Questions are repeated with the current values of those names.
 """
 
 from __future__ import annotations
@@ -35,7 +41,7 @@ def lay_out(folder: Path) -> None:
 
 
 class StandInNames:
-    """What differs from run to run, by the names that stand for it.
+    """Names that replace what differs from run to run.
 
     Args:
         folder: of warehouse and files.

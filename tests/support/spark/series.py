@@ -1,4 +1,4 @@
-"""What the installed series of Spark lacks."""
+"""Features that the installed series of Spark lacks."""
 
 from __future__ import annotations
 

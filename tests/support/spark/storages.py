@@ -1,4 +1,7 @@
-"""Storages of the tests: a local disk, HDFS and S3, each with a catalog. Hadoop lists and changes their files."""
+"""Storages of the tests: a local disk, HDFS and S3, each with a catalog.
+
+Hadoop lists and changes their files.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Storage(NamedTuple):
 
     Attributes:
         spark: the session.
-        base: URI of a folder that nobody else uses.
+        base: URI of a folder for this test alone.
         catalog: its name.
         database: as `catalog.name`.
         warehouse: URI.
@@ -41,7 +44,7 @@ class Storage(NamedTuple):
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
     def files(self, location: str, hidden: bool = False) -> list[str]:
-        """Return the paths of the files below a location, relative to it and in order; hidden ones if asked for."""
+        """Return the relative paths of the files below a location, in order; on request also hidden ones."""
         path, system = self._hadoop(location)
         if not system.exists(path):
             return []

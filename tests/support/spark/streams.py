@@ -1,4 +1,4 @@
-"""Streaming queries for tests: run until all is read that is there, and looked at by what they wrote."""
+"""Streaming queries for tests: they run until they have read all rows, and tests read what they wrote."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class FileSink:
 def into_table(
     frame: DataFrame, table: str, checkpoint: Path, mode: str = "append", by: Sequence[str] = ()
 ) -> StreamingQuery:
-    """Write what there is into a table, which is made with these partition columns if it is not there, and return the query."""
+    """Write all rows into a table, and return the query.
+
+    A missing table is made with these partition columns.
+    """
     writer = frame.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
     query = (writer.partitionBy(*by) if by else writer).trigger(availableNow=True).toTable(table)
     query.awaitTermination()
@@ -53,7 +56,7 @@ def batches(query: StreamingQuery) -> list[int]:
 
 
 def forget_last_commit(checkpoint: Path) -> int:
-    """Leave a checkpoint as a query does that dies between its commit and the word of it; return the number of the batch."""
+    """Leave a checkpoint as after a crash between a query's commit and its record; return the batch."""
     last = max(
         (path for path in (checkpoint / "commits").iterdir() if path.name.isdigit()),
         key=lambda path: int(path.name),

@@ -1,4 +1,4 @@
-"""Golden files of run-time verdicts: a query, what was read of its fact table, and which values of joins did that.
+"""Golden files of run-time verdicts: a query, what was read of its fact table, and the values that did that.
 
 A file has comments, and examples, each with a title of its own:
 
@@ -8,9 +8,9 @@ A file has comments, and examples, each with a title of its own:
           ⇒ t: k → 6 values · partitions 12 of 80 · files 12 of 12
               k: 6 run-time values of d.k (INNER JOIN, its broadcast)
 
-The names in braces are tables. A line with an arrow tells what came to the scan of one of them, and what each step kept of
-how much; the lines below it say of each side of a join what became of its values, in the words of the report. Where adaptive
-execution makes a difference, the table has two lines.
+The names in braces are tables. A line with an arrow says what came to the scan of one of them, and what each
+step kept of how much. The lines below it say for each side of a join what became of its values, in the words
+of the report. Where adaptive execution makes a difference, the table has two lines.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ ANSWER = "      "
 ARROW = f"{ANSWER}⇒ "
 DETAIL = f"{ANSWER}    "
 NO_SCAN = "no scan"
-"""What is said to have been read where the plan has no scan of the table in the end."""
+"""The verdict where the final plan has no scan of the table."""
 _NUMBERED = re.compile(r"#\d+L?")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of the scan of a table.
+    """The outcome of the scan of a table.
 
     Attributes:
         read: what came to it, and what each step kept.
@@ -107,7 +107,7 @@ def _in_short(text: str, names: Mapping[str, str]) -> str:
 
 
 def verdict_lines(verdicts: Mapping[str, Verdict]) -> list[str]:
-    """Return verdicts by what they are of as a golden file has them: what is said of the same values is said once.
+    """Return verdicts by table as a golden file has them; several verdicts on the same values share them.
 
     >>> verdict_lines({"f": Verdict("files 1 of 2", ("k: 3 values",)), "g": Verdict("files 4 of 4", ("k: 3 values",))})
     ['      ⇒ f: files 1 of 2', '      ⇒ g: files 4 of 4', '          k: 3 values']
@@ -159,7 +159,7 @@ class VerdictFile:
 
     @classmethod
     def named(cls, name: str) -> VerdictFile:
-        """Return that of a name in tests/golden/runtime."""
+        """Return the file of a name in tests/golden/runtime."""
         return cls(GOLDENS / "runtime" / f"{name}.txt")
 
     @property
@@ -176,7 +176,7 @@ class VerdictFile:
         return self._answers[title]
 
     def check(self, title: str, verdicts: Mapping[str, Verdict]) -> None:
-        """Assert that these are the verdicts of an example; with PARQUETRY_UPDATE_GOLDENS=1 in the environment, write them."""
+        """Assert that these are an example's verdicts; with PARQUETRY_UPDATE_GOLDENS=1 set, write them."""
         lines = verdict_lines(verdicts)
         if os.environ.get(UPDATE) == "1":
             self._write(title, lines)

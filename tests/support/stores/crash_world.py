@@ -36,14 +36,17 @@ LONG_LIST = 60
 FULL_LIST = 8
 """How many files are in a part of such a list."""
 LARGE_ROW = 150
-"""From how many bytes of a row on SQLite keeps its value apart: some values of a metastore's rows are larger, and some are not."""
+"""The least size in bytes of a row whose value SQLite keeps apart.
+
+Some values of a metastore's rows are larger, and some are not.
+"""
 
 Rows = dict[bytes, bytes]
 
 
 @dataclass
 class CrashWorld:
-    """A metastore to begin with: its rows, the files of its tables, a dump of it, and a file that is missing."""
+    """A metastore to begin with: its rows, its tables' files, a dump of it, and a file that is missing."""
 
     folder: Path
     rows: Rows
@@ -164,7 +167,7 @@ def make_world(folder: Path) -> CrashWorld:
 
 
 def damaged(world: CrashWorld) -> CrashWorld:
-    """Return the world with a table that lacks a file, whose totals are wrong, and in which a writer died."""
+    """Return the world with a table with a missing file, wrong totals, and the rest of a writer that died."""
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
@@ -187,7 +190,7 @@ def damaged(world: CrashWorld) -> CrashWorld:
 
 
 def scattered(world: CrashWorld) -> CrashWorld:
-    """Return the world with a table of which two lists of files are in more parts than they need."""
+    """Return the world with a table that has two lists of files in more parts than they need."""
     store = MemoryStore()
     store.put_many(world.rows.items())
     table = world.open(store).table("default", "t")
@@ -202,7 +205,7 @@ def scattered(world: CrashWorld) -> CrashWorld:
 
 
 def empty(world: CrashWorld) -> CrashWorld:
-    """Return a world with a metastore in which nothing is, and the dump of the other."""
+    """Return a world with an empty metastore, and the dump of the other."""
     return CrashWorld(world.folder, {FORMAT: world.rows[FORMAT]}, world.files, world.dumped)
 
 

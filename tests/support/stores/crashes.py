@@ -1,7 +1,7 @@
-"""What a crash leaves of an operation, on whatever store: the old state or the new one, and nothing for good.
+"""Results of a crash during an operation, on any store: the old state or the new one, and nothing for good.
 
-A client stops at one of the rows that it writes; then the store is looked at by others. Nothing here knows which
-store it is: `test_metastore_crashes` and the tests of HBase bring one.
+A client stops at one of the rows that it writes; then others read the store. Nothing here knows which store
+it is: `test_metastore_crashes` and the tests of HBase bring one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tests.support.stores.metastores import Crash
 
 State = dict[str, Any]
 _KNOWN: dict[bytes, list[Any]] = {}
-"""What was found of a table: of several, a crash touches one."""
+"""States of tables by their digest: a crash touches one of several tables."""
 
 
 def copied(store: Store) -> MemoryStore:
@@ -86,7 +86,7 @@ def _versions(metastore: Metastore, newest: TableSnapshot) -> list[Any]:
 
 
 def _digest(database: str, name: str, id: bytes, rows: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Return what stands for a table's name and for all rows with its id in their keys; others say nothing of it."""
+    """Return a digest of a table's name and of all rows with its id in their keys: only they describe it."""
     digest = hashlib.blake2b(f"{database}.{name}".encode() + b"\0" + id)
     for key, value in rows:
         if id in key:
@@ -167,12 +167,12 @@ FAILURES = CommitUnknownError, StoreError, Crash
 
 @dataclass(frozen=True)
 class Expected:
-    """What an operation does if nothing comes in between.
+    """The effect of an operation without an interruption.
 
     Attributes:
-        world: in which it begins.
+        world: that it begins in.
         states: what others see, one after the other.
-        calls: the numbers of the rows that it writes, those of a call to the store together.
+        calls: the numbers of the rows that it writes, together for each call to the store.
     """
 
     world: CrashWorld
@@ -234,7 +234,7 @@ def crash(
 def check(
     operation: Operation, expected: Expected, store: Store, *, done: bool, clear_copy: bool = False
 ) -> None:
-    """Look at what a crash has left: the old state or the new one, with which others can go on.
+    """Check the state after a crash: the old one or the new one, and others can go on with it.
 
     Args:
         operation: that was stopped.

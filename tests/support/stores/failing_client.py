@@ -22,10 +22,10 @@ class Client:
 
     Args:
         store: that others use, too.
-        stop: the number of the row; None: all goes well.
-        how: the process dies ``before`` the row is written or ``after``; the row is written, but the client is
-            told that the store failed (``unanswered``), and it does not reach the store any more
-            (``unreachable``); ``kill``: the process is killed in mid-batch.
+        stop: the number of the row, or None if all goes well.
+        how: the process dies ``before`` the row is written or ``after``. Or the row is written, but the
+            client gets an error of the store (``unanswered``), or loses the store for good
+            (``unreachable``). ``kill``: the process is killed in mid-batch.
         backwards: whether the rows of a batch are written last to first; a store promises no order.
 
     Attributes:

@@ -1,7 +1,7 @@
 """A process whose children are killed in the middle of what they write; `test_metastore_crashes` talks to it.
 
-Each line of its input, `operation<TAB>row<TAB>metastore<TAB>warehouse<TAB>dump`, is answered by how a child has
-ended that was forked to do the operation and to be killed when it writes that row.
+Each line of its input is `operation<TAB>row<TAB>metastore<TAB>warehouse<TAB>dump`. A child is forked that
+does the operation, and is killed when it writes that row. The answer is how the child has ended.
 """
 
 from __future__ import annotations

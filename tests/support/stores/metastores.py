@@ -131,7 +131,7 @@ class FaultyStore:
 
 
 class OnceStore(FaultyStore):
-    """A store that does not put up with a row being put that is there with another value."""
+    """A store that refuses to replace an existing row by another value."""
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         batch = list(rows)
@@ -157,7 +157,7 @@ class LateStore(FaultyStore):
         return True
 
     def arrive(self) -> None:
-        """Carry out what was tried first, in the order in which it was tried."""
+        """Carry out the first tries, in their order."""
         for batch, fields in self._tried:
             self.store.put_many(batch, fields)
 

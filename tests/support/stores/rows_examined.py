@@ -1,4 +1,4 @@
-"""How many rows of a table's partitions are read of a SQLite metastore, by whoever reads in this process."""
+"""Counts the rows of a table's partitions that this process reads from a SQLite metastore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parquetry.store.sqlite import SQLiteStore
 
 
 class RowsExamined:
-    """Keys of the rows that were read, in the order in which they were."""
+    """Keys of the rows that were read, in order."""
 
     def __init__(self, table: bytes) -> None:
         self._prefix = partition_prefix(table)
@@ -24,7 +24,7 @@ class RowsExamined:
         return len(self.keys)
 
     def taking(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield rows, and note those of the table's partitions, once where one way to read goes by another."""
+        """Yield rows, and note the table's partitions, once where one way to read goes by another."""
         each = iter(rows)
         while True:
             outermost = not getattr(self._reading, "now", False)
@@ -42,7 +42,7 @@ class RowsExamined:
 
 @contextmanager
 def rows_examined(monkeypatch: pytest.MonkeyPatch, table: bytes) -> Iterator[RowsExamined]:
-    """Note rows of the partitions of a table as they are read.
+    """Note rows of a table's partitions when they are read.
 
     Args:
         monkeypatch: of the test.

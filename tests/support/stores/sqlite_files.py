@@ -1,4 +1,4 @@
-"""What a metastore's SQLite file looks like inside, past the store."""
+"""The inside of a metastore's SQLite file, past the store."""
 
 from __future__ import annotations
 

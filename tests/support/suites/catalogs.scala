@@ -15,9 +15,10 @@ import org.apache.spark.sql.parquetry.table.{FileColumn, MetadataStruct, Parquet
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * A catalog of Parquetry's where Spark's suites have one in memory. It does for a test what is not Parquetry's affair:
- * it has a warehouse of its own, a database is there as soon as a table is made in it, one within
- * others (which Parquetry does not have) is one whose name has dots, and a format that only the tests know is Parquet.
+ * A catalog of Parquetry's where Spark's suites have one in memory. It does for a test what is not
+ * Parquetry's affair: it has a warehouse of its own, and makes a database with the first table in it. A
+ * database within others (which Parquetry does not have) has dots in its name. A format that only the tests
+ * know is Parquet.
  */
 abstract class SuiteCatalog extends ParquetryCatalog {
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -60,7 +61,7 @@ abstract class SuiteCatalog extends ParquetryCatalog {
   private def listed(namespace: Array[String])(list: Array[String] => Array[Identifier]): Array[Identifier] =
     try list(joined(namespace)) catch { case _: NoSuchNamespaceException if namespaceExists(namespace) => Array.empty }
   override def loadRelation(ident: Identifier): Relation = read(of(ident)(super.loadRelation(joined(ident))))
-  /** What a query reads. */
+  /** The relation that a query reads. */
   protected def read(relation: Relation): Relation = relation
   override def loadTable(ident: Identifier): Table = loadRelation(ident) match {
     case table: Table => table
@@ -97,7 +98,7 @@ abstract class SuiteCatalog extends ParquetryCatalog {
   override def dropView(ident: Identifier): Boolean = super.dropView(joined(ident))
   override def renameView(from: Identifier, to: Identifier): Unit = super.renameView(joined(from), made(to))
 
-  /** All databases, split; the one that is there from the beginning is left out while it is empty. */
+  /** All databases, split; `default`, which exists from the beginning, is left out while it is empty. */
   private def all: Array[Array[String]] = super.listNamespaces().map(_.head)
     .filter(name => name != "default" || super.listTables(Array(name)).nonEmpty).map(_.split("\\."))
   override def listNamespaces(): Array[Array[String]] = within(Array.empty)
@@ -123,13 +124,13 @@ object SuiteCatalog {
   val answer: java.lang.reflect.Field = classOf[ParquetryTable].getDeclaredFields.find(_.getType == classOf[TableAnswer]).get
   answer.setAccessible(true)
 
-  /** Where all warehouses are; whoever runs the suites removes it. */
+  /** Where all warehouses are; the process that runs the suites removes it. */
   private lazy val warehouses = Paths.get(System.getProperty("parquetry.suites.warehouses"))
   def newWarehouse(): String = Files.createTempDirectory(warehouses, "of").resolve("warehouse").toString
 }
 
-// The names by which Spark's suites ask for their catalogs: on the class path, these come before Spark's. Of what only those
-// in memory have, there is what suites set before their tests.
+// The names of the catalogs in Spark's suites: on the class path, these come before Spark's. Of the features
+// that only catalogs in memory have, these have what suites set before their tests.
 class BasicInMemoryTableCatalog extends SuiteCatalog {
   private val invalidated = util.concurrent.ConcurrentHashMap.newKeySet[Identifier]()
   override def invalidateTable(ident: Identifier): Unit = invalidated.add(ident)
@@ -145,8 +146,9 @@ class InMemoryRowLevelOperationTableCatalog extends InMemoryTableCatalog {
 }
 
 /**
- * A catalog for Spark's suite of columns that `SELECT *` leaves out. Ours bear the names of those of tables in memory: the file of a row is
- * `_partition`, what is known of the file `index`. Buckets by a partition column, which Parquetry has not, are left out.
+ * A catalog for Spark's suite of columns that `SELECT *` leaves out. Ours have the names that tables in
+ * memory give them: a row's file is `_partition`, and the file's metadata is `index`. Buckets by a partition
+ * column, which Parquetry lacks, are left out.
  */
 class HiddenColumnsCatalog extends InMemoryTableCatalog {
   override protected def read(relation: Relation): Relation = relation match {
@@ -164,6 +166,6 @@ class HiddenColumnsCatalog extends InMemoryTableCatalog {
 private class HiddenColumnsTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse()) extends LoadedTable(ref, answer, use) {
   override val fileColumn: FileColumn = FileColumn(FileColumn.free("_partition", logical))
   override val metadataStruct: MetadataStruct = MetadataStruct(FileColumn.free("index", logical), format != "orc")
-  override def metadataColumns(): Array[MetadataColumn] = super.metadataColumns().reverse // in the order of those in memory
+  override def metadataColumns(): Array[MetadataColumn] = super.metadataColumns().reverse // in the order of tables in memory
   override def streamed: ParquetryTable = new HiddenColumnsTable(ref, answer, TableUse(streamed = true))
 }

@@ -1,4 +1,4 @@
-"""The class path of Spark's suites: jars of Spark's tests, and what of ours puts them on Parquetry's tables."""
+"""The class path of Spark's suites: jars of Spark's tests, and our classes that run them on Parquetry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _MODULE = _HERE / "ivy.xml"
 
 
 def class_path() -> list[Path]:
-    """Return the folder of our classes, then the jars of Spark's tests and of what these need: fetched, compiled, once.
+    """Return the folder of our classes, and the jars of Spark's tests with what these need.
+
+    They are fetched and compiled once.
 
     Raises:
         ArtifactsError: Maven Central could not be reached.
@@ -28,7 +30,7 @@ def class_path() -> list[Path]:
 
 
 def sql_statements(name: str) -> list[str]:
-    """Return the statements of one of the SQL files with which Spark tests itself.
+    """Return the statements of one of the SQL files that Spark tests itself with.
 
     Args:
         name: of the file, such as ``view-schema-evolution``.

@@ -1,7 +1,10 @@
-"""The list of those tests of Spark's suites that do not apply to Parquetry or fail for now (`tests/spark/suites/suites.txt`).
+"""The list of tests of Spark's suites that do not apply to Parquetry, or fail for now.
 
-A line that is not indented names a suite, one that is, a reason, which begins with how things stand (`STANDS`), and one
-that is indented once more a test. A suite without lines of its own passes all of its tests.
+It is `tests/spark/suites/suites.txt`.
+
+A line without indentation names a suite. An indented line is a reason, which begins with how things stand
+(`STANDS`). A line that is indented once more is a test. A suite without lines of its own passes all of its
+tests.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ def read(text: str) -> dict[str, dict[str, str]]:
 
 
 def written(text: str, suites: Listed) -> str:
-    """Return the text of a list, under the head of one that is there: suites, reasons and tests are sorted."""
+    """Return the text of a list, under an existing head: suites, reasons and tests are sorted."""
     lines = [line for line in text.splitlines() if line.startswith("#")]
     for suite, tests in sorted(suites.items()):
         lines.append(suite)
@@ -55,7 +58,7 @@ def written(text: str, suites: Listed) -> str:
 
 
 def update(suite: str, failed: Iterable[str]) -> None:
-    """Write the list again: a suite's tests that failed keep their reasons, or have none as yet, and no others are on it."""
+    """Write the list again with exactly the tests of a suite that failed; they keep their reasons, if any."""
     text = LIST.read_text()
     suites = read(text)
     suites[suite] = {test.strip(): suites[suite].get(test.strip(), UNKNOWN) for test in failed}

@@ -1,6 +1,7 @@
-"""Runs Spark's suites: a process with a session of ours, which is told a suite on a line and answers with its tests on one.
+"""Runs Spark's suites in a process with a session of ours: it reads a suite per line and prints its tests.
 
-The suites set the JVM's time zone and a mark by which Spark knows that it is tested, so their JVM is no other tests'.
+The suites set the JVM's time zone, and a mark that shows Spark that it is tested, so their JVM is no other
+tests'.
 """
 
 from __future__ import annotations

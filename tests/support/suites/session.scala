@@ -23,14 +23,14 @@ import org.apache.spark.sql.parquetry.ParquetryCatalog
 import org.apache.spark.sql.test.{SharedSparkSessionBase, TestSparkSession}
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
-/** A suite in the running context: a session of its own takes its settings, and nothing is stopped at the end. */
+/** A suite in the running context: a session of its own takes its settings. The context is not stopped. */
 trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
   override protected def createSparkSession: TestSparkSession = {
     val running = SparkContext.getActive.getOrElse(throw new IllegalStateException("No SparkContext runs."))
     new SuiteSession(running, sparkConf)
   }
 
-  /** A test that asks for what only Spark's tables in memory have does not link, and fails; ScalaTest would end the suite. */
+  /** A test of features that only tables in memory have does not link: it fails, but the suite goes on. */
   override def test(testName: String, testTags: Tag*)(testFun: => Any)(implicit pos: Position): Unit =
     super.test(testName, testTags: _*) {
       try testFun
@@ -39,19 +39,22 @@ trait OnParquetry extends AnyFunSuiteLike with SharedSparkSessionBase {
     }
 }
 
-/** A suite with inserts: the numbers that a commit keeps are told by Parquetry's history, and tested with it. */
+/** A suite with inserts: Parquetry's history reports a commit's numbers, and its own tests check them. */
 trait InsertsOnParquetry extends InsertIntoSQLOnlyTests with OnParquetry {
   override def checkInsertMetrics(tableName: String, numInsertedRows: Long): Unit = ()
 }
 
-/** A suite of changes of rows: its tables in memory tell what was written last; of ours the rows tell it, which are tested with it. */
+/**
+ * A suite of changes of rows: its tables in memory report what was written last. Ours show it by their rows,
+ * which are tested with it.
+ */
 trait RowsOnParquetry extends RowLevelOperationSuiteBase with OnParquetry {
   override protected def checkReplacedPartitions(expected: Seq[Any]): Unit = ()
   override protected def checkLastWriteInfo(
       expectedRowSchema: StructType, expectedRowIdSchema: Option[StructType], expectedMetadataSchema: Option[StructType]): Unit = ()
   override protected def checkLastWriteLog(expectedEntries: WriteLogEntry*): Unit = ()
 
-  /** Tables in memory look for partitions that hold a match, by their columns; ours for files, which a column names. */
+  /** Tables in memory look for partitions with a match by their columns; ours look for files by a column. */
   override protected def executeAndCheckScans(query: String, primaryScanSchema: String, groupFilterScanSchema: Option[String]): Unit = {
     val plan = executeAndKeepPlan { sql(query) }
     val primary = collect(plan) { case scan: BatchScanExec => scan }.head
@@ -72,8 +75,9 @@ trait UpdatesOnParquetry extends UpdateTableSuiteBase with RowsOnParquetry {
 }
 
 /**
- * A suite of columns that `SELECT *` leaves out: of what ours say of a row that is told which those of tables in memory say, its place among
- * the rows of its partition, each of which is one file here, and the values of that without its bucket.
+ * A suite of columns that `SELECT *` leaves out. Tables in memory have the index of a row in its partition,
+ * and the partition's values. Ours give the row's index in its file, as each partition is one file here, and
+ * the values without the bucket.
  */
 trait HiddenColumnsOnParquetry extends DatasourceV2SQLBase with OnParquetry {
   override def registerCatalog[T <: CatalogPlugin](name: String, clazz: Class[T]): Unit =
@@ -95,7 +99,7 @@ trait HiddenColumnsOnParquetry extends DatasourceV2SQLBase with OnParquetry {
   }
 }
 
-/** A suite of commands: where a partition is, and how a table is clustered, is asked of any table, not of one in memory. */
+/** A suite of commands: its checks of a partition's location and of a table's clustering fit any table. */
 trait CommandsOnParquetry extends CommandSuiteBase with OnParquetry {
   override def checkLocation(t: String, spec: Map[String, String], expected: String): Unit = {
     val catalog +: namespace :+ name = t.split('.').toSeq: @unchecked
@@ -129,8 +133,9 @@ private object SuiteSession {
 }
 
 /**
- * Settings that, cleared, are those of the suite; that give a catalog a new warehouse when it is named, which sessions made of
- * this one share; and that show our rules which catalogs are Parquetry's.
+ * Settings that return to the suite's when they are cleared, and show our rules which catalogs are
+ * Parquetry's. They give a catalog a new warehouse when it is named; sessions made of this one share the
+ * warehouse.
  */
 private class SuiteConf(first: Map[String, String]) extends SQLConf {
   clear()

@@ -5,10 +5,17 @@ import org.apache.spark.sql.connector
 import org.apache.spark.sql.execution.command
 import org.apache.spark.sql.execution.command.v2
 
-// Spark's suites that make tables in catalogs, on catalogs of Parquetry's. Left out are those that are about what only its
-// catalogs in memory do: their functions, procedures and changelogs, the distribution, order and keys that they ask a write or give
-// a scan, their transactions, samples and metrics; changes of rows as deltas; the session catalog, which Parquetry cannot be. Those
-// that run the same tests again, on another catalog of the kind or by DataFrames, would show nothing else.
+// Spark's suites that make tables in catalogs, on catalogs of Parquetry's. Left out are the suites of what
+// only Spark's catalogs in memory have:
+//
+// - functions, procedures and changelogs,
+// - the distribution, order and keys that they request of a write or report of a scan,
+// - transactions, samples and metrics,
+// - changes of rows as deltas,
+// - the session catalog, which Parquetry cannot be.
+//
+// Suites that run the same tests again, on another catalog of the kind or by DataFrames, would show nothing
+// else.
 class AlterNamespaceSetLocationSuite extends v2.AlterNamespaceSetLocationSuite with CommandsOnParquetry
 class AlterNamespaceSetPropertiesSuite extends v2.AlterNamespaceSetPropertiesSuite with CommandsOnParquetry
 class AlterNamespaceUnsetPropertiesSuite extends v2.AlterNamespaceUnsetPropertiesSuite with CommandsOnParquetry

@@ -1,4 +1,4 @@
-"""How many of Spark's tests pass: counted by the test of each suite, told at the end of a run, whichever worker ran them."""
+"""How many of Spark's tests pass: each suite's test counts them, and the end of a run shows the sum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tally(outcomes: Iterable[str], reasons: Iterable[str]) -> dict[str, int]:
 
     Args:
         outcomes: of its tests, as ScalaTest calls them.
-        reasons: of those that are on the list.
+        reasons: of the tests that are on the list.
     """
     ended, summary_line = list(outcomes), list(reasons)
     stands = {stand: sum(reason.startswith(stand) for reason in summary_line) for stand in STANDS}
@@ -25,7 +25,7 @@ def tally(outcomes: Iterable[str], reasons: Iterable[str]) -> dict[str, int]:
 
 
 def summary_line(suites: Iterable[Mapping[str, int]]) -> str | None:
-    """Return the line that tells of all suites that were run; None if none was.
+    """Return the line about all suites that were run, or None if none was.
 
     >>> summary_line([{"of": 7, "pass": 4, "does not apply: ": 2, "for now: ": 1}, {"of": 3, "pass": 3}])
     "Spark's own suites: 7 of 10 tests pass (2 suites); suites.txt has the reasons of 2 that do not apply and 1 that fails for now."

@@ -1,4 +1,4 @@
-"""For tests that nothing recorded is lost: records in which each field is set to something else than its default."""
+"""Records with a value other than the default in each field, for tests that no recorded value is lost."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ OWN = ArrangementSpec(
     BucketSpec(("was", "x"), 8, "spark", (SortColumn("price", descending=True), SortColumn("x")), True),
     (SortColumn("share", descending=True), SortColumn("raw")),
 )
-"""Of a partition."""
+"""The arrangement of a partition."""
 TABLES = ArrangementSpec(
     SkewMap(("x",), ((1,),), True, ("/one",)),
     BucketSpec(("x",), 4, 1, (SortColumn("x", True),), True),
     (SortColumn("x", True),),
 )
-"""Of a table: for partitions made from now on."""
+"""The arrangement of a table, for partitions made from now on."""
 MEASURED = ArrangementSpec(SkewMap(("x",), (), True, auto=AutoSkew(0.125, 7)))
-"""Of a table whose partitions measure what is heavy in them."""
+"""The arrangement of a table whose partitions measure their skewed values."""
 STATISTICS = ColumnStatistics(7, 1, b"\x00", b"\xff", False, False, 1, "parquet BYTE_ARRAY")
 FILE = FileRecord("theirs", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, cell=2, bucket=7, sorted=True)
 
 EARLIER = FileRecord("earlier", 12, 3, 1_700_000_000_000, {"raw": STATISTICS}, bucket=6, rest_of=2)
-"""Of the rest of the first cells of a map that has grown."""
+"""A file of the rest of the first cells, from before the map grew."""
 
 
 def full_metadata(location: str) -> TableMetadata:
@@ -105,7 +105,7 @@ def full_view() -> TableMetadata:
 
 
 def unset_fields(*records: msgspec.Struct) -> list[str]:
-    """Return the fields that have their defaults in all of some records of one type, and in the records within.
+    """Return the fields that have defaults in all of some records of one type, and in the records within.
 
     A field that is added later is among them, until these records set it.
     """

@@ -1,4 +1,4 @@
-"""For tests of bucketed tables: what lies wrong in their files, which are read one by one and hashed by Arrow, without Spark."""
+"""Misplaced rows of bucketed tables, for tests: Arrow reads and hashes each file, without Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def file_table(table: ms.TableSnapshot, part: ms.PartitionSnapshot, file: ms.Fil
 
 
 def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
-    """Yield what is wrong of where rows lie: the record or the name of a file, its rows' buckets, their order."""
+    """Yield errors about where rows are: the record or the name of a file, its rows' buckets, their order."""
     types = {column.physical: column.column_type for column in table.metadata.columns}
     for part in table.partitions():
         spec = part.arrangement.buckets
@@ -67,7 +67,7 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
 
 
 def settled(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values whose equals are hashed alike: of float and double, -0.0 as 0.0, also within structs and arrays."""
+    """Return values whose equals are hashed alike: -0.0 becomes 0.0, also within structs and arrays."""
     return pa.chunked_array([_settled(chunk) for chunk in values.chunks], values.type)
 
 
@@ -81,11 +81,14 @@ def _settled(values: pa.Array) -> pa.Array:
     if pa.types.is_list(kind):
         offsets, inner = values.offsets, _settled(values.values)
         return pa.ListArray.from_arrays(offsets, inner, kind, mask=values.is_null())
-    return values  # a map, of which nothing is equal
+    return values  # a map: no maps are equal
 
 
 def in_order(rows: pa.Table, sort: Sequence[SortColumn]) -> bool:
-    """Return whether rows are in an order: ascending with NULL first, descending with NULL last; NaN is above all numbers."""
+    """Return whether rows are in an order: ascending with NULL first, descending with NULL last.
+
+    NaN is above all numbers.
+    """
     columns = [(rows[each.column].to_pylist(), each.descending) for each in sort]
     keys = [tuple(values[i] for values, _ in columns) for i in range(rows.num_rows)]
 

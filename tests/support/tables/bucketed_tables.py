@@ -1,4 +1,4 @@
-"""For tests of bucketed tables: one is made of rows, and beside it a view of the same rows that Spark knows nothing of."""
+"""Bucketed tables for tests: each is made of rows, beside a view of the same rows without arrangement."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make(
         name: of the table, with catalog and database.
         columns: as in CREATE TABLE.
         clause: what comes behind CLUSTERED BY.
-        rows: of the table, a char in its whole length; none: it stays empty.
+        rows: of the table, a char in its whole length; the table stays empty if there are none.
         version: of the hash.
         format: of the files.
         partitioned: the partition columns, those at the end of `columns`.
@@ -56,7 +56,7 @@ def make(
         f"CREATE TABLE {name} ({columns}) USING {format} {parts} CLUSTERED BY {clause} TBLPROPERTIES ({listed})"
     )
     view = f"plain_{name.replace('.', '_')}"
-    texts = re.sub(r"\b(var)?char\(\d+\)", "string", columns)  # of which Spark makes no frame
+    texts = re.sub(r"\b(var)?char\(\d+\)", "string", columns)  # Spark makes no frame of them
     local_frame(spark, rows, texts).createOrReplaceTempView(view)
     if rows:
         spark.sql(f"INSERT INTO {name} SELECT * FROM {view}")
@@ -64,7 +64,7 @@ def make(
 
 
 def local_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: str) -> DataFrame:
-    """Return a frame of rows that the plan itself holds; of a list Spark makes one that asks a Python process for them."""
+    """Return a frame whose plan holds its rows; for a list of rows, Spark would call a Python process."""
     schema = StructType.fromDDL(columns)
     takes_zone = "timezone" in inspect.signature(to_arrow_schema).parameters  # Spark 4.2 does
     fields = to_arrow_schema(schema, **({"timezone": "UTC"} if takes_zone else {}))
@@ -85,8 +85,9 @@ def agree(
         spark: a session.
         query: names tables in braces.
         of: the tables.
-        adaptive: whether the query may adapt itself; None: as the session says.
-        known: rows of the views by the text of the query, for tables of the same rows in many layouts; what is not known is added.
+        adaptive: whether the query may adapt itself, or None for the session's setting.
+        known: rows of the views by the text of the query, for tables of the same rows in many layouts.
+            Missing ones are added.
 
     Returns:
         How many nodes of each name the plan over the tables had.

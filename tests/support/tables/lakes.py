@@ -61,7 +61,7 @@ class TableLake:
         commit(transaction)
 
     def on_disk(self) -> set[str]:
-        """Return the names of the files that are there, without what all own files have in common."""
+        """Return the names of the files on disk, without what all own files have in common."""
         found = (path for path in self.location.rglob("*") if path.is_file())
         return {path.name.removeprefix(f"pq-{self.id.hex()}-").removesuffix(".parquet") for path in found}
 
@@ -72,7 +72,7 @@ class TableLake:
 
 
 def busy(folder: Path, store: Store | None = None) -> TableLake:
-    """Return a table of six versions, in which everything has happened; only version 6 is wanted."""
+    """Return a table of six versions with all kinds of changes; only version 6 is wanted."""
     lake = TableLake(folder, store)
     lake.append((1, "a"), "one")
     lake.append((2, "b"), "two")

@@ -1,4 +1,4 @@
-"""For properties of pruning: columns of random types, few values of each, and conditions on them, in which these meet."""
+"""Columns of random types, with few values of each, and conditions on these values, to test pruning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from parquetry.types import ColumnType, Value
 from tests.support.tables.generated_tables import PATTERNS, POOLS, TYPES
 
 Row = tuple[Value, ...]
-# of a time in the first half hour of 1970 nobody knows that it is no date, from before the column was widened
+# a time in the first half hour of 1970 looks like a date from before the column was widened
 VALUES = POOLS | {
     "timestamp_ntz": [None if value is None else value + (1 << 40) for value in POOLS["timestamp_ntz"]]
 }
@@ -36,7 +36,9 @@ _JSON = {
 
 
 class RandomTable:
-    """The columns of a table: `a`, `b`, `c` or fewer, by which its rows are arranged, `v`, and `p`, a partition column.
+    """The columns of a table: its rows are arranged by `a`, `b`, `c` or fewer; beside them are `v` and `p`.
+
+    `p` is a partition column.
 
     Attributes:
         columns: names and types.

@@ -1,4 +1,4 @@
-"""For tests of tables with directories for heavy values: what is set, and where each row has to lie, by brute force."""
+"""Tables with skew directories, for tests: how to set their maps, and the right place of each row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def arrange(metastore: ms.Metastore, name: str, skew: ms.SkewMap | None) -> None
     Args:
         metastore: that has the table.
         name: ``database.table``.
-        skew: the map; None: none.
+        skew: the map, or None to have none.
     """
     table = metastore.table(*name.split("."))
     transaction = Transaction(table, "arrange")
@@ -78,7 +78,7 @@ def _same(type: ColumnType, one: Any, other: Any) -> bool:
 
 
 def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
-    """Yield what is wrong of where rows lie: the record of a file, or its directory."""
+    """Yield errors about where rows are: the record of a file, or its directory."""
     types = {column.physical: column.column_type for column in table.metadata.columns}
     for part in table.partitions():
         skew = part.arrangement.skew

@@ -1,7 +1,7 @@
-"""What a table is expected to be: a list of versions, each a dict of partitions.
+"""The expected content of a table: a list of versions, each a dict of partitions.
 
-The model knows nothing of tickets, rows or stores. It says what a commit makes of the newest version, or why it
-cannot be made.
+The model knows nothing of tickets, rows or stores. It says what a commit makes of the newest version, or why
+it cannot be made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Key = tuple[int | None, str | None]
 KEYS: list[Key] = [(None, "a"), (-1, "a"), (1, None), (1, "a"), (1, "b"), (2, "\x00"), (2, "é")]
 
 THEIRS = "theirs-"
-"""What the names of files begin with that others wrote."""
+"""The beginning of the names of foreign files."""
 
 Refusal = Literal["not so in its base", "conflict", "nothing to do"]
 
@@ -55,10 +55,10 @@ class Pending:
         transaction: of the metastore.
         base: number of the version that it is based on.
         operation: its name.
-        changes: what happens to which partition, and the files it is about.
-        scopes: the days that are replaced as a whole; None: all.
-        comment: to be set; None: none.
-        target: the version to go back to; None: none.
+        changes: the kind of change of each partition, and the files it is about.
+        scopes: the days that are replaced as a whole, or None for all.
+        comment: to be set, or None.
+        target: the version to go back to, or None.
     """
 
     transaction: Transaction
@@ -128,9 +128,9 @@ class Model:
         return ModelVersion(after, now.comment, now.altered, pending.operation, out)
 
     def came_and_went(self, pending: Pending) -> bool:
-        """Return whether a partition that a commit adds was made and dropped by others since the commit's base.
+        """Return whether others made and dropped a partition that a commit adds since the commit's base.
 
-        It is another one then, which is a conflict; not, however, if a vacuum has removed what tells of it.
+        It is another one then, which is a conflict; but not if a vacuum has removed the records of it.
         """
         since = self.versions[pending.base + 1 :]
         added = {key for key, (kind, _) in pending.changes.items() if kind == "add"}

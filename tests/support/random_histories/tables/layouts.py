@@ -1,4 +1,4 @@
-"""Random arrangements of tables: partitions, directories for heavy values, buckets, order, filters, sizes, indexes."""
+"""Random arrangements of tables: partitions, skew directories, buckets, order, filters, sizes, indexes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.support.random_histories.tables.values import FLOATS, INTERVALS, Draw
 
 @dataclass(frozen=True)
 class RandomLayout:
-    """What CREATE TABLE says behind the columns.
+    """The part of CREATE TABLE behind the columns.
 
     Attributes:
-        shape: the columns of which it speaks.
+        shape: the columns that it names.
         clauses: `SKEWED BY …`, `CLUSTERED BY …`; the least important last.
         properties: of the table.
         location: of an external table, or None.

@@ -1,4 +1,4 @@
-"""Settings of a session, any of which a case may change between two statements."""
+"""Settings of a session. A case may change any of them between two statements."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ODD_NAMES = [
 """None has a backtick: of such a column Spark's reader of ORC gives NULL, in its own tables, too."""
 
 KEY_TYPES = ["INT", "BIGINT", "STRING", "DATE"]
-"""Types of the key, by which rows are merged: their literals are as many values."""
+"""Types of the key that rows are merged by: their literals are as many values."""
 
 
 class RandomColumn(NamedTuple):
@@ -53,7 +53,7 @@ class TableShape:
     """The columns of a table; its partition columns stand behind all others.
 
     Attributes:
-        columns: those of the files. The first is the key by which rows are merged.
+        columns: columns of the files. The first is the key that rows are merged by.
         parts: the partition columns.
     """
 
@@ -66,7 +66,7 @@ class TableShape:
         return self.columns + self.parts
 
     def scalars(self, without: Collection[str] = ()) -> list[str]:
-        """Return the names of the files' columns whose values hold no others, as SQL writes them, without some types."""
+        """Return the SQL names of the files' columns with scalar values, without some types."""
         return [identifier(c.name) for c in self.columns if c.scalar and c.type not in without]
 
     def names(self, alias: str = "") -> str:

@@ -1,4 +1,4 @@
-"""A table and its model: the rows that it has to hold, as a view of rows in memory, and those of its versions."""
+"""A table and its model: the expected rows, as a view of rows in memory, of it and of its versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from tests.support.random_histories.tables.shapes import RandomColumn, TableShap
 from tests.support.random_histories.tables.values import TEXTS, Draw
 
 RECORDS = (1, 3, 10, 20)
-"""How many rows a statement may bring: enough for files and partitions to differ, and few enough for joins of four tables."""
+"""How many rows a statement may bring.
+
+They are enough for files and partitions to differ, and few enough for joins of four tables.
+"""
 
 
 class RecordedVersion(NamedTuple):
@@ -34,17 +37,17 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What a statement is, and what it has to do to the table.
+    """A statement, and its expected effect on the table.
 
     Attributes:
         sql: the statement.
-        model: the query of the rows after it, over the view of those before it; its columns are those of `shape`.
+        model: the query of the rows after it, over the view of the rows before it; its columns are `shape`'s.
         shape: the columns after it.
         settings: of Spark's, for this statement alone.
-        computes: whether the statement computes with rows what `model` computes: what one can do the other can.
+        computes: whether the statement computes the same as `model` does, so that both succeed or both fail.
         name: of the table afterwards, if it is another.
         forgets: whether no version before it can be read afterwards.
-        replaces: whether it puts another table in the place of this one, which may begin to count its versions anew.
+        replaces: whether it replaces this table by another, which may begin to count its versions anew.
         before: statements about Spark's own tables that come before it; without them there is no change.
     """
 
@@ -67,9 +70,9 @@ class ModelledTable:
         draw: the source of chance.
         format: of the files.
         layout: as it was made.
-        shape: its columns as they are now.
+        shape: its current columns.
         view: the view of the rows that it has to hold.
-        versions: those that can be read, the newest last.
+        versions: the versions that can be read, the newest last.
         gone: names that columns had once.
         count: of statements that the table has seen, for names that are new.
     """
@@ -105,7 +108,7 @@ class ModelledTable:
         return f"SELECT {self.shape.names()} FROM {self.view}"
 
     def keep(self, spark: SparkSession, query: str, shape: TableShape) -> None:
-        """Have the rows of a query be those that the table has to hold.
+        """Make the rows of a query the expected rows of the table.
 
         An empty text, and no bytes, are NULL as the value of a partition.
         """
@@ -128,7 +131,9 @@ class ModelledTable:
             spark.catalog.dropTempView(f"{self._views}_{number}")
 
     def new_rows(self, count: int, keys: list[str] | None = None, shape: TableShape | None = None) -> str:
-        """Return the query of so many random rows, of the table's columns or others; the values of the first may be given.
+        """Return a query of so many random rows, of the table's columns or others.
+
+        The values of the first column may be given.
 
         Most values are of a few that the rows share, so that there are heavy ones.
         """
@@ -155,5 +160,5 @@ class ModelledTable:
         return f"SELECT {', '.join(cast)} FROM VALUES {', '.join(rows)} AS v({', '.join(names)})"
 
     def changed(self, sql: str, model: str | None = None, shape: TableShape | None = None) -> Change:
-        """Return a change of the table's arrangement or columns; without a model its rows stay as they are."""
+        """Return a change of the table's arrangement or columns; without a model its rows stay the same."""
         return Change(sql, model or self.rows(), shape or self.shape)

@@ -53,8 +53,11 @@ SCALARS: dict[str, list[str]] = {
         "-106751991 04:00:54.775808", "-0 00:00:00.000001", "0 00:00:00", "0 00:00:01", "1 00:00:00", "30 02:03:04.5",
     ],
 }  # fmt: skip
-"""Values of each type, as texts; of timestamps none is in the last second before 1970, or in the days that other calendars lack in
-1582 wherever the session is, which ORC takes for others in Spark's own tables, too (ORC-763)."""
+"""Values of each type, as texts.
+
+No timestamp is in the last second before 1970, or in the days of 1582 that other calendars lack in any time
+zone of a session: ORC reads these as other timestamps in Spark's own tables, too (ORC-763).
+"""
 
 NESTED: dict[str, list[str]] = {
     "ARRAY<INT>": ["array(1, 2)", "array(CAST(NULL AS INT))", "CAST(array() AS ARRAY<INT>)", "array(3)"],
@@ -83,7 +86,7 @@ WIDER = {
     "DECIMAL(5,2)": ["DECIMAL(20,4)"],
     "VARCHAR(5)": ["STRING"],
 }
-"""What a column of a type can be widened to, in Parquet and in ORC."""
+"""Types that a column of a type can be widened to, in Parquet and in ORC."""
 
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 FLOATS = ("FLOAT", "DOUBLE")
@@ -102,7 +105,7 @@ def text(value: str) -> str:
 class Draw(Random):
     """A source of chance that also draws literals: the same seed draws the same.
 
-    Values of partitions are of a few for each type, so that statements meet partitions that are there.
+    Values of partitions are of a few for each type, so that statements meet partitions that exist.
     """
 
     def __init__(self, seed: int) -> None:
@@ -136,7 +139,7 @@ class Draw(Random):
         return f"X'{value}'" if type == "BINARY" else f"CAST({text(value)} AS {type})"
 
     def plain(self, type: str) -> str:
-        """Return a literal as users write it beside a column of a type: of another type, or out of its range, too."""
+        """Return a literal as users write it beside a column, also of another type, or out of its range."""
         if self.often(0.05):
             return "NULL"
         value = self.choice(SCALARS.get(type) or ["1"])
