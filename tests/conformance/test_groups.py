@@ -17,7 +17,7 @@ from parquetry.testing.groups import PREFIX, mark, row, wanted
 def test_few_rows_come_of_large_groups(store: Store, versions: int, known: str) -> None:
     """A scan of 30 groups returns hardly more rows than one each, however many rows they have.
 
-    It returns exactly 30 where the store passes over known keys.
+    If the wanted keys are known, it returns exactly 30 rows, except from SQLite.
     """
     rows = [row(b"%02d" % group, age) for group in range(30) for age in range(versions)]
     store.put_many(rows)

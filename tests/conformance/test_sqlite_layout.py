@@ -210,7 +210,7 @@ def test_an_old_file_is_raised(old: sqlite3.Connection, tmp_path: Path, by: str)
 def test_older_libraries_read_a_raised_file_and_cannot_write_it(
     old: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    """The statements of a library of version 0 find all values; its writes fail with a reason."""
+    """The statements of a library that knows only version 0 find all values; its writes fail and say why."""
     old.execute("SELECT v FROM kv WHERE k = ?", (b"a",)).fetchone()
     store = SQLiteStore(tmp_path / "old.sqlite", create=False)
     store.put_many([(b"a", HUGE)])

@@ -184,7 +184,7 @@ def test_no_cell_outlives_its_row(store: HBaseStore) -> None:
 
 
 def test_tombstones_with_fields(store: HBaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tombstone that was not removed any more is no row, even if its fields satisfy the condition."""
+    """A removal that only wrote its tombstone leaves no row, even if the fields satisfy the condition."""
     store.put_many([(b"a", b"1"), (b"b", b"1")], lambda _: (b"x",))
     monkeypatch.setattr(HBaseTable, "remove", lambda *_: None)
     assert store.compare_and_set(b"a", b"1", None)

@@ -125,7 +125,7 @@ def test_what_is_not_listed_is_found(proxy: Proxy, filled: TableSnapshot) -> Non
 
 
 def test_partitions_that_come_after_the_list(proxy: Proxy, filled: TableSnapshot) -> None:
-    """A reader whose list is older than its version finds partitions that are not listed, and changes."""
+    """A reader with a list older than its version finds partitions that are not listed, and later changes."""
     store = filled.store
     head = read_head(store, filled.id)
     assert head is not None

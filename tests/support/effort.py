@@ -20,8 +20,8 @@ import pytest
 _SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
 STEP = max(1, int(_SAMPLE))
 FEW = 4
-"""Most values of a parameter with few values, such as a format or a switch. Each such value is among the
-cases that are run.
+"""The most values of a parameter, such as a format or a switch, whose values are all among the cases that are
+run.
 """
 _T = TypeVar("_T")
 

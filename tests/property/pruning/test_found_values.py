@@ -1,6 +1,6 @@
-"""Values of a runtime filter leave out exactly what holds none of them.
+"""A runtime filter leaves out only files that hold none of its values, for each type and layout.
 
-Tested are every type, few values and many, and each layout.
+Few values and many are tested.
 """
 
 from __future__ import annotations

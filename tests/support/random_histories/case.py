@@ -36,7 +36,7 @@ _NO_FAULT = ("no bucket", "not judged")
 """Answers of `verify` about partitions without buckets, or with the buckets that the table had before."""
 
 _LONGEST, _SHORT = 2_000, 400
-"""Most characters of an error's text: in a difference, and in the error of a statement that was refused."""
+"""Characters kept of an error's text: in a difference, and for a statement that was refused."""
 
 
 class ModelDifference(NamedTuple):
