@@ -25,7 +25,7 @@ PLACE = "d=1/s=a"
 
 
 def lake_with(folder: Path, *names: str) -> tuple[TableLake, list[FileRecord]]:
-    """Return a table whose files others wrote, and from which they were dropped; only old versions list them."""
+    """Return a table that dropped its foreign files, so that only old versions list them; and the files."""
     lake = TableLake(folder, MemoryStore())
     files = [lake.append(KEY, name, own=False) for name in names]
     lake.drop(KEY)
@@ -33,7 +33,7 @@ def lake_with(folder: Path, *names: str) -> tuple[TableLake, list[FileRecord]]:
 
 
 def adopt(metastore: Metastore, files: list[FileRecord]) -> TableSnapshot:
-    """Take files in that are there when this begins."""
+    """Adopt files that exist when the function begins."""
     table = metastore.table("default", "t")
     place = table.placement.default_location(KEY)
     locations = [join_location(place, file.path) for file in files]
@@ -53,7 +53,7 @@ def attempt(action: Callable[[], object]) -> bool:
 
 
 def check(lake: TableLake, adopted: bool) -> None:
-    """What is listed is there."""
+    """Require that every listed file exists."""
     listed = set(content(lake.table()).get(KEY, []))
     assert listed == ({"one", "two"} if adopted else set())
     assert listed <= lake.on_disk()
@@ -63,7 +63,10 @@ def check(lake: TableLake, adopted: bool) -> None:
 
 
 def test_vacuum_at_each_step_of_an_adoption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before any row that the adoption writes: the files stay, or it is told that they are gone."""
+    """A vacuum comes before any row that the adoption writes.
+
+    The files stay, or the adoption reports that they were deleted.
+    """
     monkeypatch.setattr(vacuum_module, "PATIENCE_S", 0.01)  # it would wait for the commit under way
     outcomes = []
     for row in range(8):
@@ -105,7 +108,10 @@ def test_adoption_at_each_file_that_a_vacuum_deletes(
 
 
 def test_adoption_at_each_row_of_a_vacuum(tmp_path: Path) -> None:
-    """Before any row that the vacuum writes: the adoption keeps its files, or is told that they are gone."""
+    """The adoption comes before any row that the vacuum writes.
+
+    It keeps its files, or reports that they were deleted.
+    """
     outcomes: list[bool] = []
     row = 0
     while True:

@@ -1,4 +1,7 @@
-"""Files that others laid down in buckets are taken for that as far as their names and rows prove it; Hive's own and odd ones."""
+"""Adoption assigns foreign files to buckets as far as their names and rows prove it.
+
+The tests use files that Hive wrote, and unusual files.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,8 @@ class Tree:
             return [partition.arrangement.buckets for partition in every]
 
     def claimed(self) -> list[int]:
-        """Return of each partition the number of buckets by which queries may go, -1 for none."""
+        """Return each partition's number of buckets that queries may rely on, or -1 if they may rely on none.
+        """
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
             partitions = list(snapshot.partitions())
@@ -111,7 +115,10 @@ def keys_of(bucket: int, spec: BucketSpec, among: range = range(1000)) -> list[i
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", ["int", "str"])
 def test_tables_that_hive_wrote(tmp_path: Path, version: Version, kind: str) -> None:
-    """All files are of the buckets that Hive's names say, second inserts and second attempts, too, and sorted."""
+    """Adoption takes the buckets of all files from Hive's names, and recognises that the files are sorted.
+
+    Second inserts and second attempts count, too.
+    """
     spec = BucketSpec(("k",), 4, version, (K,))
     tree = Tree(tmp_path, spec, "integer" if kind == "int" else "string")
     shutil.copytree(HIVE / f"b{version}_pq_{kind}", tree.path)
@@ -125,7 +132,10 @@ def test_tables_that_hive_wrote(tmp_path: Path, version: Version, kind: str) -> 
 
 @pytest.mark.parametrize("version", [1, "spark"])
 def test_another_version_than_declared_is_seen_and_can_be_put_right(tmp_path: Path, version: Version) -> None:
-    """The partition is read as not bucketed, and told with a row and the right version; a sync with buckets then takes it."""
+    """The partition is read as not bucketed, and the report names a row and the right version.
+
+    After the table declares that version, a sync with `buckets=True` adopts the buckets.
+    """
     tree = Tree(tmp_path, BucketSpec(("k",), 4, version))
     shutil.copytree(HIVE / "b2_pq_int", tree.path)
     (told,) = tree.told()
@@ -179,7 +189,7 @@ def test_empty_buckets_and_empty_files(tmp_path: Path) -> None:
     tree = Tree(tmp_path, spec)
     tree.put("000005_0", *keys_of(5, spec))
     tree.put("000001_0")
-    (tree.path / "000002_0").touch()  # of no bytes, which nobody reads
+    (tree.path / "000002_0").touch()  # of no bytes, so no reader opens it
     assert tree.told() == []
     assert tree.files() == {"000001_0": (1, True), "000005_0": (5, True)}
     assert tree.claimed() == [8]
@@ -201,10 +211,10 @@ def test_rows_that_are_not_in_order(tmp_path: Path) -> None:
 
 
 def test_a_key_of_another_type_than_the_tables(tmp_path: Path) -> None:
-    """What was hashed as an int is not where a bigint would be: the names prove nothing."""
+    """The names prove nothing if the files have the key as int and the table has it as bigint."""
     spec = BucketSpec(("k",), 4, 1)
     tree = Tree(tmp_path, spec, "long")
-    tree.put("000001_0", 1, 5)  # as a bigint they would lie right, and -1 would not
+    tree.put("000001_0", 1, 5)  # bigint hashes would put these rows into the right bucket, but not -1
     (told,) = tree.told()
     assert told.startswith("000001_0: the file has k as int32, and the table as bigint.")
     assert tree.claimed() == [-1]
@@ -222,7 +232,8 @@ def test_a_key_of_another_type_than_the_tables(tmp_path: Path) -> None:
 def test_types_whose_equal_values_may_lie_apart(
     tmp_path: Path, type: str, arrow: pa.DataType, version: Version
 ) -> None:
-    """Names are all there is of their buckets, nothing is claimed of them, and that is recorded."""
+    """Files get the buckets of their names, but queries do not rely on them, and the partition records that.
+    """
     tree = Tree(tmp_path, BucketSpec(("k",), 4, version, (K,)), type)
     for bucket in (0, 3):
         tree.put(f"00000{bucket}_0", None, type=arrow)
@@ -235,7 +246,10 @@ def test_types_whose_equal_values_may_lie_apart(
 
 
 def test_files_that_come_later(tmp_path: Path) -> None:
-    """Right ones join their buckets, of wrong ones none is known, and what was there stays; a new tree may be another."""
+    """Files with right names join their buckets, and files with wrong names get no bucket.
+
+    Files of before keep theirs. A new tree may have another number of buckets.
+    """
     spec = BucketSpec(("k",), 4, 2)
     tree = Tree(tmp_path, spec)
     tree.put("000001_0", *keys_of(1, spec))
@@ -259,7 +273,7 @@ def test_files_that_come_later(tmp_path: Path) -> None:
 
 
 def test_files_of_no_known_writer_do_not_join_those_of_a_known_one(tmp_path: Path) -> None:
-    """In a partition whose writer has settled where -0.0 lies, others' files are of no known bucket."""
+    """A foreign file gets no bucket in a partition whose own writer has settled the bucket of -0.0."""
     spec = BucketSpec(("k",), 4, 2)
     tree = Tree(tmp_path, spec, "double")
     tree.put("000001_0", 1.0, type=pa.float64())
@@ -278,7 +292,10 @@ def test_files_of_no_known_writer_do_not_join_those_of_a_known_one(tmp_path: Pat
 
 
 def test_partitions_from_one_on(tmp_path: Path) -> None:
-    """Those before it are neither looked at nor gone by, however they are named; NULL is before every value."""
+    """Adoption ignores the buckets in file names of partitions before `bucket-begin-partition`.
+
+    NULL comes before every value.
+    """
     spec = BucketSpec(("k",), 4, 2)
     tree = Tree(tmp_path, spec, by="ds", **{"bucket-begin-partition": "2024-02"})
     right = keys_of(1, spec)
@@ -299,7 +316,7 @@ def test_partitions_from_one_on(tmp_path: Path) -> None:
 
 
 def test_a_condition_limits_what_is_looked_at_again(tmp_path: Path) -> None:
-    """Readopt with a condition leaves other partitions as they are."""
+    """A sync of buckets with a condition leaves other partitions unchanged."""
     tree = Tree(tmp_path, BucketSpec(("k",), 4, 1), by="ds")
     spec = BucketSpec(("k",), 4, 2)
     for day in ("1", "2"):
@@ -319,7 +336,7 @@ def judged(
     file_format: str = "parquet",
     **options: Any,
 ) -> str | None:
-    """Write rows into files of their buckets, and return why they are not believed to lie there."""
+    """Write rows into files of their buckets, and return why adoption refuses these buckets, or None."""
     names = table.column_names
     types = [column.column_type for column in columns]
     ids = bucket_ids(spec.version, spec.count, [table[name] for name in names], types)
@@ -353,7 +370,11 @@ MOMENTS = [datetime(2024, 1, day, 12, 30, 0, 123456, UTC) for day in range(1, 20
     ],
 )
 def test_how_files_hold_keys(tmp_path: Path, type: str, array: pa.Array, options: dict[str, Any]) -> None:
-    """Instants as INT96 or with a zone, small numbers in 32 bits, dictionaries, text without its mark: hashed as Spark reads them."""
+    """Keys of each physical type are hashed as Spark reads them.
+
+    The types are instants as INT96 or with a zone, small numbers in 32 bits, dictionaries, and text without
+    its logical type.
+    """
     spec = BucketSpec(("k",), 4, "spark")
     columns = (TableColumn("k", "byte" if type == "tinyint" else type),)
     assert judged(tmp_path, pa.table({"k": array}), columns, spec, **options) is None
@@ -374,7 +395,10 @@ def test_how_files_hold_keys(tmp_path: Path, type: str, array: pa.Array, options
 def test_what_is_not_read_as_spark_reads_it(
     tmp_path: Path, type: str, array: pa.Array, file_format: str
 ) -> None:
-    """Clocks of unknown zones, other widths and scales: the file is told with both types, and not believed."""
+    """A file whose key Spark would read otherwise is refused, with a reason that names both types.
+
+    Examples are timestamps of unknown zones, and other widths and scales.
+    """
     told = judged(
         tmp_path,
         pa.table({"k": array}),
@@ -399,7 +423,7 @@ def test_what_is_not_read_as_spark_reads_it(
     ],
 )
 def test_days_of_long_ago(tmp_path: Path, type: str, array: pa.Array, year: str | None) -> None:
-    """Whoever wrote them may have had another calendar, by which Spark reads other days: they are not believed."""
+    """Values from before the change of calendars are refused, because Spark may read other days."""
     told = judged(tmp_path, pa.table({"k": array}), (TableColumn("k", type),), BucketSpec(("k",), 4, "spark"))
     assert (told is None) is (year is None)
     assert year is None or f"k has values from before {year}" in str(told)
@@ -407,7 +431,7 @@ def test_days_of_long_ago(tmp_path: Path, type: str, array: pa.Array, year: str 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_an_order_that_cannot_be_judged(tmp_path: Path, file_format: str) -> None:
-    """By a column that the file does not have, or has otherwise than the table: the buckets hold, and no order does."""
+    """The file has its bucket but counts as unsorted if the sort column is absent or of another type."""
     spec = BucketSpec(("k",), 4, 2, (SortColumn("s"),))
     keys = pa.array(keys_of(3, spec), pa.int32())
     for number, table in enumerate(
@@ -476,7 +500,10 @@ def test_columns_are_found_as_spark_finds_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 @pytest.mark.parametrize(("place", "seen"), [(0, True), (20_000, False), (-1, True)])
 def test_of_large_files_a_part_is_looked_at(tmp_path: Path, file_format: str, place: int, seen: bool) -> None:
-    """A wrong row in the first part or the last is seen, one in between is not; and no order is known of what was not read."""
+    """A wrong row in the first or last sampled part is seen, a wrong row between them is not.
+
+    A file that was read only in part does not count as sorted.
+    """
     spec = BucketSpec(("k",), 2, 2, (K,))
     every = pa.array(np.random.default_rng(3).integers(0, 1 << 30, 100_000), pa.int32())
     right = bucket_ids(2, 2, [every]) == 1

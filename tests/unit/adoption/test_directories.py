@@ -1,4 +1,4 @@
-"""Directories that Hive made for heavy values are taken in, and believed as far as the files in them prove it."""
+"""Adoption takes in Hive's directories of skewed values, as far as their files prove the values."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_directories_become_cells_where_their_files_prove_it(tree: Tree) -> None:
-    """The rows of each are those that its name says, or it is read by every query as far as statistics allow."""
+    """A file gets its directory's cell if its statistics prove that all its rows belong there.
+
+    Every query reads the other files, as far as their statistics allow.
+    """
     tree.put("ds=1/x=6/a", ("6", 1, 1), ("6", 2, 2))
     tree.put("ds=1/x=6_copy_1/a", ("6", 3, 3))
     tree.put("ds=1/x=7_copy_1/a", ("7_copy_1", 3, 3))
@@ -170,7 +173,7 @@ def test_directories_become_cells_where_their_files_prove_it(tree: Tree) -> None
 
 
 def test_several_columns_make_as_many_levels(tree: Tree) -> None:
-    """A cell is a tuple; columns go by their names in files, in whatever case directories spell them."""
+    """A cell is a tuple; its columns have the names of the files, not the spelling of the directories."""
     other = f"{DEFAULT_DIRECTORY}/{DEFAULT_DIRECTORY}"
     tree.put("ds=1/y=7/x=a b/f", ("a b", 7, 1))
     tree.put(f"ds=1/y={NULL}/x=c/f", ("c", None, 1))
@@ -211,7 +214,9 @@ def test_several_columns_make_as_many_levels(tree: Tree) -> None:
     ],
 )
 def test_other_directories_are_told_of_and_not_read(tree: Tree, paths: list[str], refused: list[str]) -> None:
-    """Those of several depths or columns, and those that are named otherwise, each time anew."""
+    """Each sync reports directories of differing depth or columns, or with other names, and reads no file
+    there.
+    """
     tree.put("ds=1/f", ("1", 1, 1))
     for path in paths:
         tree.put(f"ds=1/{path}", ("1", 2, 3))
@@ -224,7 +229,7 @@ def test_other_directories_are_told_of_and_not_read(tree: Tree, paths: list[str]
 
 
 def test_partitions_of_others_are_no_heavy_values(tree: Tree) -> None:
-    """A column that is not in the files comes from directories' names, which nobody reads here."""
+    """A directory named for a column that the files lack is ignored: nothing here reads values from names."""
     tree.put("ds=1/x=1/f", (1, 1), names=("Y", "v"))
     tree.put("ds=1/x=2/f", ("2", 1, 1))
     tree.put("ds=2/x=1/f", (1, 1), names=("Y", "v"))
@@ -254,7 +259,10 @@ def test_partitions_of_others_are_no_heavy_values(tree: Tree) -> None:
 def test_all_other_rows_are_looked_at(
     tmp_path: Path, type: str, heavy: Any, others: tuple[Any, ...], dictionary: bool
 ) -> None:
-    """Where a heavy value lies between the least and the greatest: files are read, and believed if none of their rows has it."""
+    """A skewed value is between a file's minimum and maximum.
+
+    Then the file's rows are read, and it joins the rest if none of them has the value.
+    """
     tree = Tree(tmp_path, (TableColumn("x", type), TableColumn("v", "integer")))
     text = {b"6": "6", True: "true"}.get(heavy, heavy)
     tree.put(f"ds=1/x={text}/f", *[(heavy, 1)] * 3)
@@ -269,7 +277,7 @@ def test_all_other_rows_are_looked_at(
 
 
 def test_rows_are_looked_for_where_all_heavy_values_of_a_column_are_null(tree: Tree) -> None:
-    """One file of the others has a row of the heavy tuple; one has NULL and its other value in different rows."""
+    """One file of the rest has a row of the skewed tuple; the other has its values only in different rows."""
     tree.put(f"ds=1/x=a/Y={NULL}/f", ("a", None, 1))
     tree.put(f"ds=1/{REST_OF_TWO}/has", ("a", None, 2), ("z", 5, 3))
     tree.put(f"ds=1/{REST_OF_TWO}/has_not", ("a", 5, 4), ("z", None, 5))
@@ -293,7 +301,10 @@ def test_values_that_python_does_not_know_prove_nothing(tmp_path: Path) -> None:
 
 
 def test_floats_and_decimals(tmp_path: Path) -> None:
-    """Statistics leave NaN out, so that no float is proved; a decimal is, however many digits its directory has."""
+    """A float value is not proved, because statistics leave NaN out.
+
+    A decimal value is proved, however many digits its directory has.
+    """
     columns = (TableColumn("f", "double"), TableColumn("d", "decimal(5,2)"))
     tree = Tree(tmp_path, columns, by=())
     tree.put("d=1.5/f", (0.5, Decimal("1.50")))
@@ -309,7 +320,11 @@ def test_floats_and_decimals(tmp_path: Path) -> None:
 
 
 def test_later_files(tree: Tree) -> None:
-    """In a directory that is known, in a new one, of which the rest may have rows already, gone, changed, taken out and back."""
+    """Later syncs add files to a directory that has a cell, and to a new directory.
+
+    Files of the rest lose their cell if they may have rows of the new value. Deleted, changed, dropped and
+    readopted files follow, too.
+    """
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put(f"ds=1/{DEFAULT_DIRECTORY}/low", ("2", 1, 1), ("3", 1, 1), ("4", 1, 1))
     tree.put(f"ds=1/{DEFAULT_DIRECTORY}/high", ("5", 1, 1), ("7", 1, 1))
@@ -379,7 +394,10 @@ def test_a_map_that_was_to_be_measured_is_what_directories_say(tree: Tree) -> No
 
 
 def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> None:
-    """A sync leaves them alone, also where no column is called as the directories are; so do vacuum and fsck, but for leftovers."""
+    """A sync leaves own files alone, also where no column has the name of the directories.
+
+    Vacuum and fsck leave them alone, too; vacuum deletes only leftovers.
+    """
     skew = SkewMap(("x", "gone"), (("1", 1),), directories=True)
     columns = (*COLUMNS, TableColumn("gone", "integer"))
     with tree.metastore() as metastore:
@@ -427,7 +445,7 @@ def test_the_tables_own_files_in_directories_differ_from_nothing(tree: Tree) -> 
 
 
 def test_other_verbs_know_files_in_directories(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """fsck tells of one that is missing, a rollback and a restored dump have the cells, a rename leaves them where they are."""
+    """A rename, a rollback and a restored dump keep the files' cells; fsck reports a missing file."""
     tree.put("ds=1/x=1/f", ("1", 1, 1))
     tree.put(f"ds=1/{DEFAULT_DIRECTORY}/f", ("2", 1, 1))
     tree.sync()

@@ -1,4 +1,4 @@
-"""What lies below a location, and what changed there."""
+"""Discovery lists the partitions and files below a location, and compares them with the recorded ones."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_partitions_come_in_the_order_of_their_paths_with_their_files(tmp_path):
 
 
 def test_hidden_and_empty_files_are_left_out(tmp_path):
-    """What begins with a dot or an underscore is no data, nor is a file of no bytes."""
+    """Names that begin with a dot or an underscore are not data, and neither is an empty file."""
     lay(tmp_path, "p=1/s=a/f", "p=1/s=a/_SUCCESS", "p=1/s=a/.f.crc", "_delta/x", ".tmp/y")
     lay(tmp_path, "p=1/_temporary/0/f", "p=1/s=a/pq-ffffffffffffffff-77-0.parquet")
     (tmp_path / "p=1/s=a/empty").touch()
@@ -71,7 +71,7 @@ def test_a_partition_may_be_empty(tmp_path):
 
 
 def test_an_unpartitioned_table_is_its_location(tmp_path):
-    """Files lie directly in it, and directories there are reported as unfit."""
+    """The files directly in the location count; its directories are reported as unfit."""
     lay(tmp_path, "a", "b", "sub/c", "k=1/d")
     unfit = []
     (found,) = find(tmp_path, [], [], unfit=unfit)
@@ -92,7 +92,10 @@ def test_an_unpartitioned_table_is_its_location(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_an_error_or_listed(tmp_path, path, told):
-    """A file or directory where no partition can be raises an error, or goes to the caller's list and the others are found."""
+    """A file or directory where no partition can be raises an error.
+
+    With a caller's list it goes there, and the others are found.
+    """
     lay(tmp_path, path, "p=7/s=fine/f")
     with pytest.raises(ValueTypeError) as error:
         find(tmp_path)
@@ -222,14 +225,17 @@ def test_files_of_one_name_are_told_apart_by_their_directories():
 
 
 def test_a_file_recorded_by_its_absolute_path_is_gone_by_that_below_its_partition():
-    """However a file is recorded, what is said of it is the path by which it would be found."""
+    """A file that is recorded by its absolute path is reported by its path below the partition."""
     recorded = [known((1,), "/t/p=1", ("/t/p=1/f", 4, 5), ("g", 4, 5), ("/u/h", 4, 5))]
     (change,) = compare([found((1,), "p=1", ("g", 4, 5))], recorded, "/t").changed
     assert (change.added, change.deleted) == ((), ("f",))
 
 
 def test_partition_columns_that_begin_with_an_underscore_are_seen(tmp_path):
-    """What Spark's listing shows is seen, also `_day=1`; `._COPYING_` and names that begin with a dot are not."""
+    """Files that Spark's listing shows are found, also `_day=1`.
+
+    Files named `._COPYING_` and names that begin with a dot are not.
+    """
     lay(tmp_path, "_p=1/s=a/f", "_p=1/s=a/g.parquet._COPYING_", "_p=1/s=a/_metadata", "_temporary/_p=2/s=a/f")
     lay(tmp_path, "_p=1/.s=a/f", "_p=1/s=b/_x=1")
     found = find(tmp_path, ["_p", "s"])
@@ -264,7 +270,10 @@ def log(root, name, *paths, action="add", version="v1"):
 
 
 def test_files_of_a_stream_are_those_that_its_log_lists(tmp_path):
-    """A compacted batch counts with the batches after it; files of failed batches are named, own files stay."""
+    """Only the files that the stream's log lists are found, and own files.
+
+    A compacted batch counts with the batches after it. Files of failed batches are reported as unfit.
+    """
     own = "pq-ffffffffffffffff-77-0.parquet"
     lay(tmp_path, "p=1/s=a/a b", "p=1/s=a/b", "p=1/s=a/c", "p=2/s=a/d", "p=2/s=a/orphan", f"p=2/s=a/{own}")
     log(tmp_path, "0", "p=1/s=a/before")

@@ -33,7 +33,10 @@ class Counting(ArrowFooters):
 
 
 def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Below the table four files are read at a time, elsewhere each place alone. Two partitions may share a place."""
+    """One call reads four files below the table, and one partition's files elsewhere.
+
+    Two partitions may share a location.
+    """
     monkeypatch.setattr(new_footers, "_FILES_PER_CALL", 4)
     table, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
     places = ["d=1/s=a", "d=2/s=a", "d=3/s=a", elsewhere.as_uri(), "d=3/s=a", "d=4/s=a"]
@@ -57,7 +60,10 @@ def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_no_footer_stops_the_others(tmp_path: Path) -> None:
-    """Whatever one byte of a footer is, its file is read or named as broken, and the file beside it is read."""
+    """A corrupt footer byte never stops the read of the other file.
+
+    The corrupt file is read, or reported as broken.
+    """
     table = tmp_path / "t"
     table.mkdir()
     nested = pa.table({"x": [1, None], "s": [{"a": "u", "b": [1.5]}, None], "é": ["v", "w"]})

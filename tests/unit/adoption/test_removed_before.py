@@ -1,4 +1,8 @@
-"""What a table records of others' files that it took out on purpose: when, in which versions, and for how long."""
+"""A table records the foreign files that it removed on purpose.
+
+The tests show what the record holds of a file, when commits write and delete it, and how long vacuum keeps
+it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ def records(table: TableSnapshot) -> Records:
 
 
 def adopted(store: Store | None = None) -> TableSnapshot:
-    """Return a table in which A and B hold a file of others each, and C one of its own and one of others."""
+    """Return a table where A and B hold a foreign file each, and C an own file and a foreign one."""
     table = Metastore(store or MemoryStore(), "/lake").create_table("default", "t", metadata())
     transaction = Transaction(table, "sync")
     transaction.append(A, [their("one")])
@@ -92,7 +96,10 @@ def test_files_that_move_are_not_taken_out() -> None:
 
 
 def test_files_elsewhere_are_nobodys_to_find() -> None:
-    """Below the table's location a file is known by its place, whatever its partition is called; outside it is not."""
+    """A file below the table's location is recorded by its path, also if its partition has another name.
+
+    A file elsewhere is not recorded.
+    """
     transaction = Transaction(adopted(), "add")
     transaction.rename(A, (7, "z"))
     transaction.add((8, "x"), location="/lake/t/odd", files=[their("four")])
@@ -136,7 +143,8 @@ def test_what_is_gone_from_disk_is_not_recorded() -> None:
 
 @pytest.mark.parametrize("first_at", range(9))
 def test_two_writers_take_out_different_files(first_at: int) -> None:
-    """Whatever the order, both files are recorded, and an append to another partition is in nobody's way."""
+    """Both removals are recorded in either order, and an append to another partition conflicts with neither.
+    """
     inner = MemoryStore()
     adopted(inner)
     store = FaultyStore(inner)
@@ -186,7 +194,8 @@ def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> Non
 
 
 def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
-    """What a listing of files found gone may have come, been taken in, and been taken out again meanwhile."""
+    """An adoption that would forget a removed file fails if the file was adopted and removed again meanwhile.
+    """
     store = MemoryStore()
     transaction = Transaction(adopted(store), "drop")
     transaction.drop(A)
@@ -261,7 +270,7 @@ def test_lost_lists_of_files_are_not_recorded() -> None:
 
 
 def lake_with_past(folder: Path, store: Store | None = None) -> TableLake:
-    """Return a table in which `one` was taken out, `two` too and taken in again, and `three` is live."""
+    """Return a table that removed `one`, removed and readopted `two`, and still has `three`."""
     lake = TableLake(folder, store)
     for key, name in ((A, "one"), (B, "two"), (C, "three")):
         lake.append(key, name, own=False)
@@ -330,7 +339,10 @@ def test_fsck_tells_of_records_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
-    """A rename keeps records, a drop removes them; who takes a table's place in its folder leaves out what it left."""
+    """A rename keeps the records, and a drop deletes them.
+
+    A table that replaces another one at its location records the files of the replaced table as removed.
+    """
     lake = lake_with_past(tmp_path)
     lake.metastore.rename_table("default", "t", "default", "u")
     assert list(records(lake.metastore.table("default", "u"))) == ["d=1/s=a/one"]
@@ -348,7 +360,7 @@ def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
 
 
 def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) -> None:
-    """What the old table takes in while it is being replaced is left out by the new one, too."""
+    """The new table also leaves out the files that the old table adopted while it was being replaced."""
     for stop in itertools.count():
         lake = TableLake(tmp_path / str(stop))
         lake.append(A, "one", own=False)
@@ -383,7 +395,7 @@ def test_records_are_rows_of_their_own() -> None:
 
 
 def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
-    """Then nothing is known of what it leaves, and the damage goes with the version before."""
+    """The replacement records no removed files, and the damaged row goes away with the old version."""
     lake = TableLake(tmp_path)
     lake.append(A, "one", own=False)
     ((row, _),) = lake.store.scan(*prefix_range(partition_prefix(lake.id)))

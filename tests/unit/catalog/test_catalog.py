@@ -1,4 +1,4 @@
-"""What `parquetry.open` shows of a warehouse, without Spark."""
+"""`parquetry.open` shows tables, partitions, files and plans of a warehouse, without Spark."""
 
 import datetime
 import subprocess
@@ -133,7 +133,7 @@ def test_a_name_alone_is_of_the_default_database(catalog):
 
 
 def test_names_with_dots_come_and_go_in_backticks(warehouse):
-    """A name that `tables()` lists finds its table, whatever characters are in it."""
+    """A name that `tables()` lists finds its table, even with dots or backticks in it."""
     with open_metastore(str(warehouse)) as metastore:
         metastore.create_table(
             "sales", "a.b`c", TableMetadata((TableColumn("x", "integer"),), (), "orc", "/t")
@@ -208,7 +208,10 @@ def test_a_bad_filter_is_told_before_anything_is_read(catalog):
 
 
 def test_files_are_told_with_path_partition_and_statistics(catalog, warehouse):
-    """Paths are absolute, values have their Python types, and a file without statistics has an empty dict of them."""
+    """Paths are absolute, and partition values have their Python types.
+
+    A file without statistics has an empty dict of them.
+    """
     files = list(catalog.files("sales.orders"))
     assert len(files) == 13
     assert files[2].path == f"{warehouse}/sales.db/orders/Day=2024-02-29/shop=a/part-0.parquet"
@@ -221,7 +224,10 @@ def test_files_are_told_with_path_partition_and_statistics(catalog, warehouse):
 
 
 def test_files_are_read_as_they_are_given(tmp_path, monkeypatch):
-    """Those of one partition are some thousand at a time in memory; a table that is dropped meanwhile is told."""
+    """Reading the files of one partition holds at most some thousand of them in memory.
+
+    If the table is dropped meanwhile, an error says so.
+    """
     read = []
     monkeypatch.setattr(
         "parquetry.metastore.versions.partition.read_files",
@@ -254,7 +260,7 @@ def test_files_are_pruned_by_partition_values_and_statistics(catalog):
     kept = list(catalog.files("sales.orders", "id BETWEEN 5 AND 12 AND shop = 'a'"))
     assert [file.path.rpartition("/")[2] for file in kept] == ["part-0.parquet", "part-1.parquet"]
     assert {str(file.partition) for file in kept} == {str(kept[0].partition)}
-    # of the file without statistics nothing is known, so it stays
+    # the file without statistics stays, because any value may be in it
     assert [file.path for file in catalog.files("sales.orders", "id = 999")] == ["/elsewhere/z.parquet"]
 
 
@@ -288,7 +294,7 @@ def test_selected_files_are_looked_at_some_thousand_at_a_time(tmp_path, monkeypa
 
 
 def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files(warehouse):
-    """That partition has no values, and its place is the table's."""
+    """The one partition has no values, and its location is the table's location."""
     with parquetry.open(warehouse) as catalog:
         assert list(catalog.partitions("empty")) == []
     with open_metastore(str(warehouse)) as metastore:
@@ -302,7 +308,10 @@ def test_a_table_without_partition_columns_has_one_partition_once_it_holds_files
 
 
 def test_a_plan_is_plain_data(catalog):
-    """`to_dict` has a range's bounds in hexadecimal and its residual as SQL; a contradiction has no ranges."""
+    """`to_dict` has a range's bounds in hexadecimal and its residual as SQL.
+
+    A contradiction has no ranges.
+    """
     plan = catalog.plan("sales.orders", "day = '2024-02-29' AND shop LIKE '%a'").to_dict()
     (scan,) = plan["scans"]
     assert scan["kind"] == "range"
@@ -315,7 +324,10 @@ def test_a_plan_is_plain_data(catalog):
 
 
 def test_a_plan_that_is_run_counts(catalog):
-    """`run=True` tells the partitions found and the keys examined, which without a bound are all of the table's."""
+    """`run=True` reports the partitions found and the keys examined.
+
+    Without a bound these are all keys of the table.
+    """
     plan = catalog.plan("sales.orders", "shop LIKE '%a'", run=True)
     (scan,) = plan.to_dict()["scans"]
     assert (scan["kind"], scan["start"], scan["residual"]) == ("range", "", "shop LIKE '%a'")
@@ -378,7 +390,10 @@ def test_else_that_of_the_users_configuration_file(tmp_path):
 
 
 def test_a_store_is_taken_from_where_its_warehouse_is_named(tmp_path, monkeypatch):
-    """A file's store is not used for a warehouse from the environment or the call; one given by name is used for any."""
+    """The store in a configuration file applies only to that file's warehouse.
+
+    A store that is passed as an argument or variable applies to any warehouse.
+    """
     (tmp_path / "parquetry.toml").write_text('warehouse = "lake"\nstore = "sqlite:////m.sqlite"\n')
     assert find_warehouse().store == "sqlite:////m.sqlite"
     assert find_warehouse(tmp_path / "other").store is None
@@ -442,7 +457,7 @@ def test_looking_at_tables_needs_no_arrow_no_sqlglot_and_no_spark(warehouse):
 
 @pytest.mark.parametrize("name", ["configure", "attach", "explain", "report", "settings"])
 def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
-    """The error names the function that was asked for and the pip command."""
+    """The error names the function that needs PySpark, and the pip command."""
     said = _python(
         "sys.modules['pyspark'] = None\nimport parquetry\n"
         f"try: parquetry.{name}\nexcept parquetry.ParquetryError as error: print(error)"
@@ -470,7 +485,7 @@ def test_all_public_names_are_listed_and_others_are_no_attributes():
 
 
 def test_arguments_of_other_kinds(warehouse):
-    """They are named, and nothing is read."""
+    """The error names the argument, and no row is read."""
     with parquetry.open(warehouse) as catalog:
         with pytest.raises(ValueError, match="Limit -1 is negative"):
             catalog.partitions("sales.orders", limit=-1)

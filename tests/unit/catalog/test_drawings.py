@@ -1,4 +1,7 @@
-"""What a catalog gives draws itself in a notebook: tables, plans, and listings, of which nothing is used up."""
+"""Results of a catalog draw themselves in a notebook: tables, plans, and listings.
+
+Drawing a listing consumes nothing of it.
+"""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -17,7 +20,7 @@ ODD = "<script>&"
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    """A table `t` of thirty partitions, of which the last has a name that HTML would read."""
+    """A table `t` of thirty partitions; the name of the last one has characters that are special in HTML."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         columns = (TableColumn("id", "long", metadata={"comment": ODD}), TableColumn("p", "string"))
         metadata = TableMetadata(columns, ("p",), "parquet", f"{tmp_path}/t", comment=ODD)
@@ -118,7 +121,7 @@ def test_a_plan_is_drawn(catalog: Catalog) -> None:
 
 
 def test_a_listing_reads_no_more_than_it_draws() -> None:
-    """Of a million things twenty-one are read."""
+    """Drawing a listing of a million numbers reads twenty-one of them."""
     read = []
 
     def things() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""A warehouse is looked after without Spark: the verbs of `Catalog`, and the commands that are their mirrors."""
+"""The methods of `Catalog`, and the commands that mirror them, maintain a warehouse without Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ORDERS = (TableColumn("id", "long"), TableColumn("day", "date"), TableColumn("sh
 
 @pytest.fixture
 def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A table over a Hive tree of Parquet files that nobody has adopted yet, one of ORC, one named for times."""
+    """Three tables: a Hive tree of Parquet files before adoption, one of ORC, and one with timestamps."""
     path = tmp_path / "lake"
     monkeypatch.setenv(VARIABLE, str(path))
     monkeypatch.chdir(tmp_path)
@@ -77,7 +77,7 @@ def test_sync_takes_in_what_others_wrote(catalog: Catalog) -> None:
 
 
 def test_sync_of_some_partitions_and_without_doing_it(catalog: Catalog, warehouse: Path) -> None:
-    """`where` and `dry_run` are those of CALL system.sync; how far it is is told."""
+    """A sync with `where` and `dry_run` works as CALL system.sync does, and reports its progress."""
     told: list[tuple[str, int, int | None]] = []
     found = catalog.sync("orders", "shop = 'us'", dry_run=True, progress=lambda *args: told.append(args))
     assert [each.partition for each in found] == ["day=2026-03-01/shop=us"]
@@ -88,7 +88,10 @@ def test_sync_of_some_partitions_and_without_doing_it(catalog: Catalog, warehous
 
 
 def test_sync_of_what_only_an_engine_reads_changes_nothing(catalog: Catalog) -> None:
-    """ORC footers, and directories named for timestamps in a zone that is not given; the error says what to do."""
+    """A sync that needs an engine raises an error that says what to do, and changes nothing.
+
+    It needs one for ORC footers, and for directories of timestamps without a time zone.
+    """
     with pytest.raises(UnsupportedError, match=r"CALL system\.sync"):
         catalog.sync("old")
     with pytest.raises(UnsupportedError, match="give time_zone"):
@@ -102,7 +105,10 @@ def test_sync_of_what_only_an_engine_reads_changes_nothing(catalog: Catalog) -> 
 
 
 def test_rollback_and_vacuum(catalog: Catalog, warehouse: Path) -> None:
-    """A version comes back as a new one; what only old versions need goes, files that others wrote stay where the table is external."""
+    """A rollback publishes an old version as a new one.
+
+    Vacuum then deletes the rows that only old versions need.
+    """
     catalog.sync("orders")
     shutil.rmtree(warehouse / "orders" / "day=2026-03-02")
     catalog.sync("orders")
@@ -128,7 +134,10 @@ def test_vacuum_wants_a_time_zone(catalog: Catalog) -> None:
 def test_fsck_tells_of_files_that_the_columns_cannot_be_read_from(
     catalog: Catalog, warehouse: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """By their footers: which file, which column, both types, and what to do; without footers nothing is told."""
+    """fsck reports files whose columns cannot be read, and files that are broken.
+
+    The report has the file, the column, both types and the remedy. Without footers fsck reports none of them.
+    """
     folder = warehouse / "orders" / "day=2026-03-01" / "shop=eu"
     pq.write_table(pa.table({"ID": ["a"]}), folder / "text.parquet")
     pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "more": [1.5]}), folder / "fits.parquet")
@@ -160,7 +169,7 @@ def test_fsck_tells_of_files_that_the_columns_cannot_be_read_from(
 
 
 def test_fsck_finds_and_repairs(catalog: Catalog, warehouse: Path) -> None:
-    """A file that is gone is found, and taken out if asked for."""
+    """fsck finds a missing file, and with `repair=True` removes it from the table."""
     catalog.sync("orders")
     assert catalog.fsck("orders") == []
     (warehouse / "orders" / "day=2026-03-02" / "shop=eu" / "part-0.parquet").unlink()

@@ -1,4 +1,4 @@
-"""The commands show how rows are arranged, where anything is said of it, and print as before where nothing is."""
+"""The commands show how rows are arranged, and print nothing about it if no arrangement is recorded."""
 
 from __future__ import annotations
 

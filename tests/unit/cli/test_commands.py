@@ -142,7 +142,10 @@ def test_values_of_every_type_have_a_place_in_json(objects):
 
 
 def test_partitions_for_people(run):
-    """`partitions` has a column for each partition column, places relative to the table, and a sentence for none."""
+    """`partitions` has a column for each partition column, and locations relative to the table.
+
+    If it finds no partition, it prints a sentence.
+    """
     code, out, _ = run("partitions", "t")
     assert code == 0
     assert out.splitlines()[:3] == [
@@ -245,7 +248,10 @@ def test_unprintable_characters_do_not_reach_the_terminal(warehouse, run):
 
 
 def test_a_table_of_another_database_is_named(warehouse, run):
-    """A bare name is one of the default database; where only others have it, they are told, and never SHOW TABLES."""
+    """The error for a bare name that is not in the default database names the databases that have it.
+
+    It suggests `parquetry tables`, and never SHOW TABLES.
+    """
     with open_metastore(str(warehouse)) as metastore:
         for database in ("tpcds", "web"):
             metastore.create_database(database)
@@ -263,7 +269,7 @@ def test_a_table_of_another_database_is_named(warehouse, run):
 
 
 def test_a_shell_completes_names_of_tables():
-    """It is told the names that begin so, and none where there is no warehouse."""
+    """Completion offers the table names that begin so, and no name if there is no warehouse."""
     completed = COMMANDS["files"].params[0].shell_complete
     context = typer.Context(COMMANDS["files"])
     assert [each.value for each in completed(context, "default.t")] == ["default.t", "default.typed"]
@@ -311,7 +317,7 @@ def test_an_error_is_one_sentence_and_exit_code_1(run, arguments, sentence):
 
 
 def test_publish_of_no_table_does_not_start_spark(warehouse, tmp_path):
-    """The error is there before PySpark has been imported, where PySpark is installed, too."""
+    """The error comes before PySpark is imported, even if PySpark is installed."""
     program = (
         "import sys\nfrom parquetry.cli.main import main\ntry:\n    main(['publish', 'none', '--conf', 'a=b'])\n"
         "finally:\n    print([name for name in sys.modules if name.partition('.')[0] in ('pyspark', 'py4j')])"
@@ -423,7 +429,7 @@ def settings(monkeypatch):
 
 
 def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
-    """`conf` writes lines for spark-defaults.conf, in which a backslash is doubled."""
+    """`conf` writes lines for spark-defaults.conf, and doubles each backslash."""
     assert run("conf", "--catalog", "ice") == (
         0,
         f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\nspark.parquetry.python {sys.executable}\n",
@@ -501,7 +507,7 @@ def _check(name, warehouse=None):
 
 @pytest.fixture
 def java(tmp_path, monkeypatch):
-    """Put a Java of some version, of which only `-version` works, where JAVA_HOME points."""
+    """Set JAVA_HOME to a Java of some version that can only answer `-version`."""
 
     def java(said):
         launcher = tmp_path / "jdk" / "bin" / "java"
@@ -561,7 +567,7 @@ def test_doctor_compares_pysparks_version(monkeypatch, version, fits):
 
 @pytest.mark.spark
 def test_doctor_says_what_a_version_lacks(monkeypatch):
-    """What is left out is a note with its reason; the newest series lacks nothing."""
+    """Each feature that is left out is a note with its reason; the newest series lacks nothing."""
     import pyspark
 
     for series, lacking in SPARK_SERIES.items():
@@ -575,7 +581,7 @@ def test_doctor_says_what_a_version_lacks(monkeypatch):
 
 @pytest.mark.parametrize(("version", "fits"), [("4.3.0", True), ("3.5.1", False)])
 def test_doctor_looks_into_spark_home(monkeypatch, tmp_path, version, fits):
-    """The version is that of the jar of Spark's core there; a folder without one is a problem."""
+    """The doctor takes the version from the name of Spark's core jar; a folder without one is a problem."""
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert _check("SPARK_HOME").ok is False
     (tmp_path / "jars").mkdir()
@@ -607,7 +613,10 @@ def test_doctor_says_whether_the_bridge_is_still_to_be_compiled(monkeypatch, tmp
 
 
 def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
-    """It counts the tables of one that is there, reports one that is not, and only notes that none is named."""
+    """The doctor counts the tables of the warehouse, and reports a warehouse that does not exist.
+
+    If none is named, it only adds a note.
+    """
     check = _check("warehouse")
     assert (check.ok, check.found) == (True, f"{warehouse} (PARQUETRY_WAREHOUSE), 2 tables")
     check = _check("warehouse", "missing")
@@ -619,7 +628,10 @@ def test_doctor_looks_at_the_warehouse(warehouse, monkeypatch):
 
 
 def test_doctor_looks_at_the_files(warehouse):
-    """Without `write` it lists and reads alone; with it, a file comes and goes. A folder that is not there stays so."""
+    """Without `write` the doctor only lists and reads; with it, it also writes and deletes a file.
+
+    It does not create a folder that does not exist.
+    """
     (warehouse / "t" / "day=__HIVE_DEFAULT_PARTITION__").mkdir(parents=True)
     file = warehouse / "t" / "day=__HIVE_DEFAULT_PARTITION__" / "g.parquet"
     file.write_bytes(b"PAR1")
@@ -638,7 +650,10 @@ def test_doctor_looks_at_the_files(warehouse):
 
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
-    """A problem has a remedy below it and makes the exit code 1; the settings come after the checks, Spark's last."""
+    """A problem has a remedy below it, and makes the exit code 1.
+
+    The settings come after the checks, and Spark's settings last.
+    """
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
@@ -682,7 +697,7 @@ def test_doctor_says_where_a_catalogs_settings_come_from(warehouse, monkeypatch,
 
 
 def test_doctor_says_how_each_setting_is_set():
-    """Every setting is listed, with its default and with all the places in which it can be written."""
+    """Every setting is listed with its default, and with each place where it can be written."""
     settings = {s.name: s for s in doctor.settings_in_effect()}
     assert list(settings) == [setting.name for setting in (*CATALOG_OPTIONS, *TABLE_SETTINGS)]
     store, size, indexes = (settings[n] for n in ("store", "target-file-size", "partition-indexes"))
@@ -694,7 +709,10 @@ def test_doctor_says_how_each_setting_is_set():
 
 
 def test_relocate_for_people_and_as_objects(run, warehouse):
-    """A dry run says what would be, the command what it did, and a place that nothing lies at is refused."""
+    """A dry run says what would change, and the command says what it changed.
+
+    A location that no object has is refused.
+    """
     there, new = warehouse.parent, warehouse.parent.with_name("moved away")
     code, out, _ = run("relocate", str(there), str(new), "--dry-run")
     assert (code, "and would be" in out) == (0, True)

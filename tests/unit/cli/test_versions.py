@@ -1,4 +1,4 @@
-"""The commands about a table's past, and those that carry a metastore elsewhere."""
+"""The commands about a table's versions, and the commands that copy a metastore to another place."""
 
 from __future__ import annotations
 

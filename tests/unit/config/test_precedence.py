@@ -1,4 +1,4 @@
-"""Which value of a setting holds where several are given, and what is said of those that cannot be used."""
+"""The precedence of the levels at which a setting can be given, and the errors of unusable values."""
 
 from __future__ import annotations
 
@@ -54,14 +54,17 @@ PAIRS = [
 
 
 def given(name: str, texts: Mapping[Level, str]) -> dict[str, Mapping[str, str]]:
-    """Return the arguments of `settle` by which a setting has these texts at these levels."""
+    """Return the arguments of `settle` that give a setting these texts at these levels."""
     keys = {"option": name, "session": f"parquetry.{name}", "property": name, "default": name}
     words = {"option": "options", "session": "session", "property": "properties", "default": "defaults"}
     return {words[level]: {keys[level]: text} for level, text in texts.items()}
 
 
 def test_every_setting_is_tested() -> None:
-    """The pairs below name each setting, and each but those of tables alone can be given at every level."""
+    """The pairs below name each setting.
+
+    Each setting but the settings of tables alone can be given at every level.
+    """
     assert list(TEXTS) == list(NAMED)
     assert len(PAIRS) == 11 * 6 + 14 * 1
     for setting in TABLE_SETTINGS:
@@ -107,7 +110,10 @@ def test_defaults_hold_where_nothing_is_given() -> None:
 
 
 def test_letter_case_of_options_does_not_count() -> None:
-    """Options are found in any letter case, as Spark finds its own; properties and session settings are not."""
+    """Options match in any letter case, as Spark's own options do.
+
+    Properties and session settings match only in their own case.
+    """
     settings = settle(
         options={"Target-File-Size": "1k"},
         session={"x": "y", "PARQUETRY.compression": "best"},
@@ -154,7 +160,10 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
     ],
 )
 def test_session_settings_that_would_do_nothing(key: str, says: str) -> None:
-    """A name `parquetry.…` of the session that is no setting of sessions is an error, which says how to take it back."""
+    """A session setting `parquetry.…` that does not exist, or not for sessions, is an error.
+
+    The error says how to reset it.
+    """
     with pytest.raises(ConfigurationError) as error:
         settle(session={"spark.sql.shuffle.partitions": "4", key: "1mb"})
     assert error.value.message.startswith(f"Session setting {key!r} {says}")
@@ -170,7 +179,10 @@ def test_session_settings_that_would_do_nothing(key: str, says: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, begins: str) -> None:
-    """The error says where the value was given, which one it is, and which there are, and how a session gets rid of it; other settings can be read."""
+    """The error says where the value was given, the value itself, and the possible values.
+
+    It also says how to reset a session setting. Other settings can still be read.
+    """
     settings = settle(**given("compression", {level: "best"}))
     with pytest.raises(kind) as error:
         settings["compression"]
@@ -182,7 +194,7 @@ def test_what_cannot_be_used_is_named_with_its_place(level: Level, kind: Any, be
 
 
 def test_names_of_the_session_that_were_checked_before() -> None:
-    """They are not checked again; a value that is asked for is."""
+    """Names of the session are not checked again; a value is checked when it is read."""
     session = {
         "parquetry.anything": "1",
         "parquetry.partition-order": "x",

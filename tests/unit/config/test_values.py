@@ -1,4 +1,4 @@
-"""Settings: their values, and what is said of those that cannot be."""
+"""Settings: their values, and the errors of values that are not valid."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_size_beyond_any_file() -> None:
     ],
 )
 def test_lists_of_columns(text: str, columns: tuple[str, ...]) -> None:
-    """Names are separated by commas; those that are no plain words stand in backticks."""
+    """Names are separated by commas, and names that are not plain words are in backticks."""
     assert settle(properties={"sort-by": text})["sort-by"] == tuple((column,) for column in columns)
     assert [name for name, _ in settle(properties={"partition-order": text})["partition-order"]] == list(
         columns
@@ -129,7 +129,10 @@ def test_properties_that_are_fixed() -> None:
 
 
 def test_a_renamed_column_in_properties() -> None:
-    """Properties that name a column name it by its new name, quoted as needed; others are left letter for letter."""
+    """Properties that name a column name it by its new name, quoted as needed.
+
+    Other properties stay letter for letter.
+    """
     properties = {"sort-by": "a ,  B", "partition-order": "b desc, c", "k": "b"}
     assert rename_column(properties, ["x"], "y") == properties
     assert rename_column(properties, ["b"], "n`ew 1") == {
@@ -138,7 +141,10 @@ def test_a_renamed_column_in_properties() -> None:
 
 
 def test_a_renamed_field_in_properties() -> None:
-    """A field has its new name wherever a path leads through it, and none of another struct that is called the same."""
+    """A path that leads through a renamed field has its new name.
+
+    A field of another struct with the same name keeps it.
+    """
     properties = {"sort-by": "S.a.x, t.a, a", "partition-order": "a", "bloom-filter-columns": "a"}
     assert rename_column(properties, ["s", "a"], "b.c") == {
         "sort-by": "S.`b.c`.x, t.a, a", "partition-order": "a", "bloom-filter-columns": "a",
@@ -157,7 +163,7 @@ def test_a_renamed_field_in_properties() -> None:
     ],
 )
 def test_properties_that_name_a_column(path: list[str], names: list[str]) -> None:
-    """Those that name it, what it is within, or what is within it: they would be wrong without it."""
+    """Dropping a path affects the properties that name it, a field within it, or a struct around it."""
     assert naming({"sort-by": "s.x, a", "bloom-filter-columns": "A", "k": "a"}, path) == names
 
 

@@ -53,7 +53,8 @@ def test_records_come_back(records: list[FileRecord], data: st.DataObject) -> No
 
 
 def told(file: FileRecord) -> str:
-    """Return a file by type and value, whatever the order of its columns."""
+    """Return a text of a file with the types and values, in an order that ignores the order of its columns.
+    """
     columns = None if file.columns is None else dict(sorted(file.columns.items()))
     return repr(msgspec.structs.replace(file, columns=columns))
 

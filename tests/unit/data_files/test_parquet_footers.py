@@ -1,4 +1,4 @@
-"""A Parquet footer is read whatever its bytes are, and what it contradicts is not believed."""
+"""A Parquet footer of any bytes is read or refused, and a statistic that contradicts it is not trusted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_any_bytes_are_a_struct_or_no_struct(data: bytes) -> None:
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_damaged_footers_are_read_or_refused(tail: bytes, data: st.DataObject) -> None:
-    """With bytes that are changed, left out or doubled, a footer is refused as no footer, or gives a record."""
+    """A footer with bytes changed, left out or doubled is refused, or gives a consistent record."""
     damaged = bytearray(tail[:-8])
     for _ in range(data.draw(st.integers(1, 6))):
         place = data.draw(st.integers(0, len(damaged) - 1))
@@ -79,7 +79,7 @@ def test_a_long_list_is_not_allocated() -> None:
 
 
 def test_structs_within_structs_without_end_are_refused() -> None:
-    """The decoder has a limit of its own, and does not come to that of Python."""
+    """The decoder limits the nesting itself, before Python reaches its recursion limit."""
     with pytest.raises(ValueError, match="nested"):
         decode_struct(b"\x1c" * 10_000)
 

@@ -1,4 +1,4 @@
-"""What a footer tells, and what is made of it."""
+"""The statistics that footers of Parquet and ORC give a file's record, and how far they are trusted."""
 
 import datetime as dt
 import threading
@@ -77,7 +77,10 @@ def test_reads_size_rows_time_and_every_top_level_column(tmp_path):
     ],
 )
 def test_bounds_by_type(tmp_path, array, low, high):
-    """Bounds come in the unit of memory (days, microseconds); types of which they cannot be trusted have none."""
+    """Bounds have the unit of their values in memory (days, microseconds).
+
+    Types without trustworthy bounds have none.
+    """
     assert bounds(write(tmp_path / "a", {"x": array})) == (low, high)
 
 
@@ -193,7 +196,10 @@ def test_what_has_nothing_above_it_has_no_upper_bound():
     ],
 )
 def test_before_1900_only_a_modern_spark_is_believed(tmp_path, metadata, kept):
-    """Other writers may have used the Julian calendar, so their dates and times have no bounds; numbers have."""
+    """Dates and times before 1900 have bounds only if a modern Spark wrote the file.
+
+    Other writers may have used the Julian calendar. Numbers always have bounds.
+    """
     dates = [dt.date(1899, 12, 31), dt.date(2000, 1, 1)]
     times = pa.array([-(2**52), 0], pa.timestamp("us"))
     found = columns_of(write(tmp_path / "a", {"x": dates, "t": times, "y": [1, 2]}, metadata))
@@ -358,7 +364,10 @@ def test_a_column_missing_from_a_file_with_statistics_is_null():
 
 
 def test_names_in_files_are_found_in_any_case_but_never_guessed():
-    """Two that differ by case tell nothing, though one of them is spelled as the table spells it: Spark reads neither."""
+    """A file's column matches in any letter case, but two columns that differ only by case give no bounds.
+
+    That holds also if one is spelled as the table spells it, because Spark reads neither.
+    """
     read = bounds_reader(column("long"))
     one = ColumnStatistics(9, 0, 1, 2)
     assert read(FileRecord("a", 10, 5, columns={"X": one})).min == 1
@@ -383,7 +392,10 @@ def entry(kind, low, high, **more):
 
 
 def test_orc_bounds_come_from_the_bridge_as_text():
-    """They are read by the type in the file, and times widened by two days, as the instant depends on the reader's zone."""
+    """ORC bounds are read by the type in the file.
+
+    Bounds of times are widened by two days, as the instant depends on the reader's time zone.
+    """
     file = orc(
         {
             "i": entry("bigint", "-1", "5"),
@@ -465,7 +477,10 @@ def test_an_orc_column_whose_stripes_count_other_values_is_unknown(in_stripes, n
 
 
 def test_orc_columns_without_statistics_are_there():
-    """A file that states nothing of a column still has it: it is not a file from before the column was added."""
+    """A file without statistics of a column still has the column.
+
+    It does not count as a file from before the column was added.
+    """
     assert orc({"i": {"type": "int"}}).columns["i"] == ColumnStatistics(
         None, None, None, None, True, True, Trust.EXACT, "orc int"
     )
@@ -486,7 +501,10 @@ def test_orc_columns_without_statistics_are_there():
     ],
 )
 def test_orc_writers_are_believed_as_far_as_they_deserve(about, kind, trust, bounded):
-    """ORC's issues say since when each type's statistics are right; of unknown writers nothing is believed."""
+    """Bounds of an ORC file are trusted only from writers whose known bugs leave that type right.
+
+    ORC's issues say since when each type is right. Bounds of unknown writers are not trusted.
+    """
     found = orc({"c": entry(kind, "1", "2")}, **about).columns["c"]
     assert (found.trust, found.min is not None) == (trust, bounded)
     assert found.min_exact or trust == Trust.BOUNDS or kind == "timestamp" or not bounded

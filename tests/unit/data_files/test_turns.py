@@ -13,7 +13,10 @@ from parquetry.data_files.interleave import Interleaving
 @pytest.mark.parametrize("most", [1, 3, 40, 400])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_turns_are_a_stable_sort(most: int, count: int) -> None:
-    """Of long turns and of short ones, of parts that overlap, follow each other or are empty."""
+    """The interleaving equals a stable sort of the parts.
+
+    The parts have long or short turns; they overlap, follow each other, or are empty.
+    """
     chance = Random(most * count)
     for _ in range(30):
         parts = [

@@ -41,7 +41,7 @@ def test_statements_become_those_of_the_golden_file(file: Path) -> None:
 
 
 def test_names_without_a_catalog_are_of_the_current_one() -> None:
-    """With Spark's own catalog current, only those that name ours are rewritten."""
+    """With Spark's own catalog current, only statements that name our catalog are rewritten."""
     for file in FILES:
         rewritten = [each for each in statements(file) if rewrite(each, ELSEWHERE) is not None]
         assert rewritten
@@ -62,7 +62,10 @@ _VALUES = st.one_of(st.integers().map(str), _TEXTS.map(_quoted), st.sampled_from
 
 @given(st.lists(_VALUES, min_size=1, max_size=4), _TEXTS, st.booleans())
 def test_the_clause_arrives_letter_for_letter(values: list[str], comment: str, directories: bool) -> None:
-    """What Spark reads between the quotes of the property is the clause, and its constants say what they said."""
+    """The text that Spark reads between the property's quotes is the clause, letter for letter.
+
+    The clause parses into the same number of constants.
+    """
     clause = f"(x) ON ({', '.join(values)}){' STORED AS DIRECTORIES' if directories else ''}"
     text = f"CREATE TABLE t (x STRING) COMMENT {_quoted(comment)} SKEWED BY {clause} USING orc"
     found = rewrite(text, SESSION)
@@ -83,7 +86,10 @@ _SORTED = st.tuples(_COLUMN, st.sampled_from(["", " ASC", " desc", " ASC NULLS F
 def test_buckets_arrive_letter_for_letter(
     columns: list[str], order: list[tuple[str, str]], count: int, altered: bool
 ) -> None:
-    """The property of either statement reads as the clause does, and says its columns, directions and count."""
+    """The property of either statement reads as the clause does.
+
+    It parses into the same columns, directions and count.
+    """
     sorting = f"\n SORTED BY ({', '.join(map(''.join, order))})" if order else ""
     clause = f"({', '.join(columns)}){sorting} INTO {count} BUCKETS"
     found = rewrite(f"{'ALTER' if altered else 'CREATE'} TABLE t CLUSTERED BY {clause}", SESSION)
@@ -165,7 +171,7 @@ _WORDS = st.sampled_from(
 
 @given(st.lists(_WORDS, max_size=25))
 def test_texts_without_a_clause_are_never_changed(words: list[str]) -> None:
-    """Whatever stands together, a text is changed only if it has one of the clauses outside of quotes and comments."""
+    """A text is changed only if it has one of the clauses outside of quotes and comments."""
     text = " ".join(words)
     found = rewrite(text, SESSION)
     if found is None:
@@ -194,7 +200,7 @@ def test_any_text_can_be_shown(text: str, word: str) -> None:
 
 
 def test_markers_are_filled_in() -> None:
-    """Parameters are SQL by then; those within texts and those that are not given stay."""
+    """Parameters arrive as SQL; markers within texts, and markers without an argument, stay."""
     text = "ALTER TABLE t SKEWED BY (x, y) ON ((:a, ':a'), (:b, ?))"
     assert rewrite(text, SESSION, {"a": "'it\\'s'"}) == (
         "ALTER TABLE t SET TBLPROPERTIES ('skewed-by' = '(x, y) ON ((\\'it\\\\\\'s\\', \\':a\\'), (:b, ?))')"
@@ -208,7 +214,7 @@ def test_markers_are_filled_in() -> None:
 
 @pytest.mark.parametrize("text", ["SELECT 1", "CREATE TABLE t (x INT)", "ALTER TABLE t ADD COLUMN y INT"])
 def test_other_statements_stay(text: str) -> None:
-    """Nothing is done where there is nothing to do."""
+    """A statement without one of the clauses stays unchanged."""
     assert rewrite(text, SESSION) is None
 
 
@@ -229,7 +235,10 @@ def test_other_statements_stay(text: str) -> None:
     ["CREATE TABLE t (x INT)", "CREATE EXTERNAL TABLE IF NOT EXISTS lake.db.t", "CREATE TABLE t LIKE u"],
 )
 def test_rows_of_text_files_are_refused(begin: str, clause: str, says: str) -> None:
-    """Hive's clauses for text files and storage handlers are refused for our tables, and left to Spark for others."""
+    """Hive's clauses for text files and storage handlers are refused for our tables.
+
+    Statements about other tables are left to Spark.
+    """
     with pytest.raises(UnsupportedError, match=says):
         rewrite(f"{begin} {clause}", SESSION)
     assert rewrite(f"{begin} {clause}".replace("lake.", "other."), ELSEWHERE) is None

@@ -1,6 +1,7 @@
-"""The hashes of bucket columns: what Hive's classes say of chosen values, and where a real Hive put its rows.
+"""The hashes of bucket columns equal the hashes of Hive's classes for chosen values, and Hive's own files.
 
-Generated values of every type are compared with Hive's and Spark's own hashes in `tests/spark/bucketing/test_hash_functions.py`.
+Generated values of every type are compared with the hashes of Hive and Spark in
+`tests/spark/bucketing/test_hash_functions.py`.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def test_values_have_the_hashes_and_the_buckets_that_hives_classes_say(version: 
 
 
 def misplaced(name: str) -> tuple[int, int]:
-    """Return how many rows of a table of Hive's lie in another file than their bucket's, and how many there are."""
+    """Return how many rows of a table of Hive's are in a file of another bucket than ours, and all rows."""
     table = TABLES[name]
     storage = table["metastore"]["table"]["sd"]
     version: Version = 1 if table["metastore"]["table"]["parameters"]["bucketing_version"] == "1" else 2
@@ -108,7 +109,10 @@ def misplaced(name: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", BUCKETED)
 def test_rows_lie_in_the_buckets_where_a_real_hive_put_them(name: str) -> None:
-    """Both versions, ORC and Parquet, of all keys but binary in version 2, which is why nothing is claimed of it."""
+    """Each row is in the file of our bucket: both versions, ORC and Parquet, all types of keys but one.
+
+    Binary keys in version 2 differ, which is why queries do not rely on buckets by them.
+    """
     wrong, rows = misplaced(name)
     assert wrong > rows / 2 if name == "b2_orc_bin" else wrong == 0
     assert rows >= 3

@@ -33,7 +33,10 @@ SORT = (SortColumn("a"), SortColumn("b", descending=True))
     [PLAIN, TABLES, OWN, MEASURED, ArrangementSpec(SkewMap(("x",))), ArrangementSpec(sort=SORT)],
 )
 def test_there_and_back(arrangement: ArrangementSpec) -> None:
-    """What was recorded equals what is read, NaN, decimals and bytes included, and partitions share one object."""
+    """The decoded record equals the encoded one, also with NaN, decimals and bytes.
+
+    Partitions with equal records share one object.
+    """
     data = encode_arrangement(arrangement)
     assert decode_arrangement(data) == arrangement
     assert hash(decode_arrangement(data)) == hash(arrangement)
@@ -48,7 +51,7 @@ def test_a_plain_one_takes_a_byte() -> None:
 
 
 def test_equal_values_are_recorded_alike() -> None:
-    """Of the ways to write one value there is one in the record, so that records can be compared."""
+    """Equal values are written in one way in the record, so that records can be compared."""
     one = SkewMap(("f", "d"), ((-0.0, Decimal("100")), (float("nan"), Decimal("-0.0"))))
     other = SkewMap(("f", "d"), ((0.0, Decimal("1E+2")), (math.nan, Decimal("0"))))
     assert one == other
@@ -108,7 +111,7 @@ def test_columns() -> None:
     ],
 )
 def test_what_cannot_be(make: Callable[[], Any], says: str) -> None:
-    """What contradicts itself is refused when it is made, with what and how many."""
+    """A contradictory arrangement is refused when it is made, with the value in the message."""
     with pytest.raises(ArrangementError, match=says) as caught:
         make()
     assert isinstance(caught.value, ParquetryError)
@@ -122,7 +125,7 @@ def test_values_of_two_types_are_two_cells() -> None:
 
 
 def test_what_cannot_be_is_damage_in_a_store() -> None:
-    """Bytes of an arrangement that cannot be are told as damage."""
+    """Bytes of an impossible arrangement are reported as damage of the metastore."""
     for wrong in ({"buckets": {"columns": ["a"], "count": 0}}, {"skew": {"columns": []}}, {"sort": 1}):
         with pytest.raises(MetastoreDamagedError, match="cannot be read as Arrangement"):
             decode_arrangement(msgspec.Raw(msgspec.msgpack.encode(wrong)))

@@ -1,4 +1,4 @@
-"""What is true of the buckets of several partitions at once."""
+"""The bucketing that several partitions have in common."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def spec(count: int, *sort: SortColumn, version: int = 2) -> BucketSpec:
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=5), st.integers(0, 2**31 - 1))
 def test_a_row_lies_in_the_common_bucket_whichever_partition_it_is_of(counts: list[int], value: int) -> None:
-    """A row's bucket of any of the numbers, folded to the common one, is that of its hash."""
+    """The bucket of a row in any partition, modulo the common count, is the row's common bucket."""
     found = common([spec(count) for count in counts])
     if found is None:
         assert math.gcd(*counts) == 1 < max(counts)
@@ -36,7 +36,10 @@ def test_one_bucket_is_common_to_those_that_have_one() -> None:
 
 
 def test_other_columns_or_hashes_share_nothing() -> None:
-    """So do the same columns in another order, as these hash to another value, and what others wrote without settling it."""
+    """Other columns, another version, or unsettled buckets of a foreign writer leave nothing in common.
+
+    The same columns in another order hash to another value, and leave nothing in common, too.
+    """
     assert common([spec(4), spec(4, version=1)]) is None
     assert common([spec(4), BucketSpec(("other",), 4)]) is None
     assert common([BucketSpec(("a", "b"), 4), BucketSpec(("b", "a"), 4)]) is None
@@ -44,7 +47,10 @@ def test_other_columns_or_hashes_share_nothing() -> None:
 
 
 def test_the_order_is_what_all_begin_with() -> None:
-    """Where partitions are sorted by (a, b) and by (a), all are sorted by a; upwards and downwards share nothing."""
+    """The common order is the longest common beginning: partitions sorted by (a, b) and by (a) share a.
+
+    Ascending and descending orders share nothing.
+    """
     assert common([spec(4, A, B), spec(6, A)]) == spec(2, A)
     assert common([spec(4, A, B), spec(4, DOWN, B)]) == spec(4)
     assert common([spec(4, A, B)]) == spec(4, A, B)

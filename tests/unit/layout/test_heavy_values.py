@@ -1,4 +1,7 @@
-"""What is heavy is so by its share of a partition's rows, up to a number of values, as known distributions say."""
+"""A value is skewed if it has enough of a partition's rows, up to a number of values.
+
+Known distributions show which values these are.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def heavy(counts: dict[tuple[object, ...], int], share: float, most: int = 1000)
 
 
 def test_uniform_has_none_or_all() -> None:
-    """Of 100 equally frequent values none has a fiftieth, and each has a hundredth."""
+    """If 100 values are equally frequent, none has a fiftieth of the rows, and each has a hundredth."""
     counts = {(float(n),): 10 for n in range(100)}
     assert heavy(counts, 0.02) == []
     assert heavy(counts, 0.01) == [float(n) for n in range(100)]
@@ -33,7 +36,7 @@ def test_uniform_has_none_or_all() -> None:
 
 
 def test_zipf() -> None:
-    """Of Zipf's distribution over 1,000 values those are heavy whose share 1 / (n * H) is."""
+    """In Zipf's distribution of 1,000 values, the skewed ones are the values of share 1 / (n * H) or more."""
     whole = sum(1 / n for n in range(1, 1001))
     counts = {(float(n),): round(10_000_000 / n / whole) for n in range(1, 1001)}
     expected = [float(n) for n in range(1, 1001) if 1 / n / whole >= 0.02]
@@ -66,7 +69,10 @@ def test_null_nan_and_empty_text_are_values() -> None:
 
 @pytest.mark.parametrize("text", ["y" * 254, "é" * 127, "/" * 85])
 def test_a_value_without_a_place_is_not_chosen(text: str) -> None:
-    """What makes a directory's name of more than 255 bytes is left in the rest, and the next takes its turn."""
+    """A value whose directory's name would have more than 255 bytes stays in the rest.
+
+    The next frequent value is chosen instead.
+    """
     counts = {(text,): 60, ("b",): 30, (text[:-1],): 10}
     assert heavy(counts, 0.1, 2) == ["b", text[:-1]]
 
@@ -78,7 +84,10 @@ def test_tuples() -> None:
 
 
 def test_what_was_found_is_a_map_of_its_own() -> None:
-    """The partition's map names what was found, and does not ask to measure again, even where nothing is heavy."""
+    """The partition's map names the measured values.
+
+    It does not request another measurement, even if no value is skewed.
+    """
     asked = SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 16))
     assert measured_map(asked, [(1,), (None,)]) == SkewMap(("x",), ((1,), (None,)), directories=True)
     assert measured_map(asked, ()) == SkewMap(("x",), (), directories=True)

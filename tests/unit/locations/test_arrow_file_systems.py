@@ -1,4 +1,7 @@
-"""Files outside of an engine: options by the names that pandas and Polars have, and errors that say what to do."""
+"""File systems outside of an engine take options by the names of pandas and Polars.
+
+Their errors say what to do.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def test_file_systems_in_use() -> None:
 
 
 def test_hdfs_outside_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where HDFS cannot be reached, the message names the package to install, and not a page of what was looked for."""
+    """If HDFS cannot be reached, the error names the package to install, and stays short."""
     monkeypatch.setattr("parquetry.locations.arrow_file_systems._is_native_hdfs", lambda _: False)
     with pytest.raises(WarehouseError, match="pip install hdfs-native fsspec") as caught:
         open_location("hdfs://names:8020/t")

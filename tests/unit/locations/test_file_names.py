@@ -1,4 +1,4 @@
-"""What a file's name says: whose it is, which bucket it holds, and whether it is data at all."""
+"""The name of a file says who wrote it, which bucket it holds, and whether it is data."""
 
 import re
 
@@ -44,7 +44,7 @@ BUCKET = f"000003_0_pq-{TABLE.hex()}-{UUID.replace('-', '')}-00002-41-0000_00003
     ],
 )
 def test_each_writers_names_say_the_bucket(name, bucket):
-    """Hive's, Spark's, Trino's and Parquetry's forms all give the number of the bucket, not that of the attempt."""
+    """The names of Hive, Spark, Trino and Parquetry all give the number of the bucket, not of the attempt."""
     assert bucket_from_name(name) == bucket
 
 
@@ -76,7 +76,10 @@ def test_a_name_that_does_not_say_the_bucket_has_none(name):
 
 
 def test_a_tables_own_files_are_known_by_their_names():
-    """Each write has a prefix of its own, within that of its table, by which a path below any folder is known."""
+    """Each write has a prefix of its own, which begins with its table's prefix.
+
+    The prefix identifies a table's own file in any folder.
+    """
     first, second = new_prefix(TABLE), new_prefix(TABLE)
     assert first != second
     assert first.startswith(own_prefix(TABLE))
@@ -118,7 +121,7 @@ def test_checksums_lead_to_their_files_and_back():
 
 
 def test_names_with_an_underscore_or_a_dot_first_are_hidden():
-    """What Hive and Spark pass over is told by the last part of a path alone."""
+    """The last part of a path alone says whether Hive and Spark skip the file."""
     assert [is_hidden(name) for name in ("_SUCCESS", ".f", "t/_delta", "a_b", "_t/f")] == [True] * 3 + [
         False
     ] * 2

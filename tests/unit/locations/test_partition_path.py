@@ -48,7 +48,7 @@ def test_escapes_nul_which_no_file_system_takes():
     ],
 )
 def test_unescapes_as_spark_does(name, text):
-    """A percent sign without two hexadecimal digits behind it stays, and nothing is unescaped twice."""
+    """A percent sign without two hexadecimal digits after it stays; no text is unescaped twice."""
     assert unescape_path_name(name) == text
 
 

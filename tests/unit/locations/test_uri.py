@@ -1,4 +1,4 @@
-"""Paths and URIs taken apart: what is decoded and what is not, what is absolute, what lies below what."""
+"""Parsing of paths and URIs: which are decoded, which are absolute, and which are below others."""
 
 from pathlib import Path
 
@@ -46,7 +46,10 @@ def test_a_location_is_taken_apart_and_nothing_in_it_decoded(location, parts):
 
 
 def test_a_percent_sign_is_an_escape_in_the_uri_of_a_warehouse_only(tmp_path, monkeypatch):
-    """One text by four doors: a location and its file system, its place, and a warehouse; paths are never decoded."""
+    """A location, its file system and its storage path keep a percent sign; a warehouse's URI decodes it.
+
+    A warehouse's path is never decoded.
+    """
     text = "file:/lake/a%20b"
     assert absolute_location(text) == text
     assert open_location(text)[1] == "/lake/a%20b"
@@ -92,7 +95,7 @@ def test_locations_are_made_absolute_as_hadoop_writes_them(location, base, absol
 
 
 def test_relative_locations_begin_in_the_working_directory(tmp_path, monkeypatch):
-    """That is the driver's; NUL is in no path."""
+    """A relative location begins in the driver's working directory, and a path with NUL is an error."""
     monkeypatch.chdir(tmp_path)
     assert absolute_location("a b/t") == f"file:{tmp_path}/a b/t"
     with pytest.raises(WarehouseError, match="character NUL"):
