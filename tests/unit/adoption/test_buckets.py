@@ -96,8 +96,7 @@ class Tree:
             return [partition.arrangement.buckets for partition in every]
 
     def claimed(self) -> list[int]:
-        """Return each partition's number of buckets that queries may rely on, or -1 if they may rely on none.
-        """
+        """Return each partition's number of buckets that queries may rely on, or -1."""
         with open_metastore(str(self.root)) as metastore:
             snapshot = metastore.table("default", "t")
             partitions = list(snapshot.partitions())

@@ -160,7 +160,7 @@ def test_an_option_cannot_give_what_is_fixed_with_the_table() -> None:
     ],
 )
 def test_session_settings_that_would_do_nothing(key: str, says: str) -> None:
-    """A session setting `parquetry.…` that does not exist, or not for sessions, is an error.
+    """A session setting `parquetry.…` is an error if it is unknown or cannot be given for a session.
 
     The error says how to reset it.
     """

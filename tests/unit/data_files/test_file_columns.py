@@ -53,8 +53,7 @@ def test_records_come_back(records: list[FileRecord], data: st.DataObject) -> No
 
 
 def told(file: FileRecord) -> str:
-    """Return a text of a file with the types and values, in an order that ignores the order of its columns.
-    """
+    """Return a text of a file's types and values, in which the order of its columns does not count."""
     columns = None if file.columns is None else dict(sorted(file.columns.items()))
     return repr(msgspec.structs.replace(file, columns=columns))
 

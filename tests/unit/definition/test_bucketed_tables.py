@@ -1,4 +1,7 @@
-"""What becomes of the properties about buckets: made, altered, shown, refused, kept by partitions that are there."""
+"""The properties about buckets of a table: made, altered, shown and refused.
+
+Existing partitions keep their buckets.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ def lake(tmp_path: Path) -> Iterator[BridgeLake]:
 
 
 def transform(name: str, *arguments: int | str | list[str]) -> dict[str, Any]:
-    """Return a member of PARTITIONED BY: numbers are counts, texts are columns, lists are fields of structs."""
+    """Return a member of PARTITIONED BY.
+
+    Numbers are counts, texts are columns, and lists are fields of structs.
+    """
     paths = [[each] if isinstance(each, str) else each for each in arguments if not isinstance(each, int)]
     trees = [
         {"lit": str(each), "type": "int"} if isinstance(each, int) else {"col": [each] if isinstance(each, str) else each}
@@ -46,7 +52,10 @@ def transform(name: str, *arguments: int | str | list[str]) -> dict[str, Any]:
 
 
 def test_the_properties_become_the_record_and_are_shown_from_it(lake: BridgeLake) -> None:
-    """The clause is kept as a property no more; version and `hive-compatible` are shown of a bucketed table, as of Hive's."""
+    """The clause becomes the table's record, and is no longer a property.
+
+    A bucketed table shows its version and `hive-compatible`, as Hive's bucketed tables do.
+    """
     made = lake.create(
         properties={"clustered-by": "( Y , x ) sorted by ( X desc ) into 4 buckets", "mine": "1"}
     )
@@ -76,7 +85,10 @@ def test_the_properties_become_the_record_and_are_shown_from_it(lake: BridgeLake
 def test_a_member_of_partitioned_by_says_the_same(
     lake: BridgeLake, by: dict[str, Any], spec: BucketSpec
 ) -> None:
-    """In any place among the partition columns: `PARTITIONED BY (bucket(8, x), p)`, or DataFrames' `bucketBy`."""
+    """A transform in PARTITIONED BY makes the same buckets, also beside partition columns.
+
+    Its SQL is `PARTITIONED BY (bucket(8, x), p)`; DataFrames have `bucketBy`.
+    """
     lake.create(properties={}, by=[by, *PARTITIONED_BY_P])
     assert (lake.buckets(), lake.table().metadata.partition_by) == (spec, ("p",))
     lake.create("u", properties={"bucketing-version": "spark"}, by=[by])
@@ -86,7 +98,10 @@ def test_a_member_of_partitioned_by_says_the_same(
 
 
 def test_alter_is_for_partitions_made_from_then_on(lake: BridgeLake) -> None:
-    """A history of Hive's four statements and of versions: each partition has what the table said when it was made."""
+    """Each partition keeps the buckets that its table had when the partition was made.
+
+    The test goes through Hive's four statements and the versions of the hash.
+    """
     lake.create(properties={})
     expected: dict[tuple[int], BucketSpec | None] = {}
     steps: list[tuple[dict[str, str], BucketSpec | None]] = [
@@ -146,7 +161,11 @@ def test_a_version_waits_for_buckets(lake: BridgeLake) -> None:
 
 
 def test_a_table_like_another_has_its_buckets(lake: BridgeLake) -> None:
-    """What the statement itself says comes first, and a version that Hive cannot read is no contradiction then."""
+    """A table made LIKE another one has its buckets.
+
+    The statement's own clauses and properties come first. A version that Hive cannot read is then no
+    contradiction.
+    """
     source = lake.create(properties={"clustered-by": CLAUSE, "bucketing-version": "1"})["properties"]
     lake.create("u", properties={}, like=source)
     assert lake.buckets("u") == BucketSpec(SPEC.columns, 4, 1, SPEC.sort)
@@ -216,14 +235,20 @@ def test_what_cannot_be_is_refused_with_these_messages(lake: BridgeLake) -> None
 
 @pytest.mark.parametrize("column", ["x", "y", "m", "s", "`a b`"])
 def test_other_types_can_be_hashed(lake: BridgeLake, column: str) -> None:
-    """A map in Hive's versions, a struct, a varchar, a name with a blank; what DESCRIBE shows names them as they are called."""
+    """A map in Hive's versions, a struct, a varchar and a name with a blank can be bucket columns.
+
+    DESCRIBE shows the name without quotes.
+    """
     made = lake.create(columns=WIDE, properties={"clustered-by": f"({column}) INTO 3 BUCKETS"})
     assert made["properties"]["clustered-by"] == f"({column}) INTO 3 BUCKETS"
     assert made["details"][1] == ["Bucket Columns", f"[{column.strip('`')}]"]
 
 
 def test_a_failing_alter_changes_nothing(lake: BridgeLake) -> None:
-    """Neither columns nor properties; rules of list bucketing hold for it, and what was relaxed stays so while it has to."""
+    """A failing ALTER changes neither columns nor properties.
+
+    The rules of list bucketing hold for a bucketed table, and stay relaxed while the table needs that.
+    """
     lake.create(properties={"clustered-by": CLAUSE, "bucketing-version": "1"}, columns=WIDE)
     before = lake.table().metadata
     for properties, code in (
@@ -247,7 +272,10 @@ def test_a_failing_alter_changes_nothing(lake: BridgeLake) -> None:
 
 
 def test_a_column_of_buckets_keeps_its_type(lake: BridgeLake) -> None:
-    """While the table or any partition has such buckets; its name may change, and the clause is shown with the new one."""
+    """A bucket column or sort column keeps its type while the table or any partition has such buckets.
+
+    It can be renamed, and the clause then has the new name.
+    """
     lake.create(properties={"clustered-by": "(x) SORTED BY (y DESC) INTO 4 BUCKETS"})
     retype = {"change": "update_type", "column": ["X"], "type": "long", "metadata": {}}
     sorted_by = {**retype, "column": ["y"]}
@@ -285,7 +313,10 @@ def test_the_inside_of_a_bucket_column_stays_as_it_is(lake: BridgeLake) -> None:
 
 
 def test_python_says_which_buckets(lake: BridgeLake) -> None:
-    """What a table shows can be given again; columns of none are no buckets; errors are those of the statements."""
+    """`set_buckets` takes what a table shows, and no columns remove the buckets.
+
+    Its errors are the errors of the statements.
+    """
     lake.create(properties={}, columns=WIDE)
     with parquetry.open(lake.folder) as catalog:
         table = catalog.set_buckets("t", ["Y", "a b"], 4, sorted_by=["x DESC", "`a b`"], version=1)

@@ -1,4 +1,4 @@
-"""CLUSTER BY: the property `sort-by` that it comes to, what is refused, and of which tables the clause is shown."""
+"""CLUSTER BY becomes the property `sort-by`: what is refused, and which tables show the clause."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def lake(tmp_path: Path) -> Iterator[BridgeLake]:
 
 
 def test_the_clause_is_the_property(lake: BridgeLake) -> None:
-    """Columns and fields of structs, in any letter case; they are shown as the table has them, by the property and by the clause."""
+    """CLUSTER BY takes columns and fields of structs, in any letter case.
+
+    The property and the clause show them as the table spells them.
+    """
     made = lake.create(by=by(["y"], ["S", "in ner"], ["a.b"]), columns=COLUMNS, properties={})
     assert made["properties"]["sort-by"] == "y, S.`in ner`, `a.b`"
     assert made["clustered_by"] == [["Y"], ["s", "In Ner"], ["a.b"]]
@@ -74,7 +77,10 @@ def test_a_name_with_a_dot_may_go_without_backticks(lake: BridgeLake) -> None:
 
 
 def test_names_follow_their_columns(lake: BridgeLake) -> None:
-    """A column or a field that is renamed is called so in the property, too; one that is named cannot be dropped."""
+    """A column or field that is renamed gets its new name in the property.
+
+    A column or field that the property names cannot be dropped.
+    """
     lake.create(by=by(["s", "In Ner"], ["x"]), columns=COLUMNS, properties={})
     renamed = lake.alter(
         {"change": "rename_column", "column": ["s", "in ner"], "to": "inner"},
@@ -98,7 +104,10 @@ def test_names_follow_their_columns(lake: BridgeLake) -> None:
 def test_tables_that_the_clause_does_not_make(
     lake: BridgeLake, by_: list[dict[str, Any]], properties: dict[str, str]
 ) -> None:
-    """Spark has no CLUSTER BY beside PARTITIONED BY and CLUSTERED BY: there the property is shown, though ALTER TABLE may set it."""
+    """A table with partitions or buckets shows the property, and no CLUSTER BY.
+
+    Spark does not allow CLUSTER BY with PARTITIONED BY or CLUSTERED BY, but ALTER TABLE may set it.
+    """
     made = lake.create(by=by_, columns=COLUMNS, properties={**properties, "sort-by": "Y"})
     assert "clustered_by" not in made
     assert "sort-by" not in made.get("clauses", {})
@@ -119,7 +128,10 @@ def test_tables_that_the_clause_does_not_make(
     ],
 )  # fmt: skip
 def test_what_rows_cannot_be_sorted_by(lake: BridgeLake, path: list[str], says: str) -> None:
-    """The error says the table and what was named, whether the table is new or not, and nothing is made of it."""
+    """The error names the table and the path, whether the table is new or not.
+
+    No table is made, and no property changes.
+    """
     refused = lake.create(by=by(["x"], path), columns=COLUMNS, properties={})
     assert refused["message"].startswith(says)
     lake.create(by=by(["x"]), columns=COLUMNS, properties={})
@@ -148,7 +160,10 @@ def test_a_table_like_another(lake: BridgeLake) -> None:
 
 
 def test_buckets_are_told_as_they_are(lake: BridgeLake) -> None:
-    """Columns, number and order of buckets are told by themselves, too; an order that is downwards anywhere is not told."""
+    """The answer has the columns, number and sort order of buckets.
+
+    A sort order with a descending column is left out.
+    """
     clauses = {
         "(y, x) into 3 buckets": {"columns": ["Y", "x"], "count": 3},
         "(x) sorted by (y, x) into 3 buckets": {"columns": ["x"], "count": 3, "sorted_by": ["Y", "x"]},

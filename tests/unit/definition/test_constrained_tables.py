@@ -1,4 +1,7 @@
-"""Constraints of tables: kept as they were given, told again, and in the way of what would make them untrue."""
+"""Constraints of a table are stored and reported as they were written.
+
+They block changes that would make them untrue.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def told(answer: dict[str, Any]) -> list[str]:
 
 
 def test_they_are_told_as_they_were_given(lake: BridgeLake) -> None:
-    """Each field of each kind, in the order in which they were given; others come behind."""
+    """The answer has each field of each constraint, in the order of definition; new constraints follow."""
     found = lake.ask("load_table", namespace=["default"], name="t")
     assert found["constraints"] == [POSITIVE, KEY, OTHER]
     more = {"name": "u", "kind": "unique", "columns": [["z"]]}
@@ -61,7 +64,10 @@ def test_they_are_told_as_they_were_given(lake: BridgeLake) -> None:
 
 
 def test_names_are_unique(lake: BridgeLake) -> None:
-    """In any letter case, among those of one statement, too; and there is one primary key."""
+    """Names of constraints are unique in any letter case, also within one statement.
+
+    A table has at most one primary key.
+    """
     refused = lake.alter(add({**POSITIVE, "name": "POSITIVE"}))
     assert refused["code"] == "CONSTRAINT_EXISTS"
     assert "DROP CONSTRAINT Positive before" in refused["message"]
@@ -79,7 +85,10 @@ def test_names_are_unique(lake: BridgeLake) -> None:
     [(["X"], "Positive"), (["s", "a"], "Positive"), (["s"], "Positive"), (["y"], "pk"), (["z"], None)],
 )
 def test_columns_that_are_named_stay(lake: BridgeLake, path: list[str], by: str | None) -> None:
-    """Neither dropped nor renamed, as the text of a CHECK would mean another column or none; until the constraint is gone."""
+    """A column that a constraint names can be neither dropped nor renamed.
+
+    The text of a CHECK would then mean another column, or none.
+    """
     for change in (
         {"change": "rename_column", "column": path, "to": "new"},
         {"change": "drop_column", "column": path, "if_exists": False},
@@ -93,7 +102,7 @@ def test_columns_that_are_named_stay(lake: BridgeLake, path: list[str], by: str 
 
 
 def test_rows_are_tested_of_the_version_that_is_altered(lake: BridgeLake) -> None:
-    """A version in between may hold rows that nobody tested."""
+    """A check that was tested on an older version is refused, because later rows were not tested."""
     tested = str(lake.table().version)
     lake.alter(k="1")
     new = {"name": "n", "kind": "check", "predicate": "z > 0", "enforced": True}
@@ -104,7 +113,10 @@ def test_rows_are_tested_of_the_version_that_is_altered(lake: BridgeLake) -> Non
 
 
 def test_rows_do_not_slip_past_a_new_check(lake: BridgeLake) -> None:
-    """Those that were written for a version without it are refused, and it is if rows were committed meanwhile; not so with keys."""
+    """Rows written for a version before a check are refused, and so is a check if rows came meanwhile.
+
+    New keys refuse no rows.
+    """
     append = Transaction(lake.table(), "append")
     append.append((1,), [FileRecord("a", 1, 1)])
     lake.alter(add({"name": "n", "kind": "check", "predicate": "z > 0", "enforced": True}))

@@ -1,4 +1,7 @@
-"""Columns that are dropped and replaced: what may go, and that nothing new is called as they were in the files."""
+"""Columns that are dropped or replaced: which columns may go, and which names their files block.
+
+No new column gets a name that a dropped column has in the files.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ COLUMNS = {"x": "integer", "y": "string", "a": NESTED, "p": "integer"}
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Any:
-    """A table `t` of columns x, y, a (an array of structs of x and y) and p, by which it is partitioned."""
+    """A table `t` of columns x, y, a (an array of structs of x and y) and the partition column p."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         lake = BridgeLake(tmp_path, metastore)
         lake.create(columns=COLUMNS, properties={})
@@ -112,7 +115,7 @@ def test_what_is_refused_changes_nothing(lake: BridgeLake, changes: list[dict[st
 
 
 def test_if_exists(lake: BridgeLake) -> None:
-    """What is not there is passed over, and no name is taken by it."""
+    """IF EXISTS skips a missing column, and blocks no name for it."""
     assert names(
         lake.alter(drop("nope", if_exists=True), drop("a", "element", "nope", if_exists=True))
     ) == list("xyap")
@@ -130,7 +133,10 @@ def test_a_column_that_a_property_names_stays(lake: BridgeLake) -> None:
 
 
 def test_columns_that_are_named_again_stay(lake: BridgeLake) -> None:
-    """REPLACE COLUMNS keeps their values, and the partition columns; the others go, and the order is the statement's."""
+    """REPLACE COLUMNS keeps the values of columns that it names again, and the partition columns.
+
+    The other columns are dropped, and the order is the statement's.
+    """
     lake.alter({"change": "rename_column", "column": ["x"], "to": "was_x"})
     dropped = [drop(name) for name in ("was_x", "y", "a", "p")]
     answer = lake.alter(*dropped, add("new"), add("WAS_X", type="long", comment="c"))
@@ -147,7 +153,7 @@ def test_columns_that_are_named_again_stay(lake: BridgeLake) -> None:
 
 
 def test_nobody_arranges_rows_by_it_meanwhile(lake: BridgeLake) -> None:
-    """Who adds a partition in buckets by a column, and who drops that column, conflict, whoever comes first."""
+    """Adding a partition in buckets by a column conflicts with dropping that column, in either order."""
     table = lake.table()
 
     def adding() -> Any:
@@ -173,7 +179,10 @@ def test_nobody_arranges_rows_by_it_meanwhile(lake: BridgeLake) -> None:
 
 
 def test_a_field_that_is_called_key(tmp_path: Path) -> None:
-    """A field of a struct may be called so, and go, also below a map's values; within a map's keys none goes."""
+    """A field named `key` can be dropped from a struct, also below a map's values.
+
+    No field within the keys of a map can be dropped.
+    """
     pair = {
         "type": "struct",
         "fields": [{"name": n, "type": "integer", "nullable": True, "metadata": {}} for n in ("key", "v")],

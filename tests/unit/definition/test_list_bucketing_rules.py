@@ -1,4 +1,4 @@
-"""What does not go together with directories for heavy values: each rule, when it holds, and what lifts it."""
+"""Rules for tables with directories of skewed values: each rule, when it holds, and what relaxes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def test_there_is_a_case_for_each_rule() -> None:
 
 @pytest.mark.parametrize("name", BREAKING)
 def test_a_rule_is_told_by_its_name_with_what_lifts_it(name: str) -> None:
-    """The message names the rule, the table and the property; a rule that nothing lifts says what to do instead."""
+    """The message names the rule, the table and the property that relaxes the rule.
+
+    For a rule that cannot be relaxed it says what to do instead.
+    """
     subject, occasion = BREAKING[name]
     with pytest.raises(SkewError) as raised:
         require_allowed(subject, occasion)  # type: ignore[arg-type]
@@ -56,7 +59,7 @@ def test_relaxed_lifts_what_can_be_done(name: str) -> None:
 
 
 def test_without_directories_no_rule_holds() -> None:
-    """Neither of a plain skewed table, nor of one without heavy values, whatever is done with it."""
+    """No rule holds for a table without directories of skewed values, whatever the statement."""
     for occasion, flag in itertools.product(get_args(Occasion), (True, False)):
         subject = Subject(
             label="db.t",

@@ -113,7 +113,7 @@ def test_places(position: str | None, order: list[str]) -> None:
 
 
 def test_moving_a_column_after_itself_fails() -> None:
-    """A column cannot come after itself or after one that is not there; the columns stay as they are."""
+    """A column cannot be moved after itself or after a missing column; the columns stay unchanged."""
     metadata = table(("a", "long"), ("b", "long"))
     for position in ("a", "nope"):
         with pytest.raises(ColumnNotFoundError, match=f"Column {position} is not there"):
@@ -136,7 +136,10 @@ WIDENINGS = {
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 @pytest.mark.parametrize(("types", "where"), WIDENINGS.items())
 def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
-    """A type may change where files of the format can be read as the new one, and nowhere else; the error names both."""
+    """A type may change only if files of the format can be read as the new type.
+
+    The error names the column and its types.
+    """
     old, new = types
     metadata = table(("c", old), ("s", struct(("x", old))), file_format=file_format)
     for path in (("c",), ("s", "x")):
@@ -167,7 +170,7 @@ def test_widening(types: tuple[str, str], where: str, file_format: str) -> None:
     ],
 )  # fmt: skip
 def test_refusals(each: dict[str, Any], error: type[Exception], says: str) -> None:
-    """What cannot be done is an error that names the column."""
+    """An impossible change raises an error that names the column."""
     with pytest.raises(error, match=says):
         changed(
             table(("a", "long"), ("s", struct(("x", "long"))), ("p", "integer"), partition_by=("p",)), each
@@ -175,7 +178,10 @@ def test_refusals(each: dict[str, Any], error: type[Exception], says: str) -> No
 
 
 def test_declared_columns() -> None:
-    """New tables take no mark of the table that their columns came from, and no two names that differ in case only."""
+    """A new table takes no physical names from the table that its columns came from.
+
+    It refuses two names that differ only in letter case.
+    """
     fields = struct(("a", "long"), ("s", struct(("x", "long"))))["fields"]
     fields[0]["metadata"] = {PHYSICAL_NAME: "old", "comment": "c"}
     fields[1]["type"]["fields"][0]["metadata"] = {PHYSICAL_NAME: "old"}
@@ -193,7 +199,7 @@ def test_declared_columns() -> None:
     ("type_", "parquet_only"), [("variant", True), ("void", True), ("long", False), ("interval day", False)]
 )
 def test_types_that_orc_has_not(type_: str, parquet_only: bool) -> None:
-    """ORC's lack of a type shows when the table is made, however deep the type lies."""
+    """A type that ORC lacks is refused when the table is made, at any depth."""
     fields = struct(
         (
             "m",
@@ -235,7 +241,7 @@ def moved(metadata: TableMetadata, *changes: dict[str, Any]) -> list[str]:
 
 
 def added(name: str, position: str | None = None) -> dict[str, Any]:
-    """Return the change that adds a column; position is as the bridge tells it: None, "" (FIRST) or a name."""
+    """Return the change that adds a column; position is None, "" (FIRST) or the name of a column."""
     return change("add_column", name, type="long", position=position)
 
 
@@ -245,7 +251,10 @@ def placed(name: str, position: str) -> dict[str, Any]:
 
 
 def test_new_columns_come_before_the_partition_columns_at_the_end() -> None:
-    """Several in one statement keep their order, FIRST and AFTER are obeyed, fields of structs go to the end."""
+    """New columns of one statement keep their order, and FIRST and AFTER place them.
+
+    Fields of structs go to the end.
+    """
     metadata = table(
         ("id", "long"), ("s", struct(("q", "long"))), ("p", "long"), ("q", "string"), partition_by=("P", "q")
     )
@@ -267,7 +276,10 @@ def test_new_columns_come_before_the_partition_columns_at_the_end() -> None:
 
 
 def test_partition_columns_elsewhere_keep_the_declared_order() -> None:
-    """Only those at the end count: a table declared with a partition column in the middle is as in Spark's V2."""
+    """Only partition columns at the end stay at the end.
+
+    A partition column in the middle keeps its declared position, as in Spark's V2.
+    """
     middle = table(("id", "long"), ("p", "long"), ("v", "long"), partition_by=("p",))
     assert moved(middle, added("a"), added("b", "p")) == ["id", "p", "b", "v", "a"]
     assert moved(middle, placed("p", "")) == ["p", "id", "v"]
@@ -289,7 +301,10 @@ def test_nothing_comes_behind_partition_columns_at_the_end(one: dict[str, Any]) 
 
 
 def test_a_partition_column_goes_where_it_is_told_to() -> None:
-    """Among the others at the end, or away from there: then only those that are left at the end count."""
+    """A partition column moves among the partition columns at the end, or away from the end.
+
+    Afterwards only the partition columns that are still at the end stay there.
+    """
     metadata = table(("id", "long"), ("p", "long"), ("q", "long"), partition_by=("p", "q"))
     assert moved(metadata, placed("p", "q"), added("a")) == ["id", "a", "q", "p"]
     assert moved(metadata, placed("P", ""), added("a"), added("b", "p")) == ["p", "b", "id", "a", "q"]

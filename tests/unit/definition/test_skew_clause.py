@@ -1,4 +1,7 @@
-"""Heavy values as clauses say them: typed by their columns, checked in Hive's order, and said again from the record."""
+"""Skewed values of clauses are typed by their columns and checked in Hive's order.
+
+The clause can be written again from the record.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ AUTO = AutoSkew(0.05, 16)
 
 
 def cells(column: str, values: str, zone: str = "UTC") -> list[Any]:
-    """Return the values of one column as they are recorded."""
+    """Return the recorded values of one column."""
     clause = parse_skewed_by(f"({column}) ON ({values})")
     return [cell[0] for cell in skew_map(clause, COLUMNS, AUTO, lambda: zone).cells]
 
@@ -125,7 +128,7 @@ def test_columns_are_found_in_any_case_and_recorded_as_files_know_them() -> None
     ],
 )  # fmt: skip
 def test_checks_come_in_hives_order_with_hives_texts(clause: str, error: type[SkewError], says: str) -> None:
-    """The first that fails is told of, with Hive's code, and with what to do."""
+    """The error is the first check that fails, with Hive's code, and the remedy."""
     columns = (*COLUMNS[:1], TableColumn("name", "string"), *COLUMNS[2:])
     with pytest.raises(error) as raised:
         skew_map(parse_skewed_by(clause), columns, AUTO, str)
@@ -157,7 +160,7 @@ def test_the_longest_name_of_a_directory_is_taken() -> None:
 
 
 def test_auto_has_no_cells_yet() -> None:
-    """What is heavy enough goes with it."""
+    """The map of AUTO has no values yet, and keeps the threshold and the limit."""
     skew = skew_map(parse_skewed_by("(i) ON auto"), COLUMNS, AUTO, str)
     assert skew == SkewMap(("i",), auto=AUTO)
     assert skewed_by_text(skew, COLUMNS) == "(i) ON AUTO"
@@ -205,7 +208,7 @@ def test_locations_are_given_cell_by_cell() -> None:
     ],
 )  # fmt: skip
 def test_locations_that_cannot_be_are_refused(text: str, error: type[Exception], says: str) -> None:
-    """With Hive's codes where Hive has them; an unknown value is told with those that there are."""
+    """The error has Hive's code if Hive has one; for an unknown value it lists the skewed values."""
     with pytest.raises(error) as raised:
         located(TWO, parse_skewed_locations(text).pairs, COLUMNS, str)
     assert says in str(raised.value)

@@ -1,4 +1,7 @@
-"""What becomes of the properties about heavy values: made, altered, shown, refused, kept by partitions that are there."""
+"""The properties about skewed values of a table: made, altered, shown and refused.
+
+Existing partitions keep their skewed values.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def lake(tmp_path: Path) -> Iterator[BridgeLake]:
 
 
 def test_the_property_becomes_the_record_and_is_shown_from_it(lake: BridgeLake) -> None:
-    """It is kept as a property no more; the table is told with it, with the clause, and with what DESCRIBE shows."""
+    """The property becomes the table's record, and is no longer a property.
+
+    The answer shows it again, with the clause and the details for DESCRIBE.
+    """
     made = lake.create(properties={"skewed-by": "( X ) on ('1', null) stored as directories", "mine": "1"})
     assert lake.skew() == SkewMap(("x",), ((1,), (None,)), directories=True)
     assert lake.table().metadata.properties == {"mine": "1"}
@@ -96,7 +102,10 @@ def test_a_partitions_directories_are_given_places(lake: BridgeLake) -> None:
 
 
 def test_a_table_like_another_has_its_heavy_values(lake: BridgeLake) -> None:
-    """Format, comment, the user's properties and heavy values are those of the other; places are its own."""
+    """A table made LIKE another one has its format, comment, properties and skewed values.
+
+    The locations are its own.
+    """
     source = lake.create(
         properties={
             "skewed-by": HEAVY, "skewed-locations": "(1 = 'file:/one')", "provider": "orc", "comment": "heavy",
@@ -113,7 +122,10 @@ def test_a_table_like_another_has_its_heavy_values(lake: BridgeLake) -> None:
 
 
 def test_a_column_that_is_skewed_stays_as_it_is(lake: BridgeLake) -> None:
-    """Renaming is let go where rules are relaxed, and the record follows; a type never changes."""
+    """A skewed column can be renamed only if rules are relaxed, and the record follows.
+
+    Its type never changes.
+    """
     lake.create(properties={"skewed-by": "(x) ON (1)"})
     rename = {"change": "rename_column", "column": ["X"], "to": "weight"}
     assert lake.alter(rename)["code"] == "SKEW"
@@ -192,7 +204,10 @@ def test_rules_hold_for_alter_and_for_partitions(lake: BridgeLake) -> None:
 
 
 def test_load_data_has_hives_code(lake: BridgeLake) -> None:
-    """Of a table whose heavy values have directories; of others it is not offered, as before."""
+    """LOAD DATA is refused with Hive's code if skewed values have directories.
+
+    For other tables the refusal is our own.
+    """
     for name, properties in (("t", {"skewed-by": HEAVY}), ("u", {"skewed-by": "(x) ON (1)"})):
         table = lake.create(name, properties=properties)["table"]
         refused = lake.ask("refuse_load", table=table)
@@ -222,7 +237,10 @@ def test_partitions_are_not_called_what_the_default_directory_is(lake: BridgeLak
 def test_python_says_what_is_heavy(
     lake: BridgeLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values are Python's; columns of none are no skew; errors are those of the statements."""
+    """`set_skew` takes Python values, and no columns remove the skew.
+
+    Its errors are the errors of the statements.
+    """
     lake.create(properties={})
     with parquetry.open(lake.folder) as catalog:
         shown = catalog.set_skew("t", ["x", "Y"], [(1, "it's"), [None, "b"]]).arrangement

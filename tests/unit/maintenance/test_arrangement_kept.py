@@ -1,4 +1,4 @@
-"""Whatever is done to a table, how its rows are arranged is told no less than before: no field is dropped anywhere."""
+"""Every verb that changes a table keeps the complete record of how its rows are arranged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ HERE, OTHER, FAR = (1, "a"), (2, "b"), (3, "c")
 
 
 class Arranged:
-    """A table whose metadata, one partition, and one file have each field set; beside it, what may be changed."""
+    """A table whose metadata, one partition, and one file have each field set.
+
+    Beside it are a partition and files that may change.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,7 +81,8 @@ class Arranged:
         return Transaction(self.table(), "change")
 
     def check(self) -> None:
-        """Everything that was recorded is there, and the totals are the sums over the partitions."""
+        """Check that every recorded field is unchanged, and that the totals are the sums of the partitions.
+        """
         table = self.table()
         part = table.partition(self.key)
         assert part is not None
@@ -223,7 +227,7 @@ def reopen(lake: Arranged) -> None:
 
 
 def test_the_records_have_each_field_set() -> None:
-    """What is taken through all of it says something in each field, those that will be added later included."""
+    """The records that these tests use set each field, and fail this test when a new field is added."""
     records = full_metadata("/t"), full_view()
     assert unset_fields(*records) == ["SkewMap.auto"]  # where there are cells they are not measured
     assert unset_fields(OWN, MEASURED) == unset_fields(TABLES, MEASURED) == unset_fields(FILE, EARLIER) == []
@@ -270,7 +274,7 @@ def test_kept(
 
 
 def test_metadata_comes_back_whole(tmp_path: Path) -> None:
-    """What a table is, each field set, is the same out of the store and out of a dump."""
+    """Metadata with each field set is the same after it was stored, and after a dump and a restore."""
     metastore = Metastore(MemoryStore(), "/lake")
     metadata = full_metadata("/lake/t")
     metastore.create_table("default", "t", metadata)

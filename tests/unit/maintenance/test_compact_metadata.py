@@ -38,7 +38,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def grown(store: Store, warehouse: str = "/lake", **properties: str) -> TableSnapshot:
-    """Return a table with a long list of files in partition 1, which came in any order, and a short one in 2."""
+    """Return a table with a long, unordered list of files in partition 1, and a short list in 2."""
     metastore = Metastore(store, warehouse)
     metadata = TableMetadata(COLUMNS, ("p",), "parquet", f"{warehouse}/t", properties=properties)
     table = metastore.create_table("default", "t", metadata)
@@ -68,7 +68,10 @@ def seen(table: TableSnapshot) -> object:
 
 
 def test_a_sorted_table() -> None:
-    """Chunks are full and in order afterwards; a second run commits nothing; the old version is read as before."""
+    """Compaction leaves full chunks in order, and a second run commits nothing.
+
+    The old version is read as before.
+    """
     table = grown(MemoryStore(), **{"sort-by": "v"})
     partition = table.partition((1,))
     assert partition is not None
@@ -108,7 +111,10 @@ def test_an_unsorted_table_shares_its_full_chunks() -> None:
 
 
 def test_what_others_append_meanwhile_stays() -> None:
-    """An append between the look and the commit is not lost, and neither fails; who drops the partition is in the way."""
+    """An append between planning and commit keeps its file, and neither commit fails.
+
+    A drop of the partition conflicts.
+    """
     table = grown(MemoryStore(), **{"sort-by": "v"})
     transaction = Transaction(table, "compact metadata")
     transaction.recut((1,))
@@ -129,7 +135,7 @@ def test_what_others_append_meanwhile_stays() -> None:
 
 
 def test_a_list_that_cannot_be_read() -> None:
-    """It is told of, and nothing is changed."""
+    """The error suggests fsck, and the table does not change."""
     table = grown(MemoryStore(), **{"sort-by": "v"})
     partition = table.partition((1,))
     assert partition is not None
@@ -141,7 +147,7 @@ def test_a_list_that_cannot_be_read() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """The command says what it did, and that nothing is left to do."""
+    """The command prints what it did, and a second run prints that it had no work."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         table = grown(metastore.store.rows, str(tmp_path))
         assert Catalog(metastore).fsck("t") != []  # the files are not there

@@ -1,4 +1,4 @@
-"""Compaction writes anew what makes fewer files or lies in a wrong place, and nothing else."""
+"""Compaction rewrites files if that makes fewer files or moves rows to their slot, and no other file."""
 
 from __future__ import annotations
 
@@ -100,12 +100,18 @@ def of_bucket(path: str, size: int, bucket: int | None, rows: int = 1, is_sorted
     ],
 )
 def test_buckets(files: list[tuple[str, int, int | None]], anew: str) -> None:
-    """Files of one bucket become one, and those of no known bucket come into buckets; what is one file stays."""
+    """Files of one bucket are merged into one, and files of no known bucket are split into buckets.
+
+    A single file of a bucket stays.
+    """
     assert "".join(chosen([of_bucket(*file) for file in files], BUCKETS)) == anew
 
 
 def test_order() -> None:
-    """Where buckets are sorted, a file that is not is written anew, of whichever size; the others of its bucket if it pays."""
+    """If buckets are sorted, an unsorted file of any size is rewritten.
+
+    The other files of its bucket are rewritten if that saves files.
+    """
     good = [of_bucket("a", 90, 0, 1, True), of_bucket("b", 90, 1, 1, True)]
     assert chosen(good, SORTED) == []
     assert chosen([*good, of_bucket("c", 500, 1)], SORTED) == ["b", "c"]
@@ -153,7 +159,7 @@ def test_places() -> None:
 @pytest.mark.parametrize("buckets", [None, BucketSpec(("y",), 8)])
 @given(st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0, 2, REST])), max_size=30))
 def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, int]]) -> None:
-    """Merged into files of the size aimed at, nothing is left to merge."""
+    """After the chosen files are merged into files of the target size, no file is chosen again."""
     arrangement = msgspec.structs.replace(SKEWED, buckets=buckets)
     names = {0: "x=6", 2: "x=8", REST: DEFAULT}
     bucket = None if buckets is None else 3
@@ -181,7 +187,7 @@ AUTO = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 2))
 
 
 def of_values(path: str, rows: int, least: int | None, most: int | None, **more: Any) -> FileRecord:
-    """Return a file of the default directory, as large as it should be, of the values of x from one to another."""
+    """Return a file of the default directory, of the target size, with values of x in a range."""
     columns = {"x": exact(nulls=more.pop("nulls", 0), min=least, max=most)}
     folder, cell = (DEFAULT, REST) if "cell" not in more else (f"x={least}", more.pop("cell"))
     return FileRecord(f"{folder}/{path}", more.pop("size", TARGET), rows, columns=columns, cell=cell, **more)
@@ -203,7 +209,7 @@ TEN = of_values("ten", 400, 10, 10, cell=0)
             0,
             None,
             "",
-        ),  # which may hide a value: nothing is read to find out
+        ),  # which may hide a value: no rows are read to find out
         ([TEN, of_values("a", 550, 0, 99), of_values("b", 50, 7, 7)], {7: 50}, 1, (10, 7), "ab"),
         ([TEN, of_values("a", 551, 0, 99), of_values("b", 49, 7, 7)], {}, 0, None, ""),
         ([TEN, of_values("a", 600, 0, 99, nulls=50)], {None: 50}, 1, (10, None), "a"),
@@ -235,7 +241,10 @@ def test_heavy_values_are_found_again(
     cells: tuple[int | None, ...] | None,
     anew: Sequence[str],
 ) -> None:
-    """Rows are counted where enough is written anew, or statistics prove a value heavy; what is not heavy returns to the rest."""
+    """Rows are counted if enough rows are rewritten, or if statistics prove that a value is skewed.
+
+    A value that is no longer skewed returns to the rest.
+    """
     own = ArrangementSpec(SkewMap(("x",), ((10,),), directories=True))
     metastore = Metastore(MemoryStore(), "/lake")
     columns = (TableColumn("x", "integer"), TableColumn("p", "integer"))

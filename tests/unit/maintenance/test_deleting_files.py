@@ -1,4 +1,7 @@
-"""What a drop, a purge and a vacuum delete, and what they leave alone: files are made, and looked for, one by one."""
+"""A drop, a purge and a vacuum delete exactly the files that they should.
+
+The tests create each file, and look for each one afterwards.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,10 @@ def names(removed: list[Removed]) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("external", [True, False])
 @pytest.mark.parametrize("written", [True, False])
 def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written: bool) -> None:
-    """An external table that nobody wrote into goes without a word, as it left nothing there; of others it is told."""
+    """Dropping a table at an unreachable location reports a failure.
+
+    An external table without a commit reports none, as it has no files there.
+    """
     lake = TableLake(tmp_path)
     place = "nowhere://bucket/t"
     lake.metastore.create_table("default", "far", metadata(location=place, external=external))
@@ -103,7 +109,10 @@ def test_a_place_that_cannot_be_reached(tmp_path: Path, external: bool, written:
 
 
 def test_a_managed_table_takes_its_own_with_it(tmp_path: Path) -> None:
-    """Files of all versions, adopted ones, those of failed writes and all checksums go; a stranger's stay."""
+    """Dropping a managed table deletes files of all versions, adopted files, and files of failed writes.
+
+    Their checksums go, too, and foreign files that were never adopted stay.
+    """
     lake = TableLake(tmp_path)
     lake.append(KEY, "old")
     lake.append(OTHER, "adopted", own=False)
@@ -160,7 +169,10 @@ def test_an_external_table_leaves_what_is_live(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("external", [False, True])
 def test_a_table_that_lies_in_the_folder_of_another(tmp_path: Path, external: bool) -> None:
-    """Dropping the outer one leaves the inner one whole, its empty folder, and files that both list; and the inner one can be dropped."""
+    """Dropping the outer table keeps the inner table, its empty folder, and the files that both list.
+
+    The inner table can be dropped afterwards.
+    """
     lake = TableLake(tmp_path)
     both = put(lake.location / "in" / FOLDER / "both.parquet")
     inner = another(lake, "inner", f"file:{lake.location}/in/", external=external, files={KEY: [both]})
@@ -206,7 +218,10 @@ def test_the_inner_of_two_tables(tmp_path: Path) -> None:
 
 
 def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
-    """Dropping one deletes what it has overwritten itself, unless the other has taken it in, in any version."""
+    """Dropping one table deletes its overwritten files.
+
+    A file that any version of the other table has adopted stays.
+    """
     lake = TableLake(tmp_path, external=True)
     taken = lake.append(KEY, "taken")
     was_taken = lake.append(KEY, "was taken")
@@ -223,7 +238,10 @@ def test_two_external_tables_over_one_folder(tmp_path: Path) -> None:
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
-    """What lies behind a link that leads out of the folder stays, whoever lists it; a link to a file goes, its target stays."""
+    """Files behind a link out of the folder stay, whichever table lists them.
+
+    A link to a file is deleted, and its target stays.
+    """
     lake = TableLake(tmp_path)
     away = tmp_path / "away"
     strangers = put(away / "listed.parquet")
@@ -245,7 +263,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert drop(lake) == []
     assert tree(tmp_path) == {
         "away/", "away/listed.parquet", f"away/{mine.path}", "away/target.parquet", "t/", "t/d=1/", f"t/{FOLDER}/",
-        "t/d=4",  # nobody knows whose link that is
+        "t/d=4",  # the owner of that link is unknown
     }  # fmt: skip
 
 
@@ -265,7 +283,10 @@ def test_a_location_that_is_a_link_or_has_dots(tmp_path: Path) -> None:
 
 
 def test_names_are_taken_by_the_letter(tmp_path: Path) -> None:
-    """Nothing is decoded, folded, or cut: `a%20b` is not `a b`, `T` not `t`, and `t2` is not below `t`."""
+    """Names are compared letter by letter: `a%20b` differs from `a b`, and `T` from `t`.
+
+    The folder `t2` is not below `t`.
+    """
     lake = TableLake(tmp_path)
     lake.append(KEY, "mine")
     for name in ("T", "t2", "t%2F", "t "):
@@ -294,7 +315,8 @@ def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where it lies is not known, which the log tells."""
+    """A damaged table does not block the drop of another one, and the log says that its location is unknown.
+    """
     lake = TableLake(tmp_path)
     lake.append(KEY, "one")
     damaged = another(lake, "damaged", tmp_path / "damaged")
@@ -308,7 +330,10 @@ def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
 
 
 def test_purge(tmp_path: Path) -> None:
-    """The files of dropped partitions go, with checksums and folders; what another partition lists, or lies elsewhere, stays."""
+    """A purge deletes the files of dropped partitions, their checksums and folders.
+
+    A file that another partition lists stays, and so does a file elsewhere.
+    """
     lake = TableLake(tmp_path)
     lake.append(KEY, "mine")
     put(lake.location / FOLDER / f".{own_name(lake, 'mine')}.crc")
@@ -334,7 +359,10 @@ def test_purge(tmp_path: Path) -> None:
 
 
 def wrote_elsewhere(lake: TableLake, *more: str) -> TableSnapshot:
-    """Make a partition that lies elsewhere, with a file of others and two of the table's, of which one is live, and drop the live one."""
+    """Make a partition elsewhere, and replace its own file `dead` by `live`.
+
+    The partition also lists a foreign file.
+    """
     away = lake.location.parent / "away"
     theirs = put(away / "theirs.parquet")
     mine = [put(away / own_name(lake, name)) for name in ("dead", "live")]
@@ -349,7 +377,10 @@ def wrote_elsewhere(lake: TableLake, *more: str) -> TableSnapshot:
 
 
 def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
-    """It goes by vacuum, purge and DROP, and what failed writes left there; the files of others, and the folder, stay."""
+    """Vacuum, purge and DROP delete own files of a partition elsewhere, also files of failed writes.
+
+    The foreign files and the folder stay.
+    """
     lake = TableLake(tmp_path)
     left = own_name(lake, "left")
     vacuum(wrote_elsewhere(lake, left), older_than=NOW, grace=-DAY_MS)
@@ -369,7 +400,10 @@ def test_what_a_table_wrote_to_a_partition_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> None:
-    """A write may be at work in the place of a partition that was dropped: the rows stay that tell of it until its file is old enough."""
+    """A young file of a failed write stays, because a write may still run in a dropped partition's location.
+
+    The rows that record this location stay until the file is old enough.
+    """
     lake = TableLake(tmp_path)
     lake.append(OTHER, "kept")
     left = own_name(lake, "left")
@@ -391,7 +425,10 @@ def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("dropped", [False, True])
 def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) -> None:
-    """What the table wrote there and no longer lists goes, what failed writes left, too; of partitions to come as well."""
+    """Vacuum and DROP delete own files that the table no longer lists from directories elsewhere.
+
+    They delete files of failed writes, too, and the directories of future partitions count.
+    """
     lake = TableLake(tmp_path)
     places = [tmp_path / name for name in ("one", "two")]
     arrangements = [ArrangementSpec(SkewMap(("x",), ((1,),), True, (f"file:{place}",))) for place in places]
@@ -417,7 +454,10 @@ def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) ->
 
 
 def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> None:
-    """It stays, if that table's folder overlaps with the partition's; so does what a link within the table leads to."""
+    """A file stays if another table whose folder overlaps lists it.
+
+    A file behind a link within the table stays, too.
+    """
     lake = TableLake(tmp_path)
     table = wrote_elsewhere(lake)
     dead = tmp_path / "away" / own_name(lake, "dead")
@@ -433,7 +473,10 @@ def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> No
 
 
 def test_purge_of_what_others_own(tmp_path: Path) -> None:
-    """Partitions of other tables that one took in stay, be they outside of its folder or, as older versions allowed, in it."""
+    """Files in the folder of another table stay, whether that folder is outside of the table's folder or in it.
+
+    Older versions allowed the latter.
+    """
     lake = TableLake(tmp_path)
     beside = another(lake, "beside", tmp_path / "beside")
     theirs = put(tmp_path / "beside" / FOLDER / own(beside, "x"))
@@ -465,7 +508,10 @@ def test_purge_of_an_external_table(tmp_path: Path) -> None:
 
 
 def test_vacuum_takes_checksums(tmp_path: Path) -> None:
-    """A file's checksum goes with it, and so do those that outlived their files; live files keep theirs."""
+    """A file's checksum is deleted with it, and a checksum without a file is deleted, too.
+
+    Live files keep their checksums.
+    """
     lake = TableLake(tmp_path)
     for name, mine in (("old", True), ("adopted", False)):
         lake.append(KEY, name, own=mine)
@@ -519,7 +565,7 @@ def test_vacuum_looks_at_a_file_by_where_it_is(tmp_path: Path) -> None:
 
 
 def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
-    """What one has overwritten stays as long as the other lists it."""
+    """A file that one table has overwritten stays while the other table lists it."""
     lake = TableLake(tmp_path, external=True)
     taken = lake.append(KEY, "taken")
     lake.append(KEY, "not taken")
@@ -558,7 +604,10 @@ def test_vacuum_of_two_external_tables_over_one_folder(tmp_path: Path) -> None:
     ],
 )
 def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says: str | None) -> None:
-    """No table may lie in it, at it or above it, by whatever spelling or link; neighbours may."""
+    """No table can be in, at or above a managed table's folder, by any spelling or link.
+
+    Neighbouring folders are allowed.
+    """
     lake = TableLake(tmp_path)
     another(lake, "bucket", "s3://bucket/data")
     lake.location.mkdir()
@@ -577,7 +626,10 @@ def test_a_managed_tables_folder_is_its_own(tmp_path: Path, location: str, says:
 
 
 def test_external_tables_may_share_a_folder(tmp_path: Path) -> None:
-    """But none with a managed one, nor may one lie where the tables of a database lie, or above that."""
+    """External tables may share a folder with each other, but not with a managed table.
+
+    No table may be at the default folder for tables of a database, or above it.
+    """
     lake = TableLake(tmp_path, external=True)
 
     def check(location: str, managed: bool = False) -> None:
@@ -625,7 +677,10 @@ def test_a_table_that_was_dropped_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_folders_of_other_file_systems() -> None:
-    """Where nothing refuses to delete a full directory, those with a file at any depth stay, and those that are spared."""
+    """If the file system deletes full directories, too, directories with a file at any depth stay.
+
+    The directories that the caller excludes stay, too.
+    """
     system, _ = pafs.FileSystem.from_uri("mock://x/")
     for folder in ("t/full/deep", "t/empty/deep", "t/spared/empty", "u"):
         system.create_dir(folder)

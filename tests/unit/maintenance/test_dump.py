@@ -1,4 +1,4 @@
-"""A dump holds all that a metastore holds, and fills another one, of whatever store."""
+"""A dump holds all rows of a metastore, and fills a metastore of any store."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def everything(metastore: Metastore) -> dict[str, object]:
 
 
 def lists(metastore: Metastore) -> list[tuple[bytes, bytes]]:
-    """Return the rows with parts of long lists of files, and those that sum them up."""
+    """Return the rows of manifest chunks, and the rows of their summaries."""
     return [row for tag in (CHUNKS, SUMMARIES) for row in metastore.store.scan(*prefix_range(tag))]
 
 
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
-    """From memory to SQLite and back, nothing is lost, and the copies are alive."""
+    """A dump from memory to SQLite and back keeps every row, and the copies can be changed."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
     first = filled(tmp_path / "lake", MemoryStore())
     told: list[tuple[str, int, int]] = []
@@ -93,7 +93,7 @@ def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline:
 
 
 def test_dump_never_overwrites(tmp_path: Path) -> None:
-    """A directory that is there is left alone; a dump that fails leaves nothing."""
+    """A dump does not change an existing directory, and a failing dump leaves no file."""
     metastore = filled(tmp_path / "lake", MemoryStore())
     (tmp_path / "there").mkdir()
     with pytest.raises(WarehouseError, match="exists already"):
@@ -142,7 +142,7 @@ def test_restore_refuses(tmp_path: Path) -> None:
 
 
 def test_a_changed_manifest(tmp_path: Path) -> None:
-    """Whichever byte of a manifest is another, wherever: nothing is restored, and one of our errors says why."""
+    """A manifest with any one byte changed is refused with an error of ours, and no row is restored."""
     dump(filled(tmp_path / "lake", MemoryStore()), tmp_path / "dump")
     manifest = tmp_path / "dump" / "manifest.json"
     whole = manifest.read_bytes()

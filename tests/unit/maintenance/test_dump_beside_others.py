@@ -1,4 +1,4 @@
-"""No table that is there all the time is left out of a dump, or of a listing, whatever becomes of its name meanwhile."""
+"""A dump or listing has every table that exists all the time, even if others rename it meanwhile."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def ids(metastore: Metastore) -> set[bytes]:
 
 @pytest.mark.parametrize("rival", RIVALS)
 def test_a_dump_beside_others(tmp_path: Path, rival: str) -> None:
-    """Whatever comes between any two steps, the dump holds each table once, by a name of its own, and can be restored."""
+    """A rival's change between any two steps leaves each table once in the dump, under a name of its own.
+
+    The dump can be restored.
+    """
     for number in itertools.count():
         store = world()
         other = Metastore(store, "/lake")
@@ -87,7 +90,7 @@ def test_a_dump_beside_others(tmp_path: Path, rival: str) -> None:
     "rival", ["renamed to an earlier name", "renamed to a later name", "another in its place"]
 )
 def test_a_listing_beside_a_renaming(rival: str) -> None:
-    """Wherever a table is renamed within its database during SHOW TABLES, it is listed by one name or the other."""
+    """A table that is renamed within its database during SHOW TABLES is listed by one name or the other."""
     for number in itertools.count():
         store = world()
         other = Metastore(store, "/lake")

@@ -42,14 +42,14 @@ def path_of(lake: TableLake, key: tuple[int, str], name: str) -> Path:
 
 
 def test_a_sound_table(tmp_path: Path) -> None:
-    """Of a table that is in order, nothing is reported, and repairing it makes no version."""
+    """fsck reports no problem of a sound table, and its repair makes no version."""
     lake = busy(tmp_path)
     assert fsck(lake.table(), repair=True) == []
     assert lake.table().version == 6
 
 
 def test_files(tmp_path: Path) -> None:
-    """A missing file is taken out if asked for, in one commit; one of another size is reported."""
+    """A missing file is removed on request, in one commit; a file of another size is reported."""
     lake = busy(tmp_path)
     lake.append((5, "e"), "five")
     path_of(lake, (1, "a"), "three").unlink()
@@ -88,7 +88,7 @@ def test_totals(tmp_path: Path) -> None:
 
 
 def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that are gone or cannot be read are reported, with what to do, and nothing is made worse."""
+    """Rows that are missing or unreadable are reported, and a repair makes no problem worse."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     lake.append((5, "e"), "five")
@@ -115,7 +115,10 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sum that is gone, damaged or says more than its list is told of, and written anew on request; one that says less stays."""
+    """A summary is reported if it is missing, damaged, or claims more than its files do.
+
+    A repair writes it anew. A summary that claims less stays.
+    """
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     transaction = Transaction(lake.table(), "append")
@@ -160,7 +163,7 @@ def test_sums_of_file_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_dead_commits(tmp_path: Path) -> None:
-    """What a dead writer left is reported, and removed on request."""
+    """The rows of a dead writer are reported, and removed on request."""
     lake = busy(tmp_path)
     store = FaultyStore(lake.store)
     transaction = Transaction(Metastore(store, str(tmp_path)).table("default", "t"), "append")
@@ -178,7 +181,7 @@ def test_dead_commits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"\x93nonsense", b"\xff\xfe"])
 def test_broken_rows(tmp_path: Path, damage: bytes) -> None:
-    """A row that something else has written is told by every reader, as what it is; what is left is told of."""
+    """Every reader reports a row of foreign bytes as damaged, and fsck reports the version."""
     lake = busy(tmp_path)
     ticket = lake.table().commit.metadata
     for key, says in (

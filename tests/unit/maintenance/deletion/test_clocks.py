@@ -61,7 +61,10 @@ def ahead(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
 def test_a_clock_that_is_ahead_deletes_no_file_of_a_running_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the store has no clock, the file system's counts, also if the machine that is ahead has committed."""
+    """If the store has no clock, the file system's clock protects files from a machine that is ahead.
+
+    That holds also if the machine has committed.
+    """
     metastore = make(MemoryStore(), tmp_path)
     path = leave(metastore, 0)
     ahead(monkeypatch, 24 * 10)
@@ -88,7 +91,7 @@ def test_clocks_that_differ_are_told_and_can_be_forced(
 
 
 def test_old_files_go_by_the_earliest_clock(tmp_path: Path) -> None:
-    """With clocks that agree, a file of 25 hours is left over, and one of 23 hours may be of a running write."""
+    """If the clocks agree, a file of 25 hours is left over; a file of 23 hours may be of a running write."""
     metastore = make(ServerStore(), tmp_path)
     leave(metastore, 23)
     assert vacuum(metastore.table("default", "t")) == []
@@ -114,7 +117,10 @@ def test_the_grace_period_can_be_set(tmp_path: Path) -> None:
 
 
 def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> None:
-    """Only where a file is older than half of the period; a file that is gone fails the commit, which changes nothing."""
+    """A long write checks its files only if one is older than half of the grace period.
+
+    If a file is missing, the commit fails and changes nothing.
+    """
     metastore = make(MemoryStore(), tmp_path)
     table = metastore.table("default", "t")
     path = leave(metastore, 13)
@@ -145,7 +151,10 @@ def test_files_that_span_half_of_the_period_are_old_by_any_clock(tmp_path: Path)
 def test_a_writer_that_was_ahead_hides_no_later_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`TIMESTAMP AS OF` finds later commits by their own times, and now by the newest version; the log says what happened."""
+    """`TIMESTAMP AS OF` finds commits after a writer that was ahead by their own times.
+
+    The current time gives the newest version, and the log has a warning.
+    """
     metastore = make(MemoryStore(), tmp_path)
 
     def set_clock(time: int) -> None:
@@ -184,7 +193,7 @@ def test_a_writer_that_was_ahead_hides_no_later_commit(
 
 
 def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the store has a clock, that of the writer does not count."""
+    """If the store has a clock, the writer's clock does not count."""
     store = ServerStore()
     metastore = make(store, tmp_path)
     now = owner.now_ms()
@@ -199,7 +208,10 @@ def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest
 def test_machines_of_one_name_are_distinguished_by_their_boot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other machine's process is not looked up among ours, so it lives until its lease ends; ours is looked up."""
+    """Machines with one name differ by their boot id.
+
+    The other machine's process lives until its lease ends; this machine's process is looked up.
+    """
     (tmp_path / "boot_id").write_text("another boot\n")
     monkeypatch.setattr(owner, "_BOOT_ID", str(tmp_path / "boot_id"))
     owner._host.cache_clear()
