@@ -53,7 +53,7 @@ def test_records_come_back(records: list[FileRecord], data: st.DataObject) -> No
 
 
 def told(file: FileRecord) -> str:
-    """Return a text of a file's types and values, in which the order of its columns does not count."""
+    """Return a text of a file's types and values that ignores the order of its columns."""
     columns = None if file.columns is None else dict(sorted(file.columns.items()))
     return repr(msgspec.structs.replace(file, columns=columns))
 

@@ -59,7 +59,7 @@ def test_relaxed_lifts_what_can_be_done(name: str) -> None:
 
 
 def test_without_directories_no_rule_holds() -> None:
-    """No rule holds for a table without directories of skewed values, whatever the statement."""
+    """No rule holds for a table without directories of skewed values, on any occasion."""
     for occasion, flag in itertools.product(get_args(Occasion), (True, False)):
         subject = Subject(
             label="db.t",

@@ -473,9 +473,9 @@ def test_what_another_table_lists_of_a_partition_elsewhere(tmp_path: Path) -> No
 
 
 def test_purge_of_what_others_own(tmp_path: Path) -> None:
-    """Files in the folder of another table stay, whether that folder is outside of the table's folder or in it.
+    """Files in another table's folder stay, even if that folder is within this table's folder.
 
-    Older versions allowed the latter.
+    Older versions allowed such a folder.
     """
     lake = TableLake(tmp_path)
     beside = another(lake, "beside", tmp_path / "beside")

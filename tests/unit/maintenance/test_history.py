@@ -78,7 +78,7 @@ def test_rollback_to_the_present_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_rollback_shares_long_lists_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Going back writes no list of files again, and vacuum keeps those that are shared."""
+    """A rollback writes no new manifest chunk, and a vacuum keeps the shared chunks."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = TableLake(tmp_path)
     for n in range(4):
@@ -106,7 +106,7 @@ def test_rollback_conflicts_like_any_other_commit(tmp_path: Path) -> None:
 
 
 def test_rollback_to_what_is_gone(tmp_path: Path) -> None:
-    """A version that was vacuumed, or whose files are gone, cannot be had back; nothing is written."""
+    """A rollback to a version that was vacuumed, or that has lost files, fails and writes no row."""
     lake = busy(tmp_path)
     target = lake.table(2)
     Path(
@@ -220,7 +220,7 @@ def test_crash_of_vacuum_at_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_vacuum_by_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version stays readable until it has not been the table's content for as long as asked for."""
+    """A version stays readable until it has been replaced for the requested time."""
     from parquetry.metastore.storage import clock
 
     lake = TableLake(tmp_path)
@@ -286,7 +286,8 @@ def test_dry_run_tells_what_a_run_does(tmp_path: Path) -> None:
 
 
 def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
-    """An own file that no commit lists goes only when it is old enough; nobody else's goes at all."""
+    """An own file that no commit lists is deleted only if it is old enough; a foreign file is never deleted.
+    """
     lake = TableLake(tmp_path)
     lake.append((1, "a"), "one")
     lake.file((1, "a"), "running")
@@ -340,7 +341,7 @@ def test_a_file_that_is_listed_again_stays(tmp_path: Path) -> None:
 
 
 def test_external_tables_lose_own_files_only(tmp_path: Path) -> None:
-    """Of an external table, files that others wrote are nobody's to delete."""
+    """Vacuum of an external table deletes no file that others wrote."""
     lake = TableLake(tmp_path, external=True)
     lake.append((1, "a"), "theirs", own=False)
     lake.append((1, "a"), "ours")
@@ -350,7 +351,10 @@ def test_external_tables_lose_own_files_only(tmp_path: Path) -> None:
 
 
 def test_vacuum_during_a_commit(tmp_path: Path) -> None:
-    """A commit under way keeps its rows and files; one on a vacuumed version is told to begin anew."""
+    """A vacuum keeps the rows and files of a running commit.
+
+    A commit on a vacuumed version fails with a conflict.
+    """
     inner = MemoryStore()
     store = FaultyStore(inner)
     lake = busy(tmp_path, inner)
@@ -398,7 +402,7 @@ def test_vacuum_during_a_rollback(tmp_path: Path) -> None:
     with pytest.raises(CommitConflictError, match="Version 2, on which 'rollback'"):
         roll_back(Metastore(store, str(tmp_path)))
     assert swaps > 1
-    assert lake.listed() == {"three", "four"} < lake.on_disk()  # those of the rollback age first
+    assert lake.listed() == {"three", "four"} < lake.on_disk()  # the files of the rollback age first
     assert names(vacuum(lake.table(), older_than=NOW, grace=-1000)) == {"one", "two"}
     head = read_head(inner, lake.id)
     assert head is not None

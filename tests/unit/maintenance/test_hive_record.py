@@ -1,4 +1,4 @@
-"""What Hive's metastore is told of heavy values: directories only where Hive finds all rows by them."""
+"""The record for Hive's metastore has directories only if Hive finds all rows by them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REST_PLACE = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
         ([("x=6/f", 0), ("x=6/g", 0), (f"{REST_PLACE}/f", REST)], ((("6",), "/p/x=6"),)),
         ([("/far/f", 0), ("x=a%2Fb/f", 1)], ((("6",), "/far"), (("a/b",), "/p/x=a%2Fb"))),
         ([("x=6/f", 0), ("x=6_copy_1/f", 0)], None),  # Hive's map has one place for a cell
-        ([("f", REST)], None),  # Hive looks in its default directory, wherever the rest lies
+        ([("f", REST)], None),  # Hive looks in its default directory, also if the rest is elsewhere
         ([("x=6/f", None)], None),  # it may hold anything
         ([("x=6/f", 0), ("x=a%2Fb/f", 1), (f"{REST_PLACE}/g", None)], None),  # as of a map that has grown
         ([(f"{REST_PLACE}/f", 0)], None),
@@ -42,7 +42,10 @@ REST_PLACE = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
 def test_directories(
     files: list[tuple[str, int | None]], locations: tuple[tuple[tuple[str, ...], str], ...] | None
 ) -> None:
-    """A cell in one directory, which holds nothing else, and the rest in the default one; else none are told."""
+    """The record has directories if each cell has one directory alone, and the rest has the default one.
+
+    Otherwise it has no directories.
+    """
     told = hive_skew(MAP, X, "/p", [FileRecord(path, 1, cell=cell) for path, cell in files])
     assert told.values == (("6",), ("a/b",))
     assert (told.directories, told.locations) == (locations is not None, locations or ())
@@ -73,7 +76,10 @@ def test_cells_that_hive_cannot_tell_apart() -> None:
     ],
 )
 def test_hive_compares_texts(type: str, value: object, directories: bool) -> None:
-    """Directories are told where what a query says of a heavy value can be no other text than its own."""
+    """The record has directories if the value has only one text in a query.
+
+    Hive compares texts.
+    """
     kind = parse_type(type)
     skew = SkewMap(("x",), ((value,),), directories=True)
     assert hive_skew(skew, {"x": kind}, "/p", []).directories is directories
@@ -107,7 +113,7 @@ def test_a_plain_skewed_table_tells_its_values_only() -> None:
     ],
 )
 def test_buckets(version: Version, files: list[tuple[str, int | None]] | None, told: bool) -> None:
-    """They are told where Hive hashes alike and reads the bucket from each name."""
+    """The record has buckets if Hive computes the same hashes and reads the bucket from each file's name."""
     spec = BucketSpec(("x",), 4, version)
     listed = None if files is None else [FileRecord(path, 1, bucket=bucket) for path, bucket in files]
     storage = hive_storage("orc", "/p", X, ArrangementSpec(buckets=spec), listed, spec)
@@ -125,12 +131,12 @@ def test_buckets(version: Version, files: list[tuple[str, int | None]] | None, t
         ("varchar(3)", True, True),
         ("char(3)", True, True),
         ("binary", True, False),  # Hive hashes what is behind the value, too
-        ("double", True, False),  # x = -0.0 would be looked for in another bucket than that of 0.0
+        ("double", True, False),  # x = -0.0 would be searched in another bucket than 0.0
         ("timestamp", False, False),  # by the clock of Hive's zone
     ],
 )
 def test_hive_hashes_alike(type: str, version_1: bool, version_2: bool) -> None:
-    """Of types of which Hive would look for a value in another bucket, it is told of no buckets."""
+    """The record has no buckets if Hive would search a value of the column's type in another bucket."""
     columns = {"x": parse_type(type)}
     for version, told in ((1, version_1), (2, version_2)):
         spec = BucketSpec(("x",), 4, version)  # type: ignore[arg-type]
@@ -153,7 +159,10 @@ def test_partitions_whose_buckets_are_not_the_tables() -> None:
 
 
 def test_a_sort_order_is_told_if_every_file_has_it() -> None:
-    """Downwards or upwards, as declared; Hive merges what it is told is sorted."""
+    """The record has the declared sort order, descending or ascending, if every file is sorted.
+
+    Hive would merge unsorted files wrongly.
+    """
     spec = BucketSpec(("x",), 4, sort=(SortColumn("x", True), SortColumn("Y")))
     columns = {"x": parse_type("int"), "Y": parse_type("int")}
     files = [
@@ -179,5 +188,5 @@ def test_columns() -> None:
 
 
 def test_statistics() -> None:
-    """Rows are told if they are known of all files."""
+    """The record has the number of rows only if it is known for all files."""
     assert statistics([FileRecord("a", 1, 2), FileRecord("b", 3)]) == {"numFiles": "2", "totalSize": "4"}

@@ -35,7 +35,10 @@ def head_of(lake: TableLake) -> Head:
 
 
 def write(lake: TableLake, *, without: tuple[int, str] | None = None, **changed: NewestRow) -> None:
-    """Write the list without a partition, or with other rows of partitions a and b; it is said to name all."""
+    """Write the list without a partition, or with other rows of partitions a and b.
+
+    The list still claims to name all partitions.
+    """
     head = head_of(lake)
     keys = {name: lake.table().key_of(key) for name, key in (("a", A), ("b", B))}
     rows = dict(decode_newest(head.newest)) | {keys[name]: row for name, row in changed.items()}
@@ -55,7 +58,10 @@ def told(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
 
 
 def mended(lake: TableLake, partition: str) -> None:
-    """Assert that fsck tells of one partition and of nothing else, changes nothing unasked, and mends what is read."""
+    """Assert that fsck reports exactly one partition, and repairs it only on request.
+
+    Later commits and checks then work.
+    """
     head = head_of(lake)
     assert told(fsck(lake.table())) == [("newest rows", partition, False)]
     assert read_head(lake.store, lake.id) == head
@@ -90,7 +96,7 @@ def test_a_partition_that_is_said_to_be_gone(lake: TableLake) -> None:
 
 
 def test_a_row_that_is_not_there(lake: TableLake) -> None:
-    """A partition of which the list names a row that nobody has written is found."""
+    """fsck finds a partition whose listed newest row does not exist."""
     write(lake, a=NewestRow(2 * ROUNDS - 1, is_tombstone=False), b=NewestRow(99))
     found = fsck(lake.table())
     assert told(found) == [("newest rows", "d=2/s=b", False)]

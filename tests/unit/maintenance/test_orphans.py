@@ -1,4 +1,4 @@
-"""What nobody can reach any more is removed by a vacuum of any table; what somebody is working on is not."""
+"""A vacuum of any table removes unreachable rows and files, and keeps rows and files in use."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def stage(store: Store, folder: Path) -> StagedTable:
 
 
 def test_a_table_in_the_making(tmp_path: Path) -> None:
-    """Rows and files of a table stay while somebody may publish it, and go when nobody can."""
+    """Rows and files of an unpublished table stay while its process may publish it.
+
+    They are removed when that process can no longer do so.
+    """
     store = MemoryStore()
     new_table(store)
     table = stage(store, tmp_path)
@@ -64,7 +67,7 @@ def test_a_table_in_the_making(tmp_path: Path) -> None:
 
 
 def test_a_published_table_has_no_author(tmp_path: Path) -> None:
-    """A table that has its name stays, whoever has made it, under whatever name."""
+    """A published table stays after a rename and after a replacement."""
     store = MemoryStore()
     metastore, _ = new_table(store)
     stage(store, tmp_path).publish()
@@ -77,7 +80,7 @@ def test_a_published_table_has_no_author(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_published_just_before_it_is_given_up(tmp_path: Path) -> None:
-    """What was found is looked at once more before it is removed."""
+    """An orphan is checked again before it is removed."""
     store = MemoryStore()
     metastore, _ = new_table(store)
     table = stage(store, tmp_path)
@@ -153,7 +156,7 @@ def new_table_beside(store: Store) -> tuple[Metastore, object]:
 
 
 def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose renaming is taken back is told so, and nothing is changed."""
+    """A vacuum takes back a running rename, which then fails with a conflict and changes no name."""
     monkeypatch.setattr(orphans, "MIN_RENAMING_S", 0.0)
     store = MemoryStore()
     new_table(store)
@@ -176,7 +179,8 @@ def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> None:
-    """What was written for it outside of its folder goes with it, and nothing else there."""
+    """A vacuum also deletes own files of an abandoned table outside of its folder, and no other files there.
+    """
     store = MemoryStore()
     new_table(store)
     table = stage(store, tmp_path / "new")

@@ -50,7 +50,10 @@ def seen(monkeypatch: pytest.MonkeyPatch, table: TableSnapshot, *, dry_run: bool
 
 
 def test_nothing_to_do_is_found_by_four_passes(table: TableSnapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders, files of old rows, old rows, and lists of files are looked for, once each; none is gone through to delete nothing."""
+    """A vacuum without work makes four passes over the rows of partitions.
+
+    They look for folders, files of old rows, old rows, and manifest chunks. No further pass deletes.
+    """
     assert seen(monkeypatch, table) == 4 * PARTITIONS
     assert seen(monkeypatch, table, dry_run=True) == 4 * PARTITIONS
 

@@ -1,4 +1,7 @@
-"""DROP TABLE and DROP NAMESPACE delete the files of the tables that went, whoever renames, makes or writes tables meanwhile."""
+"""DROP TABLE and DROP NAMESPACE delete exactly the files of the dropped tables.
+
+That holds if others rename, create or write tables meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,10 @@ def listed(metastore: Metastore) -> dict[str, list[Path]]:
 @pytest.mark.parametrize("rival", RIVALS)
 @pytest.mark.parametrize("what", _DROPS)
 def test_files_go_with_their_table_alone(tmp_path: Path, what: str, rival: str, external: bool) -> None:
-    """Whatever comes between any two steps of a DROP, tables that are there have their files, and managed ones that went have none."""
+    """A rival's change comes between any two steps of a DROP.
+
+    Each existing table keeps its files, and a dropped managed table leaves none.
+    """
     for number in itertools.count():
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -123,7 +129,10 @@ def test_files_go_with_their_table_alone(tmp_path: Path, what: str, rival: str, 
 
 
 def test_a_table_that_is_dropped_while_it_is_replaced(tmp_path: Path) -> None:
-    """CREATE OR REPLACE conflicts with who drops the table meanwhile; REPLACE, which wants it to be there, does not find it."""
+    """If the table is dropped meanwhile, CREATE OR REPLACE fails with a conflict.
+
+    REPLACE fails with an error that the table does not exist.
+    """
     for mode, code in (
         ("create_or_replace", "COMMIT_CONFLICT"),
         ("replace", "TABLE_NOT_FOUND"),

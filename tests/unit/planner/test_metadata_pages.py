@@ -1,4 +1,7 @@
-"""A metadata table is read page by page: all rows, each once, of one version, and no more than a page at a time."""
+"""A metadata table is read page by page: each row once, of one version.
+
+No answer has more than a page.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ class Reader:
                 return found
 
     def pushed(self) -> list[str] | None:
-        """Return the conditions by which rows were not read; None where the answer says nothing of any."""
+        """Return the conditions that saved reading rows, or None if the answer has none."""
         told: list[str] | None = self.page()["ok"].get("pushed")
         return told
 
@@ -111,7 +114,7 @@ def test_files_come_in_pages(tmp_path: Path) -> None:
 def test_partitions_and_history_come_in_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    """Whatever a page holds, be it all rows exactly."""
+    """Pages of any size give all rows, also a page that holds exactly all rows."""
     whole = {kind: Reader(tmp_path, kind).rows() for kind in ("partitions", "history")}
     assert [row[0] for row in whole["partitions"]] == ["0", "1", "2", "3", "4", "5", "6"]
     assert [row[0] for row in whole["history"]] == ["7", "6", "5", "4", "3", "2", "1", "0"]
@@ -131,7 +134,7 @@ def compared(op: str, column: str, *values: object, type: str = "int") -> dict[s
 def test_conditions_on_partition_columns_spare_reading_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    """Of the partitions' rows those are read that the condition leaves, page for page, and no other."""
+    """Each page reads only rows of partitions that satisfy the condition."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(
             (TableColumn("id", "long"), TableColumn("p", "integer")), ("p",), "parquet", f"{tmp_path}/t"
@@ -159,7 +162,8 @@ def test_conditions_on_partition_columns_spare_reading_the_others(
 
 
 def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the condition names another column than the first; each page begins where the one before ended."""
+    """A condition on a later partition column uses an index, and each page begins where the last one ended.
+    """
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(
             (TableColumn("id", "long"), TableColumn("d", "integer"), TableColumn("r", "string")),
@@ -209,7 +213,7 @@ def test_conditions_on_the_version_of_the_history(
 
 @pytest.mark.usefixtures("metastore")
 def test_the_answer_says_which_conditions_were_of_use(tmp_path: Path) -> None:
-    """Those that name what is in keys; of the others nothing."""
+    """The answer has the conditions on columns of the keys, and no others."""
     of_rows = compared("=", "rows", 7, type="bigint")
     assert Reader(tmp_path, "files", compared("=", "p", 5), of_rows).pushed() == ["p = 5"]
     assert Reader(tmp_path, "files", of_rows).pushed() is None

@@ -1,4 +1,7 @@
-"""No table, partition or database gets the metastore's own folder, and nothing is done in a warehouse of others."""
+"""No table, partition or database can be in the metastore's folder.
+
+A store that does not own the warehouse changes no table in it.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_location_in_the_metastores_folder(spelling: str, lake: BridgeLake) -> None:
-    """Tables, partitions and new locations at, in or above the metastore's folder are refused, and change nothing."""
+    """Tables, partitions and new locations at, in or above the metastore's folder are refused.
+
+    The refusals change no file.
+    """
     location = spelling.format(lake.folder)
     before = sorted(lake.folder.rglob("*"))
     external = {"location": location, "external": "true"}
@@ -64,7 +70,10 @@ def test_no_location_in_the_metastores_folder(spelling: str, lake: BridgeLake) -
 
 @pytest.mark.parametrize("spelling", [each for each in SPELLINGS if "_parquetry" in each or "link" in each])
 def test_no_database_in_the_metastores_folder(spelling: str, lake: BridgeLake) -> None:
-    """A database at the metastore's folder or in it is refused; above it, its tables get folders elsewhere."""
+    """A database at or in the metastore's folder is refused.
+
+    A database above it places its tables elsewhere.
+    """
     location = spelling.format(lake.folder)
     answer = lake.ask("create_namespace", namespace=["d"], properties={"location": location})
     assert answer["code"] == "LOCATION_TAKEN"
@@ -81,7 +90,10 @@ def test_no_database_in_the_metastores_folder(spelling: str, lake: BridgeLake) -
 
 
 def test_a_store_file_elsewhere(tmp_path: Path) -> None:
-    """A SQLite file elsewhere must not be in a table's folder, at any depth; a folder beside it may be a table."""
+    """A SQLite file elsewhere must not be in a table's folder, at any depth.
+
+    A folder beside the file may be a table's.
+    """
     file = tmp_path / "meta" / "deep" / "store.sqlite"
     file.parent.mkdir(parents=True)
     options = {"warehouse": str(tmp_path / "lake"), "store": f"sqlite://{file}"}
@@ -116,7 +128,10 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With a store that does not own the warehouse, each statement and each procedure that changes something is refused, and no folder is made."""
+    """With a store that does not own the warehouse, each changing statement or procedure is refused.
+
+    No folder is made.
+    """
     folder, url = tmp_path / "lake", f"sqlite://{tmp_path}/other.sqlite"
     other = open_metastore(str(folder), url, create=True)
     table = make(other)
@@ -191,7 +206,7 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
 def test_a_catalog_that_is_out_of_date_is_told_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A session with a new store in a warehouse of another metastore, or with a retired one, is warned as it opens."""
+    """A session is warned as it opens if its store is new in another metastore's warehouse, or retired."""
     folder = tmp_path / "lake"
     with open_metastore(str(folder), create=True) as owner:
         make(owner)

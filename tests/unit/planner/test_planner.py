@@ -22,7 +22,7 @@ MODULES = sorted(
 
 
 def test_no_module_of_the_planner_needs_pyspark() -> None:
-    """Each is imported by a Python in which pyspark and py4j cannot be."""
+    """Each module of the planner can be imported without pyspark and py4j."""
     assert len(MODULES) > 20
     program = (
         "import importlib, sys\n"
@@ -54,7 +54,7 @@ def ask(tmp_path: Path) -> Any:
 
 
 def test_a_table_is_made_and_its_history_called(ask: Any) -> None:
-    """What CALL gives comes as text, numbers as their digits; arguments are typed by the procedure."""
+    """The results of CALL are texts, numbers too; the procedure defines the types of its arguments."""
     fields = [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in ("id", "day")]
     made = ask(
         "create_table", namespace=["default"], name="t", schema={"type": "struct", "fields": fields},
@@ -94,7 +94,7 @@ def test_columns_cannot_be_inferred_without_an_engine(ask: Any, tmp_path: Path) 
 
 
 def test_a_parser_asks_without_a_catalog() -> None:
-    """A statement is shown before it is known which catalog it is about: null means that it may stay as it is."""
+    """A statement arrives before its catalog is known; the answer null leaves it unchanged."""
     asked = {
         "protocol": parquetry.planner.protocol.codec.PROTOCOL,
         "op": "rewrite_statement",
@@ -119,7 +119,7 @@ def test_a_transform_is_refused_with_what_it_says(ask: Any) -> None:
 
 
 def test_a_new_warehouse_beside_another_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A path with a letter too few makes an empty warehouse: that is said once, with the one that may have been meant."""
+    """A mistyped path makes an empty warehouse, which is logged once with the existing one nearby."""
 
     def told(*path: str) -> list[str]:
         caplog.clear()

@@ -59,14 +59,17 @@ BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
 
 
 def test_both_sides_know_the_same_questions() -> None:
-    """Each op that the Scala side asks has a class here, and each class here is asked for there."""
+    """Each op that the Scala side sends has a class here, and each class here has an op there."""
     scala = "".join(path.read_text() for path in BRIDGE.rglob("*.scala"))
     for kind in questions.QUESTIONS:
         assert f'"{kind.__struct_config__.tag}"' in scala, kind
 
 
 def test_every_question_has_an_answer_of_a_type() -> None:
-    """What answers a question says so in its signature, and the question's docstring names the type."""
+    """The function that answers a question has the type of the answer in its signature.
+
+    The question's docstring names the same type.
+    """
     functions = {**planner._ANSWERS, **statements.ANSWERS, **setting_checks.ANSWERS}
     # writes are answered where Spark is
     assert {*functions, questions.Write, questions.RewriteRows} == set(questions.QUESTIONS)
@@ -80,7 +83,7 @@ def test_every_question_has_an_answer_of_a_type() -> None:
 
 
 def test_both_sides_know_the_same_fields_of_answers() -> None:
-    """Each field of an answer is read in `Answers.scala`, or is that of a list that is read by place."""
+    """Each named field of an answer is read in `Answers.scala`."""
     scala = (BRIDGE / "protocol" / "Answers.scala").read_text()
     structs = [
         each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)

@@ -1,4 +1,4 @@
-"""What the planner answers about a table while a statement replaces it."""
+"""The planner answers questions about a table while a statement replaces it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.stores.metastores import metadata
 
 
 def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> None:
-    """Neither what is being written nor the finished replacement is taken for the version that a query names."""
+    """A query continues to see its own version, not the unfinished or finished replacement."""
     metastore = Metastore(MemoryStore(), str(tmp_path))
     table = metastore.create_table("default", "t", metadata(location=str(tmp_path / "t")))
     transaction = Transaction(table, "append")

@@ -1,4 +1,4 @@
-"""What Spark has asked, asked again without it: the planner alone gives the answers that are recorded."""
+"""The planner alone gives the recorded answers to questions that Spark once sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tests.support.spark.recording import StandInNames, lay_out, recorded
 
 
 def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
-    """Every question but those of writes, whose rows only Spark has, on the files that lay there when it was recorded."""
+    """The planner answers every recorded question but writes as recorded, on the same files.
+
+    A write needs rows that only Spark has.
+    """
     lay_out(tmp_path)
     names, planner = StandInNames(tmp_path), Planner(NoEngine("UTC"))
     _, told = recorded()
@@ -32,7 +35,7 @@ def test_the_planner_answers_as_recorded(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_question_is_recorded() -> None:
-    """Questions that nobody has recorded would not be replayed."""
+    """Each kind of question is recorded, so that each kind is replayed."""
     _, told = recorded()
     kinds = {each[0]["op"] for each in told if not isinstance(each, str)}
     assert kinds == {kind.__struct_config__.tag for kind in questions.QUESTIONS}
@@ -40,7 +43,7 @@ def test_every_kind_of_question_is_recorded() -> None:
 
 
 def test_options_and_settings_reach_the_planner() -> None:
-    """Those of a read with its options, and of a session with its settings, stand in the questions about it."""
+    """Questions about a read have its options, and questions of a session have its settings."""
     _, told = recorded()
     asked = [
         codec.decode(json.dumps({**each[0], "table": {**each[0]["table"], "id": ""}}))

@@ -1,4 +1,7 @@
-"""What a report says of a run, from the facts that the bridge has of it; beside Spark in tests/spark/reports."""
+"""A report of a run is made from the facts that the bridge sends about it.
+
+The tests with Spark are in tests/spark/reports.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ def texts(*scans: dict[str, Any], run: str = "own") -> list[str]:
     ],
 )
 def test_a_scan_says_what_became_of_it(more: dict[str, Any], line: str) -> None:
-    """Of a scan that the run left out, or did not finish, no file is told that was not opened."""
+    """A scan that the run skipped or stopped early reports no file that was not opened."""
     assert texts(facts(**more)) == [line]
     (scan,) = scan_reports([facts(**more)])
     assert Report.from_dict(Report((scan,)).to_dict()) == Report((scan,))
@@ -81,12 +84,15 @@ def test_a_scan_says_what_became_of_it(more: dict[str, Any], line: str) -> None:
 
 
 def test_a_scan_that_served_two_places_is_told_once() -> None:
-    """The scan that was read is told, and the one that it served is not."""
+    """A scan that serves two places of the plan is reported once."""
     assert len(texts(facts(), facts(read="reused", opened=None))) == 1
 
 
 def test_a_query_that_has_not_run_says_so_first() -> None:
-    """In the text, in HTML, in rows and in the dict; a query without our tables has nothing to say of a run."""
+    """A report without a run says so in the text, in HTML, in rows and in the dict.
+
+    A query without our tables says nothing about a run.
+    """
     planned = facts(read="planned", opened=None)
     first, _ = texts(planned, run="none")
     assert first == "This query has not run: these are the numbers before run-time values."
@@ -99,7 +105,10 @@ def test_a_query_that_has_not_run_says_so_first() -> None:
 
 
 def test_inner_names_are_written_as_a_user_knows_them() -> None:
-    """One set that Spark has twice, once by its own functions, is told once."""
+    """The report has users' names for columns.
+
+    A set that Spark also has through its own functions is reported once.
+    """
     step = Step(
         "partitions",
         2,

@@ -1,4 +1,7 @@
-"""Streams that read a table, as the bridge asks for them: where they begin, how far batches go, and which files these read."""
+"""Streams that read a table: where they begin, how far batches go, and which files these read.
+
+The tests send the questions of the bridge.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ class Stream:
         return json.loads(self.at) if self.at else found["message"]
 
     def next(self, limited: bool = True, until: str | None = None, **asked: Any) -> Any:
-        """Return the names of the files of the next batch; None: there is none; or the error."""
+        """Return the names of the files of the next batch, None if there is none, or the error."""
         if self.at is None:
             self.begin()
         found = self.ask("advance_stream", start=self.at, limited=limited, until=until)
@@ -79,7 +82,7 @@ class Stream:
 
 
 def commit_files(lake: BridgeLake, operation: str = "append", **files: list[str]) -> None:
-    """Append files to the partitions p1, p2 and so on; those of another operation take the place of what is there."""
+    """Append files to the partitions p1, p2 and so on; another operation replaces their files."""
     transaction = Transaction(lake.table(), operation)
     for name, names in files.items():
         told = [
@@ -91,7 +94,7 @@ def commit_files(lake: BridgeLake, operation: str = "append", **files: list[str]
 
 
 def test_the_table_as_it_stands_and_what_comes(lake: BridgeLake) -> None:
-    """In the order of partitions, each file once, whatever others commit between two batches."""
+    """A stream reads each file once, in the order of partitions, even if others commit between batches."""
     commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake)
     assert stream.begin() == {"table": lake.table().id.hex(), "version": 1, "whole": True}
@@ -121,7 +124,10 @@ def test_an_empty_table_has_nothing_to_begin_with(lake: BridgeLake) -> None:
     ],
 )
 def test_limits(lake: BridgeLake, options: dict[str, str], batches: list[list[str]]) -> None:
-    """Of files and of bytes, over the ends of versions, of which the first is read whole; without them all is one batch."""
+    """Limits of files and of bytes cut batches, also across versions; without limits all is one batch.
+
+    The stream reads its first version whole.
+    """
     commit_files(lake, p2=["c"], p1=["a", "b"])
     stream = Stream(lake, **options)
     stream.begin()
@@ -133,7 +139,7 @@ def test_limits(lake: BridgeLake, options: dict[str, str], batches: list[list[st
 
 
 def test_no_batch_goes_beyond_what_was_there(lake: BridgeLake) -> None:
-    """When all that is available now is asked for, what comes meanwhile waits; the first version is read in any case."""
+    """With `until`, files that come later wait for the next run."""
     until = Stream(lake).ask("advance_stream", start=None)["position"]
     commit_files(lake, p1=["a"])
     stream = Stream(lake)
@@ -146,7 +152,10 @@ def test_no_batch_goes_beyond_what_was_there(lake: BridgeLake) -> None:
 
 
 def test_versions_that_take_rows_away(lake: BridgeLake) -> None:
-    """What came before is a batch; then the version is an error, or is passed over whole."""
+    """Files from before an overwrite are a batch.
+
+    The overwriting version is then an error, or is skipped whole.
+    """
     stream, other = Stream(lake), Stream(lake, skipChangeCommits="true")
     for each in (stream, other):
         each.begin()
@@ -183,7 +192,10 @@ def test_files_are_left_out_by_conditions(lake: BridgeLake) -> None:
 
 
 def test_where_a_stream_begins(lake: BridgeLake) -> None:
-    """By a version, or by a time; what is not there, or cannot be told any more, is an error that says what is."""
+    """A stream begins at a version or at a time.
+
+    A beginning that is missing, vacuumed or in the future is an error that names what exists.
+    """
     for name in "abc":
         commit_files(lake, p1=[name])
 
@@ -214,7 +226,7 @@ def test_where_a_stream_begins(lake: BridgeLake) -> None:
 
 
 def test_a_checkpoint_of_something_else(lake: BridgeLake) -> None:
-    """What no stream of the table has written is told, and so is a version that is not there."""
+    """A position that no stream of the table wrote is an error, and so is a missing version."""
     stream = Stream(lake)
     stream.at = '{"offset": 7}'
     assert "no position in a table of Parquetry" in stream.next()
@@ -250,7 +262,10 @@ def test_each_file_is_read_once(lake: BridgeLake, seed: int) -> None:
 
 
 def test_columns_that_a_stream_can_go_on_with(lake: BridgeLake) -> None:
-    """Added, renamed and commented ones, and fields that come to a struct; not one that is dropped or has another type."""
+    """A stream continues after columns or fields were added, renamed or commented.
+
+    It fails after a column was dropped or has another type.
+    """
     struct = {"type": "struct", "fields": [field("a", "integer")]}
     lake.alter(add("s", {"type": "array", "elementType": struct, "containsNull": True}))
     stream = Stream(lake)
@@ -297,7 +312,7 @@ def add(name: str, type: Any, *within: str) -> dict[str, Any]:
 
 
 def test_of_long_lists(lake: BridgeLake) -> None:
-    """Files in parts of a list in columns and files in records make one batch, and limits cut through them."""
+    """Files of manifest chunks and files of records make one batch, and limits cut through both."""
     commit_files(lake, p1=[f"{n:04d}" for n in range(3000)], p2=["x"])
     stream = Stream(lake, maxFilesPerTrigger="1700")
     stream.begin()
@@ -313,7 +328,10 @@ def test_of_long_lists(lake: BridgeLake) -> None:
 
 
 def test_a_batch_looks_at_all_keys_once(lake: BridgeLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it ends and what it reads are two questions: for the second the rows alone are read that were written since."""
+    """Finding a batch's end and reading it are two questions.
+
+    The second reads only the rows that were written since the batch's start.
+    """
     commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(40)})
     stream = Stream(lake, startingVersion="latest")
     stream.begin()
@@ -321,7 +339,7 @@ def test_a_batch_looks_at_all_keys_once(lake: BridgeLake, monkeypatch: pytest.Mo
     commit_files(lake, p2=["b"])
     with rows_examined(monkeypatch, lake.table().id) as examined:
         assert stream.next() == ["1:a", "2:b"]
-    # two partitions have two rows; of each, the row from before and the one written since are read for both questions
+    # two partitions have two rows; both questions read the older row and the newer row of each
     assert len(examined) == 42 + 2 * (2 + 2)
     commit_files(lake, p1=["c", "d", "e"])
     commit_files(lake, p3=["f"])
@@ -329,7 +347,7 @@ def test_a_batch_looks_at_all_keys_once(lake: BridgeLake, monkeypatch: pytest.Mo
     other.at = stream.at
     with rows_examined(monkeypatch, lake.table().id) as examined:
         assert other.all() == [["1:c", "1:d"], ["1:e", "3:f"]]
-    # for the second batch, too, what the first question found is right; 44 rows are there, 4 of them in question
+    # the first question's result serves the second batch, too; of 44 rows both read only 4
     assert sum(examined.keys.count(key) == 1 for key in set(examined.keys)) == 40
 
 
@@ -347,7 +365,7 @@ def test_a_version_read_whole_is_read_once(
 
 
 def test_streams_that_read_by_turns(lake: BridgeLake) -> None:
-    """What one stream found of the partitions of some versions is right for another that reads fewer or more of them."""
+    """Streams share what they know of the partitions of some versions, and each reads all files."""
     rng = random.Random(3)
     commit_files(lake, **{f"p{n}": [f"{n}"] for n in range(6)})
     begun = Stream(lake, startingVersion="latest")

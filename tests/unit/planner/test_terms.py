@@ -1,4 +1,4 @@
-"""What the bridge is told once: names that it reads are names that are written."""
+"""Terms go to the bridge once, and the bridge reads only names that are written."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def number(op: str, name: str, text: str) -> Compare:
     ],
 )
 def test_literals_are_fitted(node: Predicate, text: str) -> None:
-    """What the column cannot hold becomes a bound or a constant that says the same."""
+    """A literal that the column cannot hold becomes a bound or a constant of the same meaning."""
     bound = bind(node, TYPES)
     assert str(bound) == text
     assert bind(bound, TYPES) == bound

@@ -1,4 +1,4 @@
-"""Which values of some columns a condition allows, by examples."""
+"""Examples of the values of some columns that a condition allows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TYPES = dict.fromkeys("abc", INT)
     ],
 )
 def test_what_is_allowed(text: str, found: set[tuple[int | None, ...]] | None) -> None:
-    """Of (a, b), eight combinations being few."""
+    """A condition allows these values of (a, b), or None if they are more than eight or unlimited."""
     assert allowed_values(parse_filter(text, TYPES).node, ("a", "b"), 8) == found
 
 

@@ -219,7 +219,7 @@ def test_three_files_at_once() -> None:
 
 
 def test_a_known_nan_is_a_value() -> None:
-    """Of partitions, and of more of them than are judged in lists."""
+    """A partition value NaN matches as a value does, in short and in long lists of partitions."""
     for copies in (1, 20):
         known = KnownValues(("f",), [(math.nan,), (1.0,), (None,)] * copies)
         for text, answers in {
@@ -279,7 +279,7 @@ class Directories(Knowledge):
     ],
 )
 def test_tuples_that_may_be_there(text: str, answers: list[Match]) -> None:
-    """What a condition allows decides, in each branch of an OR by itself."""
+    """A directory matches if a condition allows its values, in each branch of an OR by itself."""
     assert match(parse_filter(text, {"x": INT, "v": INT}), Directories()).tolist() == answers
 
 

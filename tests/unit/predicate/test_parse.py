@@ -266,7 +266,7 @@ def test_any_depth(around: str, reads: str) -> None:
 
 
 def test_and_within_or_within_and_without_end() -> None:
-    """What no plan can be made of is refused where it gets too deep."""
+    """A condition that is too deep for a plan is refused at the depth of the limit."""
 
     def nested(levels: int) -> str:
         text = "year = 1"

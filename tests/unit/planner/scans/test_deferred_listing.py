@@ -1,4 +1,4 @@
-"""A scan that waits for values of a join is first told of by totals, and later of what the values leave."""
+"""A scan that waits for a join's values reports totals first, and the remaining files later."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ PARTITIONS = 120
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
-    """Ask for the scan of a table of 120 partitions `p` with a file each, of which column k takes 40 of 100 bytes."""
+    """Return a function that plans a scan of a table of 120 partitions `p` with one file each.
+
+    Column k takes 40 of each file's 100 bytes.
+    """
     metastore = open_metastore(str(tmp_path), create=True)
     metastore.create_database("db")
     columns = (TableColumn("k", "long"), TableColumn("o", "long"), TableColumn("p", "long"))
@@ -65,7 +68,10 @@ def text(report: Any) -> str:
 
 
 def test_the_first_answer_has_totals(ask: Ask) -> None:
-    """No file and no partition is told, only how many there are; the same question without `late` tells all."""
+    """The first answer has the number of files and partitions, but lists none.
+
+    The same question without `late` lists all.
+    """
     late, listed = ask(late=True), ask()
     assert late["late"]
     assert "late" not in listed
@@ -81,7 +87,10 @@ def test_the_first_answer_has_totals(ask: Ask) -> None:
 
 
 def test_values_are_told_beside_the_totals(ask: Ask) -> None:
-    """What was left before the values is what the totals say; of some columns' bytes they say about how much it was."""
+    """The report shows the totals before the values beside the numbers after them.
+
+    Bytes of some columns are an estimate.
+    """
     late = ask(late=True)
     answer = ask(membership("p", LONG, [2, 3, 500]), before=late["report"])
     assert answer["report"]["run_time"] == {
@@ -113,12 +122,18 @@ def test_values_are_told_beside_the_totals(ask: Ask) -> None:
     ],
 )
 def test_what_is_told_at_once(ask: Ask, question: dict[str, Any]) -> None:
-    """With conditions, values that are known already, or where no value can come, files are told whether they may be late or not."""
+    """Files are listed at once if the query has conditions or plan-time values, or if no value can come.
+
+    The argument `late` then makes no difference.
+    """
     assert ask(late=True, **question) == ask(**question)
 
 
 def test_conditions_that_have_decided_partitions_are_told(ask: Ask) -> None:
-    """Those of the query, not values of a join; where none has left out a partition, there are none."""
+    """The answer has the query's conditions that pruned partitions, without the values of joins.
+
+    If no condition pruned a partition, the answer has none.
+    """
     asked = {"fn": "=", "args": [{"col": ["p"]}, {"lit": "3", "type": "bigint"}]}
     assert ask(predicates=[asked], joined=[membership("p", LONG, [3, 4])])["decided"] == ["p = 3"]
     assert "decided" not in ask(joined=[membership("p", LONG, [3, 4])])

@@ -1,4 +1,4 @@
-"""What Spark is told of the buckets of a scan: what is true of all of its files, and nothing else."""
+"""The answer about a scan has the buckets and the order that all its files share, and no others."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ def of_files(answer: Any) -> list[int]:
 
 
 def test_buckets_are_folded_to_what_all_partitions_share(metastore: Metastore, tmp_path: Path) -> None:
-    """Of 4 and 6 buckets these are 2; columns go by their names and types in the table; the order is what all files have."""
+    """Partitions of 4 and 6 buckets share 2; the columns have the table's names and types.
+
+    The order is the order of all files.
+    """
     four, six = (BucketSpec(("k", "was"), count, 1, SORTED) for count in (4, 6))
     found = scan(metastore, tmp_path, [(four, files(0, 3, in_order=True)), (six, files(5, 2, in_order=True))])
     assert found["buckets"] == {
@@ -118,7 +121,10 @@ PLAIN_SPEC = BucketSpec(("k",), 4)
 def test_nothing_is_told_that_is_not_true_of_all(
     metastore: Metastore, tmp_path: Path, partitions: Any
 ) -> None:
-    """A partition without buckets, a file in no known one, numbers that share no divisor, other hashes, a column not read."""
+    """The answer has no buckets unless all partitions and files share them.
+
+    Each case breaks that: a file without a bucket, another count or hash, or a column that is not read.
+    """
     found = scan(metastore, tmp_path, partitions, table=PLAIN_SPEC)
     assert "buckets" not in found
     assert "bucket" not in found["files"]
@@ -136,13 +142,16 @@ def test_an_order_is_told_as_far_as_it_is_read(metastore: Metastore, tmp_path: P
 
 
 def test_an_empty_scan_is_in_the_tables_buckets(metastore: Metastore, tmp_path: Path) -> None:
-    """Of no rows everything is true: a join with it needs no shuffle."""
+    """An empty scan has the table's buckets, so a join with it needs no shuffle."""
     found = scan(metastore, tmp_path, [], table=PLAIN_SPEC)
     assert (found["buckets"]["count"], of_files(found) if "bucket" in found["files"] else []) == (4, [])
 
 
 def test_more_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> None:
-    """Of 4 buckets 12 are told if a join wants them, and files stay in the 4; 6 are not, as 4 does not divide 6."""
+    """A join that wants 12 buckets gets 12 from 4, and the files stay in the 4.
+
+    A join that wants 6 gets 4, as 4 does not divide 6.
+    """
     found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3))], buckets=12)
     assert (found["buckets"]["count"], found["buckets"]["held"], of_files(found)) == (12, 4, [0, 3])
     assert found["description"].endswith(" · 4 buckets by k, read as 12 (400 B again)")
@@ -152,7 +161,7 @@ def test_more_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> Non
 
 
 def test_fewer_buckets_may_be_wanted(metastore: Metastore, tmp_path: Path) -> None:
-    """Of 4 buckets 2 are told, each of the rows of two, and nothing is read again."""
+    """A join that wants 2 buckets gets 2 from 4, and no file is read twice."""
     found = scan(metastore, tmp_path, [(PLAIN_SPEC, files(0, 3, 2))], buckets=2)
     assert (found["buckets"]["count"], found["buckets"]["held"], of_files(found)) == (2, 2, [0, 1, 0])
     assert found["description"].endswith(" · 2 buckets by k")

@@ -1,4 +1,7 @@
-"""Values of several keys come to the planner as tuples: counts of partitions, buckets, directories and files."""
+"""The planner takes runtime values of several keys as tuples.
+
+The tests count the partitions, buckets, directories and files that remain.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,10 @@ def planned(
 
 @pytest.fixture
 def by_pairs(tmp_path: Path) -> Scan:
-    """A table of 30 days and of NULL, by seven numbers and NULL: 248 partitions of a file each, in which `a` is the day's number."""
+    """Plan a table of 31 days and 8 numbers, NULL included: 248 partitions of one file each.
+
+    Column `a` of a file is the number of its day.
+    """
     parts = [(day, y) for day in (None, *range(30)) for y in (None, *range(7))]
     metadata = TableMetadata(COLUMNS, ("day", "y"), "parquet", f"{tmp_path}/t")
     return planned(
@@ -127,7 +133,10 @@ def test_no_tuples(by_pairs: Scan) -> None:
 
 
 def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each column's values count by themselves, with NULL where it is one of them; so they do if the bridge sends no more than these."""
+    """If there are too many tuples, each column's values count by themselves, and NULL with them.
+
+    The same holds if the bridge sends only the columns' sets.
+    """
     rows: list[tuple[Value, ...]] = [(day, day % 7) for day in range(8)]
     monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=7))
     answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
@@ -203,7 +212,7 @@ def test_pairs_of_skewed_columns(tmp_path: Path) -> None:
 
 
 def test_texts_and_decimals(tmp_path: Path) -> None:
-    """Values that are not sent as numbers are read as they are of sets."""
+    """Values that are not sent as numbers are read as values of sets are."""
     metadata = TableMetadata(COLUMNS, ("s", "price"), "parquet", f"{tmp_path}/t")
     parts = [(s, price) for s in ("", "a", "é") for price in (None, "1.50", "2.00")]
 

@@ -1,4 +1,4 @@
-"""What the planner makes of values that a join found, and what it says of them in all forms of the report."""
+"""The planner prunes by runtime values of a join, and reports that in all forms of the report."""
 
 from __future__ import annotations
 
@@ -70,14 +70,20 @@ def text(answer: Any) -> str:
 
 
 def test_all_that_can_be_compared_is_filterable(ask: Ask) -> None:
-    """Columns that are read, by the table's names; no struct among them, and none at all where it is turned off."""
+    """Each column of the scan that can be compared is filterable, by the table's name.
+
+    Structs are not, and no column is if runtime pruning is off.
+    """
     answer = ask(columns=["K", "s", "f", "p"])
     assert (answer["filterable"], answer["most_values"]) == (["k", "f", "p"], 1_000_000)
     assert "filterable" not in ask(settings={"parquetry.runtime-pruning": "false"})
 
 
 def test_the_report_says_how_many_values_and_what_they_cut(ask: Ask) -> None:
-    """Of each set, and of all together step by step: of what was left before they were known."""
+    """The report has the number of values of each set, and what all sets pruned, step by step.
+
+    The numbers before are the numbers without values.
+    """
     first = ask(columns=["k", "p"])
     assert "run_time" not in first["report"]
     found = (membership("k", LONG, [3, 25, 25, 77]), membership("p", LONG, [0, 2, 3]))
@@ -105,7 +111,7 @@ def test_the_report_says_how_many_values_and_what_they_cut(ask: Ask) -> None:
 
 
 def test_values_that_leave_nothing_out_are_told_as_well(ask: Ask) -> None:
-    """So that nobody looks for them."""
+    """The report says that the values prune no file, and why."""
     first = ask()
     answer = ask(membership("k", LONG, list(range(100))), before=first["report"])
     assert "  run time: k → 100 values: nothing less is read" in text(answer)
@@ -115,7 +121,10 @@ def test_values_that_leave_nothing_out_are_told_as_well(ask: Ask) -> None:
 
 
 def test_each_set_that_leaves_nothing_out_has_a_reason(ask: Ask) -> None:
-    """Of partitions, of files, of values past those that are told one by one, of what is not understood; and none if it leaves something out."""
+    """Each set that prunes no file has a reason, and a set that prunes some has none.
+
+    The sets are of partitions, of files, of more values than are listed, and of a function.
+    """
     every = "every {} may hold a match"
     within = {
         "fn": "WITHIN",
@@ -153,7 +162,10 @@ def test_no_value_leaves_nothing(ask: Ask) -> None:
 
 
 def test_too_many_values_count_by_their_ends(ask: Ask) -> None:
-    """The bridge tells the least and the greatest; of floats not even these are of use, as NaN may be among them."""
+    """If there are too many values, the bridge sends their minimum and maximum.
+
+    Floats have no such range, as NaN may be among the values.
+    """
     within = {
         "fn": "WITHIN",
         "col": ["k"],
@@ -172,7 +184,10 @@ def test_too_many_values_count_by_their_ends(ask: Ask) -> None:
 
 
 def test_what_is_not_understood_of_partitions_is_wanted_again(ask: Ask) -> None:
-    """A comparison with a function of a partition column comes again, for Spark to evaluate; of other columns it does not."""
+    """A condition with a function of a partition column returns to Spark for evaluation.
+
+    A condition of another column does not.
+    """
     function = {"fn": "ABS", "args": [{"col": ["p"]}]}
     on_p = {"fn": "=", "args": [function, {"lit": "3", "type": "bigint"}]}
     on_k = {"fn": ">", "args": [{"col": ["k"]}, {"lit": "35", "type": "bigint"}]}
@@ -203,12 +218,12 @@ def test_many_values_are_looked_for_in_ranges_and_looked_up(
     ],
 )
 def test_where_it_was_turned_off_is_told(ask: Ask, question: Any, said: str | None) -> None:
-    """The option before the session; a setting that holds is not told of."""
+    """The option comes before the session, and the report names the setting only if it turns pruning off."""
     answer = ask(**question)
     assert answer["report"].get("run_time") == (None if said is None else {"off": said})
     assert ("run time: off" in text(answer)) == (said is not None)
 
 
 def test_the_limit_is_the_one_that_is_told() -> None:
-    """What the bridge is told, and what the report says, is one number."""
+    """The limit that goes to the bridge and the limit of the report are one number."""
     assert LIMITS.set_values == 1_000_000

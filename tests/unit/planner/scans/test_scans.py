@@ -1,4 +1,7 @@
-"""What a scan reads, as the planner tells the bridge: files in columns, and partitions that are read once for a query."""
+"""The planner's answer lists the files of a scan in columns.
+
+One query reads its partitions once.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ def read(files: FileList) -> list[tuple[str, int, int, int]]:
     ],
 )
 def test_paths_are_put_together_again(paths: Sequence[str], expected: list[str], folders: int) -> None:
-    """Of folders and names, wherever the files lie; sizes and times stand beside them."""
+    """Paths are joined again from folders and names, for files in any location.
+
+    Sizes and times are stored beside them.
+    """
     records = [FileRecord(path, 1 << (n + 33), modified=n or None) for n, path in enumerate(paths)]
     parts = np.arange(len(paths)) % 2
     found = file_list(
@@ -120,7 +126,10 @@ def test_statistics_by_name_are_not_believed_where_columns_are_read_by_position(
 
 
 def test_one_query_reads_its_partitions_once(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For an aggregate, for the scan, and for the scan with a join's values; the reports are those of planning at once."""
+    """An aggregate, the scan, and the scan with a join's values read the partitions once.
+
+    The reports equal the reports of planning at once.
+    """
     read_ranges: list[int] = []
     scan_ranges = SQLiteStore.scan_ranges
 
