@@ -1,4 +1,4 @@
-"""Which buckets are kept, and what the report says of them."""
+"""The pruning of buckets, and its step in the report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ BOTH = BucketSpec(("id", "s"), 8)
 
 
 def made(specs: dict[int, BucketSpec | None], own: BucketSpec | None = None) -> TableSnapshot:
-    """Make a table with a file in each bucket of each partition, named for both, and one of which no bucket is known."""
+    """Make a table with a file in each bucket of each partition, and one file without a known bucket.
+
+    The files' names have the partition and the bucket.
+    """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(
@@ -101,7 +104,10 @@ def test_buckets_are_kept_for_the_values_that_are_listed(version: int) -> None:
 
 
 def test_of_several_bucket_columns_values_of_all_must_be_listed() -> None:
-    """In one condition or in many; of fewer nothing follows, and the report says of which."""
+    """Pruning by several bucket columns needs listed values of all of them, in one condition or several.
+
+    Otherwise the report names the missing columns.
+    """
     table = made({1: BOTH})
     assert kept(table, "id = 5", "s = 'a'") == placed(1, BOTH, (5, "a"))
     assert kept(table, "s IN ('a', 'b') AND id IS NULL") == placed(1, BOTH, (None, "a"), (None, "b"))
@@ -129,7 +135,10 @@ def test_of_conditions_on_buckets_those_are_named_that_left_some_out() -> None:
 
 
 def test_each_partition_goes_by_its_own_record() -> None:
-    """Counts, columns and versions may differ; a partition that is not in buckets is read, and counted as none."""
+    """Each partition is pruned by its own count, columns and version.
+
+    A partition without buckets is read, and counts as no bucket.
+    """
     four = BucketSpec(("id",), 4, 1)
     table = made({1: ID, 2: four, 3: None, 4: BOTH}, own=ID)
     selection = selected(table, "id = 5")
@@ -140,7 +149,10 @@ def test_each_partition_goes_by_its_own_record() -> None:
 
 
 def test_values_may_depend_on_the_partition() -> None:
-    """Where a condition lists values of bucket and partition columns together, each partition is read for its own."""
+    """A condition may list values of bucket and partition columns together.
+
+    Each partition is then pruned by its own values.
+    """
     table = made({1: ID, 2: ID, 3: ID})
     text = "id = 5 AND p = 1 OR id IN (6, 7) AND p = 2 OR p = 3 AND id IS NULL"
     assert kept(table, text) == placed(1, ID, (5,)) | placed(2, ID, (6,), (7,)) | placed(3, ID, (None,))
@@ -173,7 +185,10 @@ def test_buckets_of_which_equal_values_may_lie_elsewhere_prune_nothing() -> None
 
 
 def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> None:
-    """Too many values, too many combinations, partitions or files that are not in buckets, values that are in all of them."""
+    """The report has a reason for each condition that prunes no bucket.
+
+    Examples are too many values or combinations, no buckets, and values in every bucket.
+    """
     table = made({1: BOTH, 2: None}, own=BOTH)
     many = ", ".join(map(str, range(10_001)))
     some = ", ".join(map(str, range(200)))
@@ -199,7 +214,10 @@ def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> Non
 
 
 def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
-    """A plain table has none, nor has a bucketed one where none is asked, of which no files are read for it."""
+    """The report has the step only if a condition is about a bucket column.
+
+    The step then needs no statistics of files.
+    """
     assert selected(made({1: None}), "id = 5").report.step("buckets") is None
     table = made({1: ID})
     assert selected(table, "v = 5").report.step("buckets") is None
@@ -214,7 +232,10 @@ def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
 
 
 def test_long_lists_of_files_are_read_for_buckets_only_where_some_can_be_left_out() -> None:
-    """Otherwise the step of the files leaves parts of them unread, and what it counts is all that is told."""
+    """The step of buckets appears only if a condition prunes buckets.
+
+    Otherwise the step of the files skips manifest chunks, and only its numbers are reported.
+    """
     table = made({1: ID})
     ids = ColumnStatistics(10, 0, 0, 99)
     files = [
@@ -233,7 +254,7 @@ def test_long_lists_of_files_are_read_for_buckets_only_where_some_can_be_left_ou
 
 
 def test_directories_buckets_and_files_narrow_one_another() -> None:
-    """Buckets are counted of the directories that were kept, and files by their statistics of the buckets that were."""
+    """Buckets are counted in the kept directories, and statistics prune the files of the kept buckets."""
     table = made({1: ID})
     skew = SkewMap(("v",), ((1,),), directories=True)
     files = [

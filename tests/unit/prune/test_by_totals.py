@@ -1,4 +1,4 @@
-"""What a table's totals tell of a scan is what selection finds, and they are silent where they cannot know."""
+"""An estimate from the table's totals equals the selection, and is None if the totals cannot give it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 def file(name: str, size: int = 1000, part: int = 100, rows: int | None = 10) -> FileRecord:
-    """Return a file of which column v has some of the bytes."""
+    """Return a file whose column v takes some of its bytes."""
     columns = {"v": ColumnStatistics(part, 0, 1, 2), "w": ColumnStatistics(size - part, 0, 1, 2)}
     return FileRecord(name, size, rows, 1, columns)
 
@@ -82,7 +82,9 @@ def test_totals_tell_what_selection_finds(nodes: tuple[Predicate, ...], read: tu
 
 
 def test_the_larger_share_counts() -> None:
-    """A column that takes more at the end of the table, say because it was added late, is taken for that large everywhere."""
+    """A column with larger data in the last partitions, say because it is new, counts as that large
+    everywhere.
+    """
     found = estimate_from_totals(table(last=900), [], ["v"], table="db.t")
     assert found is not None
     assert found.bytes == 150 * 2 * 900
@@ -92,7 +94,7 @@ def test_the_larger_share_counts() -> None:
     "node",
     [
         Compare("=", "p", 3, INT),
-        Compare(">", "v", 3, INT),  # leaves no file of those that are looked at
+        Compare(">", "v", 3, INT),  # prunes all files that are sampled
         Or((Compare("=", "v", 1, INT), Compare("=", "p", 3, INT))),
         IsNull("p"),
         And((not_null("p"), Compare("=", "q", 3, INT))),
@@ -101,7 +103,7 @@ def test_the_larger_share_counts() -> None:
     ids=str,
 )
 def test_other_conditions_need_a_look(node: Predicate) -> None:
-    """What the totals cannot tell exactly is found by listing."""
+    """A scan that the totals cannot estimate exactly needs a listing."""
     assert estimate_from_totals(table(), asked(node), ["v"], table="db.t") is None
 
 
@@ -124,7 +126,7 @@ def test_conditions_that_leave_all_at_both_ends() -> None:
 
 
 def test_tables_that_are_listed_at_once() -> None:
-    """Few partitions, many of NULL, and those of buckets, of which Spark is told."""
+    """A table with few partitions or with buckets is listed at once, because Spark needs the buckets."""
     assert estimate_from_totals(table(LIMITS.listed_partitions - 1), [], ["v"], table="db.t") is None
     assert estimate_from_totals(table(LIMITS.listed_partitions), [], ["v"], table="db.t") is not None
     buckets = ArrangementSpec(buckets=BucketSpec(("v",), 4, 2))

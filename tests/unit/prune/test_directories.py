@@ -1,4 +1,4 @@
-"""Which directories of list-bucketed partitions are kept, and what the report says of them."""
+"""The pruning of directories in list-bucketed partitions, and its step in the report."""
 
 import msgspec
 import numpy as np
@@ -42,7 +42,10 @@ COLUMNS = (
 def made(
     maps: dict[int, SkewMap | None], columns: tuple[TableColumn, ...] = COLUMNS, own: SkewMap | None = None
 ) -> TableSnapshot:
-    """Make a table with a file in each directory of each partition, named for both, and one of which no cell is known."""
+    """Make a table with a file in each directory of each partition, and one file without a known cell.
+
+    The files' names have the partition and the cell.
+    """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(columns, ("p",), "parquet", "/lake/db.db/t", arrangement=ArrangementSpec(own))
@@ -66,7 +69,10 @@ def kept(snapshot: TableSnapshot, *texts: str) -> set[str]:
 
 
 def test_a_cell_is_kept_for_its_values_and_the_rest_for_all_others() -> None:
-    """Any subset of the skewed columns prunes what it can; the rest is skipped where only heavy tuples are asked for."""
+    """Conditions on any of the skewed columns prune directories.
+
+    The rest is pruned if only skewed tuples can match.
+    """
     table = made({1: XY})
     everything = {"1/-1", "1/0", "1/1", "1/2"}
     for texts, expected in {
@@ -109,7 +115,10 @@ def test_each_partition_goes_by_its_own_map() -> None:
 
 
 def test_the_step_says_why_and_is_counted_like_the_others() -> None:
-    """A condition that cut nothing is told with the reason; a scan of plain partitions alone says so, too."""
+    """The step has a reason for each condition that prunes no directory.
+
+    A scan of partitions without directories says so, too.
+    """
     table = made({1: X, 2: None}, own=X)
     report = selected(table, "x > 0", "v = 3", "x IN (10)").report
     step = report.step("directories")
@@ -136,7 +145,10 @@ def test_the_step_says_why_and_is_counted_like_the_others() -> None:
 
 
 def test_conditions_that_cells_decide_are_not_asked_of_statistics() -> None:
-    """So the metastore counts the rows of cells though no file says anything of the column; of the rest it cannot."""
+    """A count needs no statistics of a column if the cells decide the condition.
+
+    The cells do not decide it for the rest.
+    """
     table = made({1: X, 2: X})
     transaction = Transaction(table, "replace")
     for p in (1, 2):
@@ -162,7 +174,7 @@ def test_conditions_that_cells_decide_are_not_asked_of_statistics() -> None:
 
 
 def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
-    """The step of the files counts those of the directories that were kept."""
+    """The step of the files counts only the files of the kept directories."""
     table = made({1: X})
     files = [
         FileRecord(f"{cell}/{low}", 100, 5, columns={"v": ColumnStatistics(10, 0, low, low + 9)}, cell=cell)
@@ -179,7 +191,10 @@ def test_files_of_a_directory_are_pruned_by_their_statistics() -> None:
 
 
 def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() -> None:
-    """What was recorded of an int is compared as a bigint, a double or a decimal; what means nothing prunes nothing."""
+    """Cells of an int column are compared as bigint, double or decimal after the column's type changed.
+
+    A cell without a meaning in the new type prunes nothing.
+    """
     for type_, condition in (
         ("long", "big = 10"),
         ("double", "big = 10.0"),
@@ -207,7 +222,10 @@ def test_cells_are_of_the_columns_types_by_now_and_go_by_their_names_in_files() 
 
 
 def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row once, however many partitions have it; of each choice of skewed columns those that a condition is about."""
+    """Each tuple of values comes once, even if several partitions have it.
+
+    It has the skewed columns that the condition is about.
+    """
     table = made({**dict.fromkeys(range(1, 5), XY), 5: X, 6: None})
     partitions = list(table.partitions())
     conditions = [{"y"}, {"x", "v"}, {"v", "p"}, {"p", "x"}]
@@ -232,7 +250,10 @@ def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyP
 
 
 def test_values_for_which_a_condition_fails() -> None:
-    """They leave out their directories, and files that hold nothing else; NULL in any column is another value."""
+    """Values for which a condition fails prune their directories, and files with no other values.
+
+    NULL in any column is a value of its own.
+    """
     table = made({1: XY, 2: X, 3: None})
 
     def condition(*fails: tuple[list[str], list[list[str | None]]], tree: object = None) -> Condition:

@@ -1,4 +1,7 @@
-"""Which conditions the readers may use on row groups: decided leaf by leaf, weakened where they would lose rows."""
+"""The conditions that readers may apply to row groups.
+
+Each leaf is decided by itself, and a condition that would lose rows is weakened.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ DAY = fn("=", col("day"), lit("20000", "date"))
 
 
 def told(tree: Tree, file_format: str = "parquet") -> Any:
-    """What the bridge is told, as it reads it."""
+    """Return the answer as the bridge reads it."""
     return json.loads(msgspec.json.encode(usable(tree, COLUMNS, ("Day",), file_format)))
 
 
@@ -63,7 +66,7 @@ def joined(function: str, *parts: Tree) -> Tree:
 
 
 def test_the_example_of_the_module() -> None:
-    """Leaves are numbered from the left, those that are left out too."""
+    """Leaves are numbered from the left, and unusable leaves have numbers, too."""
     c = fn("=", col("s", "n"), lit("3", "bigint"))
     assert told(fn("AND", A, fn("OR", F, B), fn("NOT", c))) == joined(
         "AND", {"leaf": 0}, joined("NOT", {"leaf": 3})
@@ -105,7 +108,7 @@ def test_what_the_readers_may_use(leaf: Tree) -> None:
     ],
 )  # fmt: skip
 def test_forms_that_the_readers_do_not_know(leaf: Tree) -> None:
-    """Nothing is made of them, nor of an OR with them, while an AND keeps its other side."""
+    """An unknown form gives no condition, and neither does an OR with it; an AND keeps its other side."""
     assert told(leaf) is None
     assert told(fn("OR", leaf, A)) is None
     assert told(fn("AND", leaf, A)) == {"leaf": 1}
@@ -131,7 +134,10 @@ def test_times_of_another_calendar(type: str, first: int) -> None:
 
 @pytest.mark.parametrize("leaf", [DAY, fn("IS_NULL", col("DAY")), fn("<", col("day"), lit("1", "date"))])
 def test_partition_columns(leaf: Tree) -> None:
-    """Files may hold a partition column of any values: the readers hear nothing of it, in any case of letters."""
+    """Readers get no condition on a partition column, in any letter case.
+
+    The files may hold other values of it.
+    """
     assert told(leaf) is None
     assert told(fn("AND", leaf, A)) == {"leaf": 1}
     assert told(fn("NOT", fn("AND", leaf, A))) is None
@@ -196,7 +202,10 @@ def test_a_text_that_orc_gets_sorts_alike_beside_any_other(kept: str, high: str,
 
 
 def test_nulls_of_structs_in_orc() -> None:
-    """ORC counts no NULL of a field where the struct is NULL: no IS NULL, and nothing negated, of such a field."""
+    """ORC counts no NULL of a field if the struct is NULL.
+
+    Its readers therefore get no IS NULL and no negated condition of such a field.
+    """
     null, compared = fn("IS_NULL", col("s", "n")), fn("<", col("s", "n"), lit("1", "bigint"))
     for file_format, allowed in (("parquet", True), ("orc", False)):
         assert (told(null, file_format) is not None) is allowed
@@ -206,7 +215,10 @@ def test_nulls_of_structs_in_orc() -> None:
 
 
 def test_a_not_has_the_whole_or_nothing() -> None:
-    """What AND implies may be weaker than it, and its contrary too strong."""
+    """A part of an AND is weaker than the AND, so its negation would be too strong.
+
+    A NOT is therefore kept whole or not at all.
+    """
     known, unknown = A, fn("=", col("a"), col("a"))
     assert told(fn("AND", known, unknown)) == {"leaf": 0}
     assert told(fn("NOT", fn("AND", known, unknown))) is None
@@ -215,7 +227,7 @@ def test_a_not_has_the_whole_or_nothing() -> None:
 
 
 def test_conditions_too_deep_for_the_readers() -> None:
-    """What is nested thousands of levels deep is evaluated on rows alone."""
+    """A condition with thousands of nested levels is only evaluated on rows."""
     tree = A
     for _ in range(5000):
         tree = fn("NOT", tree)
@@ -224,7 +236,7 @@ def test_conditions_too_deep_for_the_readers() -> None:
 
 
 def test_the_answer_is_small() -> None:
-    """A leaf is told by its number, however many literals it holds."""
+    """The answer names a leaf by its number, for any number of literals."""
     leaf = fn("IN", col("a"), *(lit(str(n)) for n in range(1000)))
     assert msgspec.json.encode(usable(leaf, COLUMNS, (), "parquet")) == b'{"leaf":0}'
     assert usable(leaf, COLUMNS, (), "parquet") == Usable(leaf=0)

@@ -1,4 +1,4 @@
-"""Which partitions and files are kept, and what the report says of it."""
+"""The selection of partitions and files, and its report."""
 
 import pytest
 
@@ -82,7 +82,10 @@ def step(selection, name):
 
 
 def test_without_conditions_everything_is_kept(table):
-    """Files come by partition in key order, with their values and absolute paths, and no row needs to be looked at."""
+    """Files come by partition in key order, with partition values and absolute paths.
+
+    The selection is certain, so no row needs to be evaluated.
+    """
     selection = select_files(table, [])
     assert names(selection) == ["e", "c", "a", "b", "d", "bare"]
     assert [selected.path for selected in selection.files][:3] == [
@@ -98,7 +101,10 @@ def test_without_conditions_everything_is_kept(table):
 
 
 def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
-    """Both conditions are exact and the selection is certain; the report has the name that the caller gives the table."""
+    """Both conditions are exact and the selection is certain.
+
+    The report has the caller's name of the table.
+    """
     selection = select_files(
         table, make_filters([compare("p", "=", 1), compare("q", "=", "x", STRING)]), table="lake.db.t"
     )
@@ -110,7 +116,10 @@ def test_partition_conditions_select_partitions_and_need_no_evaluation(table):
 
 
 def test_data_conditions_select_files_and_are_left_to_spark(table):
-    """No condition on a data column is exact, and one that cut files counts as used though it cut no partition."""
+    """No condition on a data column is exact.
+
+    A condition that pruned files counts as used, even if it pruned no partition.
+    """
     selection = select_files(table, make_filters([compare("v", ">=", 10)]))
     assert names(selection) == ["e", "b", "bare"]
     assert (selection.exact, selection.certain) == ((), False)
@@ -125,7 +134,7 @@ def test_data_conditions_select_files_and_are_left_to_spark(table):
 
 
 def test_a_part_that_is_not_understood_is_the_reason_of_the_whole(table):
-    """An OR with an opaque branch excludes no file, whatever its other branches say, and the report tells why."""
+    """An OR with an opaque branch prunes no file, and the report has the reason."""
     either = Or((compare("f", ">", 1.0, parse_type("double")), HASHED))
     selection = select_files(table, make_filters([either]))
     assert step(selection, "files")[2:] == (
@@ -160,7 +169,10 @@ def test_a_partition_condition_that_holds_everywhere_is_exact_and_served_nothing
 
 
 def test_a_report_that_somebody_looks_at_names_what_left_something_out(table):
-    """A condition that every partition satisfies took part in the plan, and is named as the cause of nothing."""
+    """With `apart`, a condition that every partition satisfies is named as ineffective.
+
+    Without it, the plan names the condition among the causes.
+    """
     conditions = make_filters([Not(IsNull("q")), compare("p", ">", -5), compare("p", "=", 1)])
     everywhere = make_filters([Or((IsNull("p"), compare("p", ">", -5))), compare("p", "=", 1)])
     assert step(select_files(table, everywhere), "partitions")[2] == ("p IS NULL OR p > -5", "p = 1")
@@ -190,7 +202,10 @@ def test_a_condition_over_both_kinds_of_columns_prunes_partitions_and_files(tabl
 
 
 def test_tuples_over_both_kinds_of_columns_prune_partitions(table):
-    """Rows of an IN that no partition agrees with are gone, those with NULL, too; NOT IN keeps everything."""
+    """A row of an IN that no partition agrees with matches no row, and neither does a row with NULL.
+
+    NOT IN keeps all files.
+    """
     pairs = TupleIn(("p", "v"), ((1, 15), (7, 5), (None, 150), (2, None)), (INT, INT))
     selection = select_files(table, make_filters([pairs]))
     assert names(selection) == ["b"]
@@ -220,7 +235,10 @@ def test_files_with_known_matches_make_the_selection_certain(table):
 
 
 def test_bytes_are_those_of_the_columns_read(table):
-    """Of all bytes of the table, in its order and without partition columns; a file or column of unknown size counts whole."""
+    """The report has the bytes of the columns that are read, in the table's order, without partition columns.
+
+    A file or a column of unknown size counts whole.
+    """
     one = [compare("p", "=", 1)]
     assert step(select_files(table, make_filters(one), ["V", "p"]), "bytes")[:3] == (300, 6000, ("v",))
     assert step(select_files(table, make_filters(one), ["p"]), "bytes")[:3] == (0, 6000, ())
@@ -231,7 +249,7 @@ def test_bytes_are_those_of_the_columns_read(table):
     )
     everything = [column.name for column in COLUMNS]
     assert step(select_files(table, make_filters(one), everything), "bytes")[:3] == (3000, 6000, ())
-    # Of one file nothing is known: it is counted whole.
+    # One file has no statistics: it is counted whole.
     assert step(select_files(table, make_filters([compare("p", "=", 2)]), ["v"]), "bytes")[:3] == (
         1100,
         6000,
@@ -242,7 +260,7 @@ def test_bytes_are_those_of_the_columns_read(table):
 
 
 def test_a_long_condition_is_clipped_in_the_report(table):
-    """It has 300 characters, the last of which says that there were more."""
+    """The report clips a condition at 300 characters; the last one is an ellipsis."""
     selection = select_files(table, make_filters([In("p", tuple(range(1, 100_000, 2)), INT)]))
     (text,) = step(selection, "partitions")[2]
     assert len(text) == 300
@@ -262,7 +280,7 @@ def test_absolute_files_and_partitions_elsewhere_keep_their_paths():
 
 
 def test_exactness_is_known_without_reading(table):
-    """It depends on the columns of a condition and on whether it is understood, not on what files there are."""
+    """Whether a condition is exact depends on its columns and its form, not on the files."""
     conditions = [
         compare("p", "=", 1),
         compare("v", "=", 1),
@@ -327,7 +345,10 @@ def test_rows_that_would_have_to_be_looked_at_are_the_reason(table):
 
 
 def test_whole_partitions_and_empty_ones():
-    """A partition without rows is taken by its values alone, and a table without partition columns is one partition."""
+    """A partition without rows is selected by its values alone.
+
+    A table without partition columns is one partition.
+    """
     table = fill(make(), {(1, "x"): [], (2, "x"): [file("a", 0, 9), FileRecord("none", 10, 0)]})
     assert whole(table, compare("p", "=", 1)) == [(1, "x")]
     assert whole(table, compare("v", "<", 10)) == [(2, "x")]
@@ -408,7 +429,10 @@ def counted():
 
 
 def test_counts_and_extremes_come_from_the_metastore(counted):
-    """From statistics for data columns, NULLs left out of the counts, and from the keys for partition columns."""
+    """Statistics answer about data columns, and keys about partition columns.
+
+    The counts of columns leave NULL out.
+    """
     asked = [("count", None), ("count", "v"), ("min", "v"), ("max", "V"), ("min", "s"), ("count", "s")]
     assert answer(counted, asked) == [(37, 27, -5, 19, "a", 27)]
     assert answer(counted, asked[:4], predicates=[IsNull("p")]) == [(7, 0, None, None)]
@@ -416,14 +440,14 @@ def test_counts_and_extremes_come_from_the_metastore(counted):
 
 
 def test_groups_are_partitions_with_rows(counted):
-    """Groups come in the order of their values, in the order of columns asked for, and empty partitions make none."""
+    """Groups come in the order of their values, with columns as requested; empty partitions make no group."""
     assert answer(counted, [("count", None), ("max", "v")], ["p"]) == [(None, 7, None), (1, 30, 19)]
     assert answer(counted, [("count", None)], ["q", "p"]) == [("y", None, 7), (None, 1, 10), ("x", 1, 20)]
     assert answer(counted, [], ["p"]) == [(None,), (1,)]
 
 
 def test_nothing_selected_is_one_row_or_no_group(counted):
-    """As in SQL, a count over nothing is 0, and GROUP BY over nothing has no row."""
+    """As in SQL, a count without rows is 0, and GROUP BY without rows gives no group."""
     nothing = [compare("p", "=", 99)]
     assert answer(counted, [("count", None), ("max", "v"), ("count", "v")], (), nothing) == [(0, None, 0)]
     assert answer(counted, [("count", None)], ["p"], nothing) == []
@@ -457,7 +481,10 @@ def test_conditions_must_be_decided(counted):
     ],
 )
 def test_what_is_not_exact_is_not_answered(statistics, aggregate):
-    """Bounds that were cut, types whose bounds are not values, NULL counts that are not known, and other functions."""
+    """Inexact statistics give no answer, and neither do unsupported functions.
+
+    Inexact are clipped bounds, bounds that are not values, and unknown counts of NULL.
+    """
     table = fill(make(), {(1, "x"): [file("a", 0, 9, **statistics)]})
     assert answer(table, [("count", None)]) == [(10,)]
     assert answer(table, [("count", None), aggregate]) is None

@@ -27,7 +27,7 @@ INT = parse_type("int")
 
 
 class EvenNames(Rule):
-    """Keeps files whose names end in an even digit, as if each condition on `v` asked for those."""
+    """Keeps files whose names end in an even digit, as if each condition on `v` required them."""
 
     name = "halves"
     kept_text = "halves read"
@@ -90,7 +90,7 @@ def test_a_step_added_to_the_list_is_selected_by_and_reported(
 
 
 def test_an_unread_scan_has_no_open_files(table: TableSnapshot) -> None:
-    """What the metastore answers alone reads partitions of its own, and neither files nor bytes of them."""
+    """A scan that the metastore answers reads partitions, but no files and no bytes."""
     report = steps.unread(select_files(table, make_filters([Compare("=", "p", 1, INT)]), ["v"]).report)
     assert str(Report((report,))) == (
         "db.t: partitions 1 of 2 (p = 1) · files 0 of 4 (answered by the metastore) · 0 B of 800 B"

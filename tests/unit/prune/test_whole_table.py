@@ -1,4 +1,7 @@
-"""COUNT(*), and MIN and MAX of the first partition column, of whole tables: as all files tell them, by a few keys."""
+"""A few keys answer COUNT(*), and MIN and MAX of the first partition column, of a whole table.
+
+The answers equal the answers of all files.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ def by_files(table: TableSnapshot, aggregates: Sequence[AggregateCall]) -> list[
 
 
 def answer(table: TableSnapshot, aggregates: Sequence[AggregateCall]) -> tuple[Value, ...] | None:
-    """Return what is told without the files, which is what these tell, and is reported as theirs."""
+    """Return the answer without the files, after a check that answer and report equal the files' own."""
     found = answer_whole_table(table, aggregates, table="db.t")
     if found is None:
         return None
@@ -93,7 +96,10 @@ _CHANGE = st.tuples(
 def test_every_version_is_told_as_its_files_tell_it(
     commits: list[list[tuple[int | None, int | None, int | None]]], turned: tuple[bool, ...], hours: bool
 ) -> None:
-    """Of random histories: partitions without rows, NULLs, drops and additions, in ascending and descending keys."""
+    """Each version of a random history has the answer of its files.
+
+    The histories have empty partitions, NULL, drops and additions, and ascending and descending keys.
+    """
     by = ("day", "hour") if hours else ("day",)
     columns = COLUMNS[: 1 + len(by)]
     table = make(Metastore(MemoryStore(), "/lake"), columns, by, turned[: len(by)])
@@ -123,7 +129,7 @@ def keys_read(monkeypatch: pytest.MonkeyPatch, table: TableSnapshot, *aggregates
 
 
 def test_few_keys_are_read_of_many(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 20,000 partitions: none to count, one for the least value, two for the greatest."""
+    """In 20,000 partitions, a count reads no key, the minimum reads one key, and the maximum two."""
     hours = {(day, hour): 1 for day in range(1000) for hour in range(20)}
     table = fill(make(metastore), hours)
     assert answer(table, ALL) == (0, 999, 20_000)
@@ -134,7 +140,10 @@ def test_few_keys_are_read_of_many(metastore: Metastore, monkeypatch: pytest.Mon
 
 
 def test_what_has_no_rows_is_passed_over(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of NULL are behind the first key, and empty ones are counted but not told, at either end."""
+    """Partitions of NULL are skipped at the first key.
+
+    Empty partitions are read at either end, but do not count for the answer.
+    """
     table = fill(
         make(metastore),
         {(None, hour): 7 for hour in range(50)}
@@ -157,7 +166,10 @@ def test_what_has_no_rows_is_passed_over(metastore: Metastore, monkeypatch: pyte
 
 
 def test_no_row_has_no_extremes(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing in the table, nothing but empty partitions, and nothing but NULL: NULL, and of the first two without a look."""
+    """A table that is empty, has only empty partitions, or has only NULL, has the extreme NULL.
+
+    The first two need no key.
+    """
     table = make(metastore)
     assert answer(table, ALL) == (None, None, 0)
     table = fill(table, {(1, 1): 0})
@@ -167,7 +179,7 @@ def test_no_row_has_no_extremes(metastore: Metastore, monkeypatch: pytest.Monkey
 
 
 def test_versions_are_told_as_they_were(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of later versions, and of partitions that were dropped, are passed over: two for each of their days."""
+    """Keys of later versions and of dropped partitions are skipped with two reads for each day."""
     old = fill(make(metastore), {(day, 0): 1 for day in range(100, 200)})
     new = fill(old, {(day, 0): 2 for day in range(90, 210)})
     transaction = Transaction(new, "drop")
@@ -181,7 +193,10 @@ def test_versions_are_told_as_they_were(metastore: Metastore, monkeypatch: pytes
 
 
 def test_keys_of_other_partition_columns_are_passed_over(metastore: Metastore) -> None:
-    """A table that is partitioned otherwise by now holds keys of both kinds, and each version is told by its own."""
+    """A table whose partition columns changed has keys of both kinds.
+
+    Each version is answered by keys of its own kind.
+    """
     old = fill(make(metastore), {(None, 1): 2} | {(day, 1): 1 for day in range(5)})
     columns = (TableColumn("v", "integer"), TableColumn("s", "string"), TableColumn("hour", "integer"))
     emptied = Transaction(old, "truncate")
@@ -194,7 +209,7 @@ def test_keys_of_other_partition_columns_are_passed_over(metastore: Metastore) -
 
 
 def test_what_is_far_from_the_ends_is_looked_for_everywhere(metastore: Metastore) -> None:
-    """Behind more partitions without rows than are passed over, nothing is told; the other end tells what it has."""
+    """There is no answer behind more empty partitions than the limit; the other end has its answer."""
     table = fill(make(metastore), {(0, 0): 1} | {(day, 0): 0 for day in range(1, MAX_SKIPPED_KEYS + 5)})
     assert answer(table, [LEAST, COUNT]) == (0, 1)
     assert answer(table, [GREATEST]) is None
@@ -206,12 +221,12 @@ def test_what_is_far_from_the_ends_is_looked_for_everywhere(metastore: Metastore
     [[("min", "hour")], [("max", "v")], [("count", "day")], [("sum", "day")], [COUNT, ("max", "hour")], []],
 )  # fmt: skip
 def test_other_questions_are_left_to_the_files(metastore: Metastore, aggregates: list[AggregateCall]) -> None:
-    """Other columns and functions, alone or beside those that are told."""
+    """Other columns and functions have no answer, alone or beside supported ones."""
     assert answer(fill(make(metastore), {(1, 1): 1}), aggregates) is None
 
 
 def test_unknown_numbers_of_rows_are_left_to_the_files(metastore: Metastore) -> None:
-    """A file of which nobody knows the rows leaves nothing to tell, until it is gone."""
+    """A file with an unknown number of rows prevents each answer, until its partition is dropped."""
     table = fill(make(metastore), {(1, 1): 3, (2, 2): None})
     assert [answer(table, [each]) for each in ALL] == [None, None, None]
     transaction = Transaction(table, "drop")
@@ -239,7 +254,7 @@ def test_types_whose_extremes_are_not_told(metastore: Metastore, kind: str) -> N
     ],
 )
 def test_types_are_ordered_as_in_files(metastore: Metastore, kind: str, values: list[Value]) -> None:
-    """The least and the greatest key are those of the least and the greatest value; a column may be spelled otherwise."""
+    """The first and last keys have the minimum and maximum value, in any spelling of the column."""
     table = make(metastore, (TableColumn("v", "integer"), TableColumn("P", kind)), ("P",))
     table = fill(table, {(value,): 1 for value in values[1:-1]} | {(values[0],): 2, (values[-1],): 2})
     assert answer(table, [("min", "p"), ("max", "P")]) == (values[0], values[-1])

@@ -1,4 +1,4 @@
-"""Why no join may rely on the buckets of a scan, and which those are that it is told of."""
+"""The reports on scans without usable buckets: the bucketing, and why no join may rely on it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def reason(table: TableSnapshot, read: list[str] | None = None) -> str | None:
 
 
 def test_of_the_selected_partitions_what_differs_is_told() -> None:
-    """Partitions of which no file is read do not matter; a table that has no buckets has nothing to tell."""
+    """Only partitions with selected files count for the reason.
+
+    A table that was never bucketed has no report.
+    """
     twelve = BucketSpec(("id",), 12)
     assert told(made(None, EIGHT, twelve), where="p = 0") == BucketReport(
         ("id",), ("int",), "2", 8, "partition p=0 is not in buckets"
@@ -76,7 +79,7 @@ def test_of_the_selected_partitions_what_differs_is_told() -> None:
 
 
 def test_columns_that_are_not_read_are_told() -> None:
-    """By their names of today, whatever else there is to tell."""
+    """The report names the bucket columns that the query does not read, by their current names."""
     for table in (made(BucketSpec(("id", "s"), 8)), made(BucketSpec(("id", "s"), 8), None)):
         found = told(table, ["ID"])
         assert found is not None

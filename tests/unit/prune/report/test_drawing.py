@@ -72,7 +72,7 @@ def parsed(report):
 
 
 def test_html_is_escaped_whole_and_needs_nothing_from_elsewhere():
-    """A table's name or a condition cannot bring markup in, and colours are those of the page."""
+    """A table's name or a condition cannot add markup, and the page's colours are used."""
     evil = "<script>alert('&')</script>"
     scan = ScanReport(evil, (Step("files", 1, 2, (evil,), (IneffectiveCondition(evil + "x", evil),)),))
     elements = parsed(Report((scan,)))
@@ -100,7 +100,9 @@ def test_steps_are_found_by_name():
 
 
 def test_bytes_are_of_the_whole_table():
-    """The columns that are read stand beside, with the size of their files; HTML's bar is of the whole table."""
+    """The text also has the size of the files that have the columns; HTML's bar compares with the whole
+    table.
+    """
     scan = ScanReport("t", (Step("bytes", 2_100, 84_000, ("amount",), whole=8_700),))
     assert str(Report((scan,))) == "t: 2.1 kB of 84 kB (column amount; these files have 8.7 kB)"
     assert "width:2.5%" in Report((scan,))._repr_html_()

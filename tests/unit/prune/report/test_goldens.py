@@ -1,4 +1,4 @@
-"""The reports in tests/golden/reports: as they are written there, and of what must be read."""
+"""The reports in tests/golden/reports have the recorded text, and no pruning loses a matching row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = GOLDENS / "reports"
 
 
 def test_selections_are_reported_as_written_and_lose_no_row() -> None:
-    """Files, text and dict are those of the golden file, and a file that may hold a row that matches is among the files."""
+    """Files, text and dict equal the golden file, and each file that may have a matching row is selected."""
     path = FOLDER / "selections.txt"
     check_golden(path, with_answers(path, {each.line: _selected(each) for each in read_examples(path)}))
 

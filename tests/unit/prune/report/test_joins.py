@@ -1,4 +1,4 @@
-"""What is said of the joins of a plan: each demand of Spark's that is not met, by name, and the buckets where all are."""
+"""The report of a join names the requirement of Spark's that is not met, or the buckets that all use."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_version_that_cannot_fold_buckets() -> None:
     ],
 )
 def test_a_shuffle_has_its_reason(left: Side, right: Side, reason: str) -> None:
-    """The first of Spark's demands that is not met is named, with the tables, the values, and never another."""
+    """The reason names the first requirement of Spark's that is not met, with its tables and values."""
     assert told(left, right) == reason
 
 
@@ -228,13 +228,16 @@ def test_the_side_that_is_shuffled_is_named() -> None:
 
 
 def test_only_joins_of_tables_in_buckets_are_told() -> None:
-    """Of others there is nothing to be mended."""
+    """A join of tables without buckets has no report, as no change would avoid its shuffle."""
     facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
     assert explain_joins([facts], SET) == ()
 
 
 def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
-    """Of a join of three tables, the side of two is the one joined on; counts that were folded below are not folded again."""
+    """In a join of three tables, a side of two is reported by the table of its key.
+
+    Buckets that were folded for the join below are not folded again.
+    """
     twelve, eight = replace(BY_ID, count=12), replace(BY_ID, count=8)
     scans = (ScanFacts("a", twelve.to_dict()), ScanFacts("b", eight.to_dict()))
     joined = Side("leaf", (plain("id", scan=1),), scans, True, through=("INNER JOIN",))
@@ -244,7 +247,7 @@ def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
 
 
 def test_facts_and_reports_travel_as_json() -> None:
-    """What the bridge sends becomes facts, and a report with joins comes out of its dict as it was, in text and HTML."""
+    """The bridge's JSON becomes facts, and a report with joins survives its dict, in text and HTML."""
     facts = JoinFacts("INNER", (side("a", BY_ID, plain("id")), side("b", None, plain("id"))), None)
     assert msgspec.json.decode(msgspec.json.encode(facts), type=JoinFacts) == facts
     report = Report((), explain_joins([facts], SET))

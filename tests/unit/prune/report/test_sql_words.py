@@ -1,4 +1,4 @@
-"""What a report calls the things that Spark's optimizer has names of its own for."""
+"""A report has SQL's words for things that Spark's optimizer names in its own way."""
 
 import pytest
 
@@ -37,7 +37,8 @@ INNER_NAMES = (
     ],
 )
 def test_functions_and_ids_of_the_optimizer_go(text: str, plain: str) -> None:
-    """What a user typed stays, quoted texts to the letter."""
+    """The optimizer's functions and ids are removed; the user's words stay, quoted texts letter for letter.
+    """
     assert plain_text(text) == plain
     assert plain_text(plain) == plain
 

@@ -1,4 +1,7 @@
-"""Which values of joins are worth waiting for: each reason not to, by itself, and which of several is chosen."""
+"""The cost model decides which runtime filters are worth their cost.
+
+The tests show each reason against a filter alone, and the choice among several.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def said(one: Candidate, limit: int | None = LIMIT) -> str:
     ],
 )
 def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
-    """Of which rows without a match are neither in the answer nor decide about others."""
+    """A side may be pruned if its unmatched rows are not in the result and decide about no other row."""
     for side, expected in (("left", left), ("right", right)):
         got = said(candidate(type=type, side=side))
         part = {
@@ -164,7 +167,10 @@ def test_sides_that_may_be_pruned(type: str, left: bool, right: bool) -> None:
     ],
 )
 def test_reasons(changed: dict[str, Any], expected: str) -> None:
-    """Each by itself; values of a broadcast cost next to nothing, those of a side that must run again what it reads."""
+    """Each reason alone refuses or allows a filter.
+
+    Values of a broadcast cost almost none, and the values of a second run cost what it reads.
+    """
     assert said(candidate(**changed)) == expected
 
 
@@ -202,7 +208,10 @@ def how(candidates: list[Candidate]) -> list[str]:
 
 
 def test_one_of_several() -> None:
-    """Narrower values come in place of those of the whole dimension; of two sides one waits for the other, not both."""
+    """A narrower build side replaces the whole dimension.
+
+    If both sides of a join could wait for each other, only one of them does.
+    """
     whole = candidate(shared=True)
     narrow = candidate(narrowed=True, join=7, side="inner")
     assert how([whole, narrow]) == ["replaced", "collected"]
@@ -225,7 +234,7 @@ BY_DAY = candidate(
     held=1000,
     build=Build("days", "day", cost=0, files=1, rows=20, parts=(Part(2, 0, 1),)),
 )
-"""Of which the days asked for leave 20."""
+"""A filter on sales by the selected days, which keeps 20 of 1,000 days."""
 
 
 @pytest.mark.parametrize(
@@ -255,7 +264,10 @@ BY_DAY = candidate(
 def test_what_other_values_leave_of_a_side(
     day: dict[str, Any], returns: dict[str, Any], spread: float, expected: str
 ) -> None:
-    """A fact is read for its values if few of its partitions are, those are worth it, and files hold narrow ranges of the column."""
+    """A fact table is read for its values if runtime values prune most of it.
+
+    The values must be worth that, and the files must have narrow ranges of the column.
+    """
     by_day = msgspec.structs.replace(BY_DAY, **day)
     files = returns.pop("files", 1000)
     facts = {"scan": 3, "bytes": 2 * MB, "join": 5, "build": SALES, "source": 9, "column": "n"} | returns
@@ -285,7 +297,10 @@ def test_what_other_values_leave_of_a_side(
 def test_what_files_tell_of_a_side(
     day: dict[str, Any], returns: dict[str, Any], files: KeyFiles | None, spread: float, expected: str
 ) -> None:
-    """The least and the greatest number serve where numbers grow from file to file, of which at most half are left; nothing is read."""
+    """The minimum and maximum are enough if keys grow from file to file and at most half of these remain.
+
+    They come from the files' statistics, and no file is read for them.
+    """
     by_day = msgspec.structs.replace(BY_DAY, **day)
     left = returns.pop("files", 1000)
     told = None if returns.get("form") == "widened" else 1
@@ -332,7 +347,10 @@ def test_what_files_tell_is_asked_once() -> None:
 def test_two_sides_that_read_the_same_for_a_column(
     scans: tuple[int, ...], where: tuple[str, ...], together: int | None, expected: str
 ) -> None:
-    """A join's side and its first table, narrowed by the others, have the same values: one of them is enough."""
+    """A join's side and its first table, narrowed by the others, have the same values.
+
+    One of them is enough.
+    """
     sides = [((1, 2), ("x = 1",)), (scans, where)]
     both = [
         candidate(
@@ -365,7 +383,10 @@ def test_two_sides_that_read_the_same_for_a_column(
 def test_many_values_of_files_that_span_the_whole_range(
     rows: int | None, spread: Spread | None, facts: dict[str, Any], expected: str
 ) -> None:
-    """Nothing is run once more for many of the values that there can be where each file holds some from all over; a broadcast's cost less."""
+    """No second run collects many of the possible values if each file's values span the whole range.
+
+    A broadcast's values cost less, so they are used.
+    """
     (verdict,) = decide([candidate(build=build(rows=rows), **facts)], [LIMIT], lambda _: spread)
     assert verdict.how == expected
     assert ("lie all over" in verdict.reason) == (expected == "refused")
@@ -385,7 +406,7 @@ def test_many_values_of_files_that_span_the_whole_range(
 def test_all_values_of_a_broadcast(
     facts: dict[str, Any], whole: bool, found: int | None, expected: str
 ) -> None:
-    """A table without conditions that has nearly all values is not asked for them, broadcast or not, nor read once more."""
+    """Dense keys of a broadcast table without conditions are neither collected nor read in a second run."""
     one = candidate(build=build(whole=whole), **facts)
     (verdict,) = decide([one], [LIMIT], lambda _: Spread(0.1, 1e6), lambda _: found)
     assert verdict.how == expected
@@ -404,7 +425,10 @@ def test_all_places_or_none() -> None:
 
 
 def test_values_known_in_planning_are_enough() -> None:
-    """A scan of which they leave nothing gets no values at run time, and the line does not say that none were used."""
+    """A scan without remaining files gets no runtime values.
+
+    The line says that the plan-time values are enough, and not that no values were used.
+    """
     steps = (Counted("partitions", 0, 210, ("k IN (1, 2)",), origins=("known",)), Counted("files", 0, 0))
     one = msgspec.structs.replace(candidate(), report=ScanReport("fact", steps).to_dict())
     refused = Verdict("refused", "0 files of fact left")
@@ -418,7 +442,7 @@ def test_values_known_in_planning_are_enough() -> None:
 
 
 def test_names_in_a_line_are_those_of_sql() -> None:
-    """Of a key that Spark normalises, and of a source without a name."""
+    """A key that Spark normalises, and a source without a name, have SQL's names in the line."""
     build = msgspec.structs.replace(
         candidate().build, name="OneRowRelation", key="knownfloatingpointnormalized(normalizenanandzero(k))"
     )
@@ -431,7 +455,10 @@ def test_names_in_a_line_are_those_of_sql() -> None:
 
 
 def test_what_a_report_says() -> None:
-    """Of a join that got values those alone; of one that got none each reason, once; and it travels as a dict."""
+    """A join with values is reported by these values alone, and a join without values by each reason once.
+
+    The report survives its dict.
+    """
     used = CandidateOutcome(candidate(), Verdict("collected"), Gathered(1234, shared=False))
     build = msgspec.structs.replace(candidate().build, where=("(year = 2000)", "((a = 1) OR (b = 2))"))
     shared = CandidateOutcome(
@@ -517,7 +544,7 @@ def test_what_a_report_says() -> None:
     ],
 )  # fmt: skip
 def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | None, said: str) -> None:
-    """Values that came and left nothing out say why; those that did not come why they did not."""
+    """The line has a reason if the values prune nothing, and if no values came."""
     (line,) = reports([CandidateOutcome(candidate(), Verdict(how), gathered)])
     assert str(line) == f"fact.k: {said}"
     assert ValuesReport.from_dict(line.to_dict()) == line
@@ -539,7 +566,10 @@ def test_what_leaves_nothing_out_has_its_reason(how: How, gathered: Gathered | N
     ],
 )  # fmt: skip
 def test_why_values_known_in_planning_leave_nothing_out(partitions: Counted, reason: str) -> None:
-    """The scan's report has them among the conditions that left something out, or it has a reason, or they were never asked for."""
+    """Plan-time values that prune need no reason.
+
+    Otherwise the reason comes from the scan's report, or says that every partition has a value.
+    """
     scan = ScanReport("fact", (partitions, Counted("files", 9, 9))).to_dict()
     one = msgspec.structs.replace(
         candidate(), known=PlanTimeValues(2, complete=True, useful=False), report=scan

@@ -1,4 +1,7 @@
-"""What statistics of files tell of a key's least and greatest value: as they are, and where some are missing."""
+"""Files' statistics give the minimum and maximum of a key.
+
+Some tests lack statistics of some files.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def selected(snapshot: TableSnapshot) -> Selection:
 
 @pytest.mark.parametrize("more", [0, 40])
 def test_ends_of_partitions(more: int) -> None:
-    """Of several files the least and the greatest; NULL has no place among them; what is not known may be anything. Few files or many."""
+    """A partition has the minimum and maximum of its files, without NULL.
+
+    A file without statistics may hold any value of the type. The number of partitions does not matter.
+    """
     found = table(
         [file("a", 3, 7), file("b", 1, 4)],
         [file("c", 9, 9), FileRecord("d.parquet", 1000, 10)],
@@ -81,7 +87,7 @@ def test_ends_of_partitions(more: int) -> None:
 
 
 def test_ends_of_decimals() -> None:
-    """Of what is not known, the least and the greatest with as many digits."""
+    """A file without statistics has the type's minimum and maximum of decimals."""
     found = table(
         [file("a", Decimal("1.25"), Decimal("2.50"), column="money")], [FileRecord("b.parquet", 1000, 10)]
     )
@@ -112,13 +118,16 @@ def test_a_column_of_which_no_file_tells() -> None:
     ],
 )
 def test_files_in_which_a_key_grows(starts: range | tuple[int, ...], expected: KeyFiles) -> None:
-    """From partition to partition, up or down; two files are in some order, whatever they hold."""
+    """Keys grow from partition to partition, ascending or descending; two files always have an order."""
     found = table(*([file(f"{place}", 10 * n, 10 * n + 15)] for place, n in enumerate(starts)))
     assert key_files(found.metadata, selected(found), "n", found.totals.files) == expected
 
 
 def test_part_of_the_files_and_files_of_which_nothing_is_known() -> None:
-    """Conditions of the query leave a part of them; and of one without statistics nobody knows where it belongs."""
+    """The result has the fraction of files that the query's conditions keep.
+
+    With a file without statistics there is no result.
+    """
     found = table(*([file(f"{n}", n, n)] for n in range(10)))
     some = key_files(found.metadata, selected(found), "n", 40)
     assert some == KeyFiles(0.25, in_order=True)

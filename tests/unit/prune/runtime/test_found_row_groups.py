@@ -1,4 +1,4 @@
-"""Which of the values that a join found the readers may use on row groups, and as which ranges."""
+"""Readers apply some runtime values of a join to row groups, as ranges or as a set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def test_values_become_ranges() -> None:
 
 
 def test_sparse_sets_are_looked_up() -> None:
-    """In Parquet, if there are more values than ranges, but not too many; of texts all sets are taken for sparse."""
+    """Readers of Parquet look up a set that has more values than ranges, but not too many.
+
+    Any set of texts counts as sparse.
+    """
 
     def looked_up(values: tuple[Any, ...], type: str = "int") -> bool:
         (ranges,) = found(In("k", values, parse_type(type)))
@@ -69,13 +72,16 @@ def test_sparse_sets_are_looked_up() -> None:
     ],
 )  # fmt: skip
 def test_types_that_readers_may_compare(type: str, value: Any, used: bool) -> None:
-    """Those of which a row group's statistics say what SQL says."""
+    """Readers get values of a type only if a row group's statistics compare as SQL does."""
     node = Compare("=", "k", value, parse_type(type))
     assert bool(found(node)) == used
 
 
 def test_old_dates_in_orc() -> None:
-    """Readers of ORC lose rows of before 1582, so no range begins there; those of Parquet do not."""
+    """Readers of ORC lose rows of before 1582, so no range begins there.
+
+    Readers of Parquet do not.
+    """
     date = parse_type("date")
     for value, used in ((-141_426, True), (-141_427, False)):
         for node in (In("k", (value, 5), date), Compare("=", "k", value, date)):
@@ -126,7 +132,10 @@ def test_what_is_left_alone() -> None:
 def test_values_that_every_file_has_are_not_looked_for(
     values: range, given: dict[str, Any], told: bool
 ) -> None:
-    """Where files are small and lie as they came: what they say of themselves was looked at before."""
+    """Readers get no values that nearly every small file has in random order.
+
+    The statistics of these files were compared before.
+    """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")
     metadata = TableMetadata(COLUMNS, ("p",), "parquet", "/lake/t", properties=given.get("properties", {}))

@@ -1,4 +1,4 @@
-"""Small tables that have nearly all values of a column: which are likely to leave nothing out of a large one."""
+"""A small table with dense keys is unlikely to prune a large table's files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SALES = [[(1500, 18, 99_950)]] * 20
     ("small", "large", "expected"),
     [
         (CUSTOMERS, SALES, 100_000),
-        (CUSTOMERS, SALES * 10, 100_000),  # of which a few partitions are looked at
+        (CUSTOMERS, SALES * 10, 100_000),  # only a few of its partitions are sampled
         ([[(8_000, 1, 8_000)]], [[(1500, 1, 8_000)]], None),  # few
         ([[(100_000, 1, 3_000_000)]], SALES, None),  # not dense: files may have none of them
         ([[(100_000, 1, 500)]], SALES, None),  # many rows, few values

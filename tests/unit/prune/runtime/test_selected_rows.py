@@ -1,4 +1,4 @@
-"""What is expected of statistics: rows that conditions leave of a dimension, and how far a file's values lie apart."""
+"""Statistics estimate the rows of a dimension that conditions keep, and the value clustering of files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ def year(op: str, value: int) -> Compare:
     ],
 )
 def test_rows_that_conditions_leave(asked: list[Predicate], expected: int) -> None:
-    """Values lie evenly, columns know nothing of each other, and what is not understood leaves all rows."""
+    """The estimate takes values as uniform and columns as independent.
+
+    A condition that it does not understand keeps all rows.
+    """
     table = days()
     assert estimate_rows(table.metadata, whole(table), asked) == expected
 
@@ -98,7 +101,10 @@ def test_what_is_not_known_leaves_all() -> None:
 
 
 def test_how_far_values_lie_apart() -> None:
-    """Of the whole range, on average of the files; a partition has one value; of what has no place on a line it is not known."""
+    """The clustering is the average range of a file's values, as a fraction of the whole range.
+
+    A partition column has one value in each file; a type without distances has no clustering.
+    """
     table = days()
     assert spread(table.metadata, whole(table), "year") == pytest.approx((99 / 199, 199, False))
     assert spread(table.metadata, whole(table), "month") == (1, 11, False)
@@ -132,7 +138,10 @@ def test_how_far_values_lie_apart() -> None:
 def test_parts_of_files_span_less_of_what_these_are_sorted_by(
     properties: dict[str, str], expected: tuple[bool, bool]
 ) -> None:
-    """No other column lies in order where `sort-by` says in which rows do; where it does not, and writers are told of parts, any may."""
+    """If `sort-by` names the order within files, only its first columns are clustered there.
+
+    Without `sort-by`, a limit on row groups lets any column be clustered.
+    """
     table = days(**properties)
     found = [spread(table.metadata, whole(table), column) for column in ("year", "month")]
     assert tuple(each is not None and each.laid_out for each in found) == expected

@@ -41,7 +41,10 @@ def numbers(candidates: list[Candidate], by: PlacementColumns = BY_PARTITIONS) -
 
 
 def test_keys_of_one_build_side() -> None:
-    """Two and three keys are one tuple each; other joins, sides and plans have their own; one key alone is no tuple."""
+    """Two or three keys of one join, side and plan make one tuple; a single key makes none.
+
+    Other joins, sides and plans have tuples of their own.
+    """
     assert groups([key("day"), key("y")]) == [("collected", 0), ("collected", 0)]
     assert numbers([key("day"), key("Y"), key("h"), key("v")]) == [0, 0, 0, None]
     assert numbers([key("day"), key("v")]) == [None, None]
@@ -74,7 +77,7 @@ def test_other_forms(changed: dict[str, Any], expected: list[int | None]) -> Non
 
 
 def test_known_values_alone_wait_for_nothing() -> None:
-    """Where all keys' values are known in planning nothing is to run."""
+    """If the values of all keys are known at plan time, no second run is planned."""
     known = {"known": PlanTimeValues(3, True, False)}
     assert groups([key("day", **known), key("y", **known)]) == [("known", None), ("known", None)]
 
