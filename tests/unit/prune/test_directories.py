@@ -250,7 +250,7 @@ def test_values_that_spark_evaluates_conditions_over(monkeypatch: pytest.MonkeyP
 
 
 def test_values_for_which_a_condition_fails() -> None:
-    """Values for which a condition fails prune their directories, and files with no other values.
+    """Values that fail a condition prune their directories, and files with no other values.
 
     NULL in any column is a value of its own.
     """

@@ -1,4 +1,4 @@
-"""Which arrangement a partition gets, and that files are never taken for arranged as their partition is not."""
+"""A commit gives each partition its arrangement, and refuses files of another arrangement."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def own(table: TableSnapshot, key: tuple[int, str] = KEY) -> ArrangementSpec:
 
 
 def test_a_partition_keeps_its_own() -> None:
-    """The table's arrangement is that of partitions made after it was said; who is there stays as it is."""
+    """The table's arrangement applies to partitions that are made later.
+
+    Existing partitions keep their own.
+    """
     table = altered(new_table(), EIGHT)
     assert own(table) == FOUR
     transaction = Transaction(table, "append")
@@ -78,7 +81,10 @@ def test_a_partition_keeps_its_own() -> None:
 
 
 def test_what_is_made_anew_gets_the_tables() -> None:
-    """A partition that is dropped and given files in one commit is a new one; one whose files are replaced is not."""
+    """A partition that a commit drops and fills again is new, and gets the table's arrangement.
+
+    A partition whose files are replaced keeps its own.
+    """
     table = altered(new_table(), EIGHT)
     for change, expected in (
         (lambda t: t.replace(KEY, [file("b")]), FOUR),
@@ -111,7 +117,10 @@ def test_a_transaction_that_sets_it_makes_partitions_so() -> None:
 
 
 def test_files_are_of_their_partitions_cells_and_buckets() -> None:
-    """A file of a bucket that its partition has not, or of a partition arranged otherwise, is refused; nothing is written."""
+    """A file of an unknown bucket or cell, or of another arrangement than its partition, is refused.
+
+    The commit writes no row.
+    """
     table = altered(new_table(), EIGHT)
     rows = list(table.store.scan(b"", None))
     for key, files, arrangement, says in (
@@ -175,7 +184,10 @@ ARRANGED = FileRecord("mine", 1, bucket=3)
 def test_appends_meet_a_partition_that_was_made_meanwhile(
     key: tuple[int, str], theirs: ArrangementSpec, mine: FileRecord, conflict: bool
 ) -> None:
-    """Files of buckets are added to what has these buckets only; files of which nothing is said go anywhere."""
+    """A file with a bucket is appended only to a partition with the same buckets.
+
+    A file without a bucket is appended to any partition.
+    """
     table = new_table()
     transaction = Transaction(table, "append")
     transaction.append(key, [mine])
@@ -208,7 +220,10 @@ def with_map(*cells: int) -> ArrangementSpec:
 
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
-    """Two writers add a value each to a map of one, a third none, and a fourth finds no room: no file claims too much."""
+    """Two writers add a value each to a map of one value, a third adds none, and a fourth finds it full.
+
+    No file of the rest claims more than it proves.
+    """
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
     auto = ArrangementSpec(SkewMap(("x",), (), directories=True, auto=AutoSkew(0.05, 3)))
     table = new_table(auto, columns=INTEGER)
@@ -251,7 +266,7 @@ def test_maps_of_partitions_grow(monkeypatch: pytest.MonkeyPatch, inline: int) -
 
 
 def test_maps_do_not_grow_by_other_columns() -> None:
-    """A partition that others have made anew by other columns, or in buckets, takes in nothing written for its map of before."""
+    """A partition that others made anew by other columns, or in buckets, refuses files of its old map."""
     table = new_table(SKEWED, columns=(*INTEGER, TableColumn("y", "integer")))
     for theirs in (
         FOUR,
@@ -278,7 +293,7 @@ def test_maps_do_not_grow_by_other_columns() -> None:
 
 
 def widening(table: TableSnapshot) -> Transaction:
-    """Return a transaction that makes the bucket column a long one, which nothing is in buckets by any more."""
+    """Return a transaction that widens the bucket column; the table no longer has buckets."""
     transaction = Transaction(table, "alter")
     columns = (TableColumn("x", "long"), *INTEGER[1:])
     transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=columns, arrangement=PLAIN))
@@ -287,7 +302,7 @@ def widening(table: TableSnapshot) -> Transaction:
 
 @pytest.mark.parametrize("key", [KEY, (2, "b")])
 def test_a_type_changes_while_files_are_written_into_buckets(key: tuple[int, str]) -> None:
-    """Whoever commits second fails: a value of the new type hashes elsewhere, and would not be found."""
+    """The second of the two commits fails, because values of the new type have other buckets."""
     table = altered(new_table(PLAIN, columns=INTEGER), FOUR)
     write = Transaction(table, "overwrite")
     write.replace(key, [ARRANGED], arrangement=FOUR)
@@ -307,7 +322,7 @@ def test_a_type_changes_while_files_are_written_into_buckets(key: tuple[int, str
 
 
 def test_a_type_changes_while_plain_files_are_written() -> None:
-    """These are found whatever the type, so that neither is in the other's way."""
+    """Plain files are found with either type, so the two commits do not conflict."""
     table = new_table(PLAIN, columns=INTEGER)
     write, widened = Transaction(table, "append"), widening(table)
     write.append((2, "b"), [file("mine")])

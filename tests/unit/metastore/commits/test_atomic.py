@@ -1,4 +1,4 @@
-"""Commits: atomic whatever stops, and whatever the store answers."""
+"""Commits are atomic, wherever a writer stops, and for any answer of the store."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_crash_at_every_write(stop: int) -> None:
 
 @pytest.mark.parametrize("stop", range(count_writes(big_change)))
 def test_store_failure_at_every_write(stop: int) -> None:
-    """If the store refuses a row, the commit takes place or says that it did not, and nothing is left."""
+    """If the store refuses a row, the commit either takes place or fails without a leftover row."""
     inner = MemoryStore()
     new_table(inner)
     store = FaultyStore(inner)
@@ -127,7 +127,10 @@ def test_lost_replies(lost: int, how: str) -> None:
 
 
 def test_lost_reply_and_then_others_commit() -> None:
-    """Whose commit was applied without an answer finds it in the history, even if others committed since."""
+    """A commit that was applied without an answer finds itself in the history.
+
+    That holds if others have committed since.
+    """
     inner = MemoryStore()
     other, _ = new_table(inner)
     store = FaultyStore(inner)
@@ -219,7 +222,10 @@ class LostAfter(FaultyStore):
 
 
 def test_store_lost_after_a_commit() -> None:
-    """A commit that took place is never told as a failure of the store, after which it could be run again."""
+    """A commit that took place is never reported as a store failure.
+
+    After such a failure the caller could run it again.
+    """
     inner = MemoryStore()
     _, table = new_table(inner)
     store = LostAfter(inner, table.id, "change")

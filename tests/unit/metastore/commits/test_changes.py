@@ -1,4 +1,4 @@
-"""What the changes of a commit mean for the partitions, their files and places, and which of them are refused."""
+"""The changes of a commit have their effect on partitions, files and locations, or are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.stores.metastores import (
 
 
 def test_appends_add_up() -> None:
-    """Several appends to one partition in one commit come after the files that are there, in order."""
+    """Several appends of one commit to a partition follow its existing files, in order."""
     _, table = new_table()
     transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("one")])
@@ -58,7 +58,7 @@ def test_rows_are_unknown_as_long_as_one_file_does_not_know() -> None:
 
 
 def test_locations() -> None:
-    """Files lie where their writer put them: in the default place, the given one, or the partition's own."""
+    """Files are in the location that their writer gave, which may be the default or the partition's own."""
     _, table = new_table()
     transaction = Transaction(table, "add")
     transaction.add((5, "e/f"), location="/elsewhere/5/")
@@ -159,7 +159,10 @@ def test_scopes_conflict_with_what_happens_in_them(what: str) -> None:
 
 
 def test_what_was_read_must_be_as_it_was() -> None:
-    """Also in an earlier version than the base; what others did who are said to be harmless is no conflict, and nor is what lies beside."""
+    """A commit fails if a partition that it read has changed, also if it read an earlier version than its base.
+
+    Other partitions, and operations that count as harmless, do not conflict.
+    """
     _, before = new_table()
     between = Transaction(before, "elsewhere")
     between.append((2, "b"), [file("b2")])
@@ -201,7 +204,7 @@ def test_several_changes_of_one_partition() -> None:
 
 
 def test_wrong_input_writes_nothing() -> None:
-    """What cannot be done is refused by name before anything is written."""
+    """An impossible change is refused before any write, and the error names its object."""
     store = FaultyStore(MemoryStore())
     _, table = new_table(store)
     before = store.writes
@@ -267,7 +270,7 @@ def test_long_lists_of_files_are_not_rewritten(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unpartitioned_tables() -> None:
-    """A table without partition columns has one partition, which lies where the table does."""
+    """A table without partition columns has one partition, at the table's location."""
     metastore = Metastore(MemoryStore(), "/lake")
     table = metastore.create_table("default", "u", metadata(partition_by=()))
     assert content(table) == {}
@@ -286,7 +289,7 @@ def test_unpartitioned_tables() -> None:
 
 
 def test_dropped_tables_refuse_commits() -> None:
-    """Who commits to a table that was dropped meanwhile is told so."""
+    """A commit to a table that was dropped meanwhile fails with an error that says so."""
     metastore, table = new_table()
     transaction = Transaction(table, "append")
     transaction.append((1, "a"), [file("x")])

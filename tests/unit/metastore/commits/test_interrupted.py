@@ -1,4 +1,7 @@
-"""Whatever is raised wherever in a commit: who has to clean up knows whether a version may show what was committed."""
+"""After any exception in a commit, the transaction knows whether a version may show its changes.
+
+The one who deletes its files relies on that.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ ERRORS = {
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_commit_that_is_interrupted(error: str, lasting: bool) -> None:
-    """It is answered, or nobody takes it for failed if it took place; what is said to have failed never shows, now or later."""
+    """A commit that took place never looks failed, and a commit that looks failed never shows later."""
     outcomes = set()
     for number in itertools.count():
         store = MemoryStore()

@@ -1,4 +1,4 @@
-"""Commits of many threads and processes at once, some of which are killed."""
+"""Many threads and processes commit at once, and some processes are killed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_processes_append_to_one_partition(tmp_path: Path) -> None:
 
 
 def test_killed_processes(tmp_path: Path) -> None:
-    """After kill -9 in the middle of commits each commit is there in full or not at all."""
+    """After kill -9 in the middle of commits, each commit is visible in full or not at all."""
     path = str(tmp_path / "rows.sqlite")
     metastore, _ = new_table(SQLiteStore(path))
     context = multiprocessing.get_context("fork")

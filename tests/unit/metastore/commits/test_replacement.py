@@ -1,4 +1,4 @@
-"""REPLACE TABLE as a commit: versions of one table with other columns, partition columns, order of keys and indexes."""
+"""REPLACE TABLE is a commit: versions of one table differ in columns, partition columns, keys and indexes."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class History:
 
 
 def by_index(table: TableSnapshot, condition: Filter, index: PartitionIndex) -> ScanPlan:
-    """Return the plan of a condition by an index, whatever it costs."""
+    """Return the plan that uses the index for a condition, at any cost."""
     plan = plan_scan(condition, table.key_schema.reordered(index.order))
     scans = tuple(KeyScan("index", scan.start, scan.stop, scan.residual) for scan in plan.scans)
     return ScanPlan(scans, IndexOrder(index.name, index.id, index.order))
@@ -164,7 +164,7 @@ def by_index(table: TableSnapshot, condition: Filter, index: PartitionIndex) -> 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_any_history(seed: int, tmp_path: Path) -> None:
-    """Each version that is kept gives its own content, by filters and by indexes too, whatever came before and after."""
+    """Each kept version of a random history has its own content, also by filters and indexes."""
     store: Store = SQLiteStore(str(tmp_path / "m.sqlite"), create=True) if seed % 4 == 0 else MemoryStore()
     history = History(tmp_path, store, seed)
     for _ in range(14):
@@ -284,7 +284,10 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
 
 
 def vacuumed_under_way(folder: Path, stop: int) -> bool:
-    """Vacuum a table before one write of a replacement, if that has listed its file by then; return whether it had."""
+    """Vacuum a table before one write of a replacement, if the replacement's rows list its file by then.
+
+    Return whether they did.
+    """
     store = MemoryStore()
     metastore, history = some_table(store, folder)
     faulty = FaultyStore(store)
@@ -309,5 +312,8 @@ def vacuumed_under_way(folder: Path, stop: int) -> bool:
 
 
 def test_a_vacuum_spares_the_files_of_a_replacement_under_way(tmp_path: Path) -> None:
-    """Once its rows list them, with partition columns that no version has yet, and however old the files are."""
+    """A vacuum keeps the files that rows of an unfinished replacement list.
+
+    That holds for partition columns that no version has yet, and for old files.
+    """
     assert sum(vacuumed_under_way(tmp_path / str(stop), stop) for stop in range(16)) > 0

@@ -1,4 +1,4 @@
-"""Batches of streaming queries: each is committed once, whoever commits meanwhile, and whatever is vacuumed."""
+"""Each batch of a streaming query is committed once, despite other writers and vacuums."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def names(table: TableSnapshot) -> list[str]:
 
 
 def test_a_batch_is_committed_once() -> None:
-    """That of a number which was reached is refused and leaves nothing; other queries have numbers of their own."""
+    """A batch whose number was already reached is refused, and leaves no row.
+
+    Other queries have numbers of their own.
+    """
     _, table = new_table()
     table = write(table, "q", 0, "q0")
     table = write(table, "other", 4, "other4")

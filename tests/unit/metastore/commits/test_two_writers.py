@@ -1,4 +1,7 @@
-"""Commits of two writers, whose steps and messages come in any order: both are there, or one is told of a conflict."""
+"""Two writers commit with their steps and messages in any order.
+
+Either both commits are visible, or one of them fails with a conflict.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,10 @@ def test_conflicts_say_what_to_do() -> None:
 @pytest.mark.parametrize("fate", ["stays", "drop", "rename"])
 @pytest.mark.parametrize("twice", [False, True])
 def test_an_added_partition_must_not_have_come_and_gone_meanwhile(fate: str, twice: bool) -> None:
-    """Who takes files in cannot list those that others took in since, whatever became of them, and whatever was before."""
+    """An adoption conflicts with files that others have adopted since, whether these files stayed or not.
+
+    An older tombstone makes no difference.
+    """
     _, base = new_table()
     if twice:  # there is a tombstone in the base
         transaction = Transaction(base, "drop")
@@ -137,7 +143,7 @@ def test_appends_that_start_over_leave_nothing() -> None:
 
 
 def overtake(store: FaultyStore, mine: str, rivals: str) -> dict[str, bool]:
-    """Have a rival, who took an earlier ticket, publish right before a writer does, whose rows are there by then."""
+    """Let a rival with an earlier ticket publish just before the writer, whose rows are written by then."""
     rival = FaultyStore(store.store)
     allocated, go_on = threading.Event(), threading.Event()
     outcome: dict[str, bool] = {}
@@ -175,7 +181,7 @@ def all_versions(store: MemoryStore) -> list[Content]:
 
 
 def check_late_arrival(store: LateStore) -> None:
-    """What arrives late is in no version, now or later."""
+    """Check that writes that arrive late appear in no version, now or later."""
     assert isinstance(store.store, MemoryStore)
     before = all_versions(store.store)
     store.arrive()
@@ -191,10 +197,10 @@ def check_late_arrival(store: LateStore) -> None:
 @pytest.mark.parametrize("second", ACTIONS)
 @pytest.mark.parametrize("first", ACTIONS)
 def test_writes_that_arrive_late(first: str, second: str) -> None:
-    """A store that tried twice may carry out the first try after all that followed: no version is changed by it.
+    """A store that tried a write twice may apply the first try later, and that changes no version.
 
-    Neither where a rival with an earlier ticket made the rows be built again, nor where one with a later ticket
-    made the writer take another, nor where the writer gave up.
+    The writer may have built its rows again after a rival's earlier ticket, taken another ticket after a
+    rival's later one, or given up.
     """
     inner = MemoryStore()
     new_table(inner)
@@ -213,7 +219,7 @@ def test_writes_that_arrive_late(first: str, second: str) -> None:
 @pytest.mark.parametrize("second", ACTIONS)
 @pytest.mark.parametrize("first", ACTIONS)
 def test_no_row_is_given_a_second_value(first: str, second: str) -> None:
-    """Whoever comes in between, a row is put with one value, so it does not matter in which order puts arrive."""
+    """A row is written with one value only, for any rival, so writes may arrive in any order."""
     inner = MemoryStore()
     new_table(inner)
     outcome = overtake(OnceStore(inner), first, second)

@@ -1,4 +1,4 @@
-"""Chunks in columns: the records come back, damage is told."""
+"""Manifest chunks in columns decode to the same records, and damage is reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def everything(files: FileColumns) -> list[str]:
 
 @given(FILES)
 def test_records_come_back(records: list[FileRecord]) -> None:
-    """What is written in columns is read as the same records, by type and value, -0.0 included."""
+    """Records in columns decode to the same records, by type and value, -0.0 included."""
     files = ChunkColumns(encode_columns(RecordedFiles(records)))
     assert everything(files) == [told(file) for file in records]
     again = ChunkColumns(encode_columns(files))
@@ -42,7 +42,10 @@ def test_records_come_back(records: list[FileRecord]) -> None:
 
 
 def test_older_libraries_do_not_know_the_cell_of_an_earlier_rest() -> None:
-    """They read it by its statistics, from chunks in columns and from lists of records: no number tells them of a cell."""
+    """An older library reads such a file by its statistics, from columns and from records.
+
+    It decodes no number of a cell for the file.
+    """
     records = [FileRecord("a", 1, cell=3), FileRecord("b", 1, rest_of=2), FileRecord("c", 1)]
     value = encode_columns(RecordedFiles(records))
     fields = msgspec.msgpack.decode(value[1:], strict=False)
@@ -68,7 +71,7 @@ class _PathAndBytes(msgspec.Struct, array_like=True):
 
 @given(FILES, st.data(), st.booleans())
 def test_some_files_are_read_alone(records: list[FileRecord], data: st.DataObject, few: bool) -> None:
-    """Of some of the files, in any order, all is read as of all of them."""
+    """Some of the files, in any order, decode as they do among all files."""
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "_PATHS_PER_PICKED_PATH", 1 if few else 1000)
@@ -78,7 +81,7 @@ def test_some_files_are_read_alone(records: list[FileRecord], data: st.DataObjec
 
 @given(st.lists(FILES, min_size=1, max_size=4), st.data(), st.booleans())
 def test_several_are_read_as_one(parts: list[list[FileRecord]], data: st.DataObject, few: bool) -> None:
-    """What several chunks list is read of all together, and of some of their files, as their records say it."""
+    """Several chunks decode together as their records, all files or some of them."""
     values = [encode_columns(RecordedFiles(records)) for records in parts]
     records = [file for part in parts for file in part]
     wanted = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=5)) if records else []
@@ -104,7 +107,7 @@ def kind(bound: Bound) -> object:
 
 @given(FILES, st.data())
 def test_damage_is_told(records: list[FileRecord], data: st.DataObject) -> None:
-    """Bytes that somebody else has changed or cut are read as some files, or are a `MetastoreDamagedError`."""
+    """Changed or truncated bytes decode to some files, or raise a `MetastoreDamagedError`."""
     value = bytearray(encode_columns(RecordedFiles(records)))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(1, len(value) - 1))
@@ -179,7 +182,7 @@ def test_numbers_take_few_bytes(values: list[int], size: int) -> None:
     ],
 )
 def test_bounds_of_several(parts: list[list[object]]) -> None:
-    """They are held as those of one list of all are, whatever widths and kinds they are packed in."""
+    """Bounds of several chunks equal the bounds of one list of all, in any width and kind."""
     whole = Bound.from_values([value for part in parts for value in part])
     packed, counts = [pack_bound(Bound.from_values(part)) for part in parts], list(map(len, parts))
     found = bounds_together(packed, counts)
@@ -190,7 +193,7 @@ def test_bounds_of_several(parts: list[list[object]]) -> None:
 
 
 def test_several_with_too_few_bytes_are_damaged() -> None:
-    """That one has what the other lacks does not make up for it."""
+    """A chunk with too few numbers is damaged, even if another one has too many."""
     packed = [pack_numbers(np.array(values)) for values in ([1, 2, 3], [4, 5])]
     with pytest.raises(ValueError, match="5 numbers"):
         numbers_together(packed, [2, 3])

@@ -65,7 +65,7 @@ class CountingStore(MemoryStore):
 
 
 def file(place: int) -> FileRecord:
-    """Return a file with statistics of all columns, the values of which begin at a place."""
+    """Return a file with statistics of all columns, whose values begin at a number."""
     columns = {column.name: ColumnStatistics(1 << 20, 0, place, place + 9) for column in COLUMNS}
     return FileRecord(f"pq-0123456789abcdef-{place:08}.zstd.parquet", 1 << 27, 1000, place, columns)
 
@@ -98,7 +98,10 @@ def files_of(table: TableSnapshot) -> tuple[FileRecord, ...]:
 
 
 def test_appends_of_one_file_write_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An append to a long list writes 16 KiB on average, the making of larger chunks included; all files stay, in order."""
+    """An append to a long list writes 16 KiB on average, including merges into larger chunks.
+
+    All files stay, in order.
+    """
     monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 200)
     store = CountingStore()
     table = append(new(store), [file(place) for place in range(5000)])
@@ -113,14 +116,14 @@ def test_appends_of_one_file_write_little(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def read_of(table: TableSnapshot) -> int:
-    """Return the bytes of the one partition's row, and of the chunks to which it refers."""
+    """Return the bytes of the one partition's row and of its chunks."""
     partition = table.partition(())
     assert partition is not None
     return partition.record_bytes + sum(chunk.bytes for chunk in partition.entry.chunks)
 
 
 def test_a_list_that_grew_is_as_short_as_one_of_a_single_commit() -> None:
-    """A reader of some hundred files that were appended one by one reads at most 1.2 times what one commit of all of them takes."""
+    """A list of some hundred single appends takes a reader at most 1.2 times the bytes of one commit."""
     store = CountingStore()
     table = new(store)
     most = 0
@@ -141,9 +144,9 @@ def test_a_list_that_grew_is_as_short_as_one_of_a_single_commit() -> None:
     st.data(),
 )
 def test_each_file_is_written_a_few_times(sizes: list[int], size: int, data: st.DataObject) -> None:
-    """However many files are added at a time, what is written is bounded by what is added, and few chunks are not full.
+    """The bytes written are bounded by the bytes added, for any number of files a commit; few chunks are light.
 
-    Once a level each file may be written, and of short chunks a bounded number of bytes with each commit.
+    Each level may write a file once, and each commit may rewrite a bounded number of bytes of short chunks.
     """
     held: list[FileChunk] = []
     written, bound = 0, 0
@@ -167,7 +170,7 @@ def test_each_file_is_written_a_few_times(sizes: list[int], size: int, data: st.
 
 
 def test_a_list_of_a_million_files_is_short() -> None:
-    """A partition's row refers to some hundred chunks, whether its files came one by one or many at a time."""
+    """A partition's row refers to a few hundred chunks, for single files and for large commits."""
     for count in (16, 1000, 5000):
         held: list[FileChunk] = []
         total, longest = 0, 0
@@ -186,7 +189,10 @@ def test_a_list_of_a_million_files_is_short() -> None:
 
 
 def test_many_files_are_cut_at_once() -> None:
-    """Thousands of files that come in one commit are in chunks of a thousand, and so are those of wide tables of fewer."""
+    """Thousands of files of one commit are split into chunks of a thousand.
+
+    Files of wide tables are split into smaller chunks.
+    """
     store = MemoryStore()
     table = append(new(store), [file(place) for place in range(2500)])
     assert [chunk.files for chunk in chunks(table)] == [1000, 1000, 500]
@@ -212,7 +218,10 @@ def test_sorted_files_are_in_few_chunks() -> None:
 
 
 def test_the_order_of_files() -> None:
-    """Decimals are sorted as numbers; files of which it is not known come last; what is not sorted stays."""
+    """Decimals are sorted as numbers, and files without statistics of the column come last.
+
+    Without a sort column the order stays.
+    """
     files = [
         FileRecord(name, 1, 1, 1, None if least is None else {"c": ColumnStatistics(min=least)})
         for name, least in (("a", None), ("b", "10.0"), ("c", "9.0"), ("d", "bad"), ("e", "-1.0"))
@@ -227,7 +236,10 @@ def test_the_order_of_files() -> None:
 
 
 def test_which_column_sorts() -> None:
-    """The partition's own order comes first, then its buckets', then the table's `sort-by`, by physical names."""
+    """A partition's own order comes first, then the order of its buckets, then the table's `sort-by`.
+
+    The result is a physical name.
+    """
     renamed = TableColumn("new", "long", metadata={"parquetry.physical": "old"})
     metadata = TableMetadata((*COLUMNS, renamed), (), "parquet", "/t", properties={"sort-by": "NEW, c1"})
     assert sort_column(metadata, PLAIN) == "old"
@@ -240,7 +252,10 @@ def test_which_column_sorts() -> None:
 
 
 def test_both_forms_are_read() -> None:
-    """Chunks of format 1 are read beside those in columns; they have no sums, and a merge takes both."""
+    """Chunks of format 1 are read beside chunks in columns.
+
+    They have no summaries, and a merge takes both.
+    """
     store = MemoryStore()
     table = append(new(store), [file(place) for place in range(1500)])
     first, last = chunks(table)
@@ -265,7 +280,7 @@ def test_both_forms_are_read() -> None:
 
 
 def test_a_list_that_is_lost_keeps_nobody_from_appending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks that cannot be read are left as they are, and the new files stand behind them."""
+    """An unreadable chunk stays unchanged, and new files are appended after it."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     for damage in (None, MARK + b"nonsense"):
         store = MemoryStore()

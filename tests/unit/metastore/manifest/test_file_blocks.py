@@ -1,4 +1,4 @@
-"""The files of many partitions, in blocks: those that the partitions list, with what is asked of them."""
+"""The files of many partitions are read in blocks, with the requested columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONG = 1500
 
 
 class CountingStore(MemoryStore):
-    """Counts the rows that were asked for, by the first byte of their keys."""
+    """Counts the rows that a caller reads, by the first byte of their keys."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,10 @@ def everything(snapshot: TableSnapshot, names: Sequence[str] | None, held: Seque
 
 @pytest.mark.parametrize("names", [None, [], ["id"], ["name"], ["id", "name"], ['"'], ["none"]])
 def test_blocks_hold_the_files_that_the_partitions_list(names: list[str] | None) -> None:
-    """In order, whether listed inline or in chunks; decoded for some columns or all, with all others on demand."""
+    """Blocks have the files that the partitions list, in order, inline or in chunks.
+
+    They decode some columns or all, and the others on demand.
+    """
     files = {p: [file(p)] for p in range(600)}
     files |= {600: [file(n) for n in range(LONG)], 601: [], 602: [file(7, "ID"), FileRecord("bare", 9)]}
     files |= {700: [file(n) for n in range(LONG, LONG + 3)]}
@@ -91,7 +94,7 @@ def test_blocks_hold_the_files_that_the_partitions_list(names: list[str] | None)
 
 @pytest.mark.parametrize("odd", [None, file(0, "ID"), FileRecord("f0", 100, 10)])
 def test_of_held_files_some_columns_are_there(odd: FileRecord | None) -> None:
-    """Those that are named, in whatever spelling a file has them, and no others."""
+    """A projected file has the named columns in any spelling, and no others."""
     files = [odd or file(0), *(file(n) for n in range(1, 600))]
     snapshot = table({n: [each] for n, each in enumerate(files)})
     expected = [
@@ -106,7 +109,7 @@ def test_of_held_files_some_columns_are_there(odd: FileRecord | None) -> None:
 
 
 def test_damaged_lists_are_told_of() -> None:
-    """The error is that of the list by itself, though many are decoded together."""
+    """The error equals the error of the damaged list alone, even if many lists are decoded together."""
     snapshot = table({n: [file(n)] for n in range(600)})
     partitions = list(snapshot.partitions())
     partitions[7]._value = partitions[7]._value[:-30]
@@ -115,7 +118,10 @@ def test_damaged_lists_are_told_of() -> None:
 
 
 def test_chunks_that_their_summaries_rule_out_are_not_read() -> None:
-    """Their files count among those of the partitions read, and the condition that ruled them out has served."""
+    """Chunks that their summaries rule out are not read, but their files count in the report.
+
+    The condition that ruled them out counts as effective.
+    """
     snapshot = table({p: [file(n) for n in range(p * LONG, (p + 1) * LONG)] for p in range(3)})
     chunks = [len(partition.entry.chunks) for partition in snapshot.partitions()]
     assert isinstance(snapshot.store, WarehouseStore)
@@ -154,7 +160,10 @@ def test_taking_files_of_a_block_keeps_their_partitions() -> None:
 
 
 def test_listed_partitions_are_not_collected() -> None:
-    """The collector of garbage passes over partitions, of which there may be a hundred thousand; each is still itself alone."""
+    """The garbage collector does not track partitions, as there may be a hundred thousand.
+
+    Each partition still equals only itself.
+    """
     one, other = table({1: [file(1)], 2: [file(2)]}).partitions()
     assert one.entry.file_count == len(one.values) == 1
     assert not gc.is_tracked(one)

@@ -52,7 +52,7 @@ def partition(store: Watched) -> PartitionSnapshot:
 
 
 def test_all_files_in_order(partition: PartitionSnapshot) -> None:
-    """Those that are read in parts are those that are read at once."""
+    """Reading in parts gives the same files as reading at once."""
     assert tuple(partition.each_file()) == partition.files
     assert [(each.path, each.bytes, each.rows, each.modified) for each in partition.each_listed()] == [
         (each.path, each.bytes, each.rows, each.modified) for each in partition.files
@@ -60,7 +60,7 @@ def test_all_files_in_order(partition: PartitionSnapshot) -> None:
 
 
 def test_no_more_is_read_than_is_asked_for(partition: PartitionSnapshot, store: Watched) -> None:
-    """Up to a part of the files is read for the first, and what lies before a place is not read at all."""
+    """The first file needs only some of the chunks, and files before the start are not read."""
     chunks = partition.entry.chunks
     store.read = 0
     files: Iterator[object] = partition.each_file()

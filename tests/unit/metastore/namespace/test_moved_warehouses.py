@@ -1,4 +1,4 @@
-"""What lies below the warehouse is kept relative to it: nothing of the old place is known where it was moved or copied."""
+"""Locations below the warehouse are stored relative to it, so a moved or copied warehouse has new ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ FAR = "file:/far/p"
 
 
 def filled(metastore: Metastore, long: int = 1500) -> TableSnapshot:
-    """Make a table in which a location stands wherever one can, below the warehouse and elsewhere, and values that look like some."""
+    """Make a table with a location in each possible field, below the warehouse and elsewhere.
+
+    Some values and comments look like locations.
+    """
     warehouse = f"file:{metastore.warehouse}"
     metastore.create_database("d", {"location": f"{warehouse}/d", "comment": f"{warehouse}/comment"})
     skew = SkewMap(("x",), ((1,), (2,)), True, (f"{warehouse}/ext/one", "file:/far/two"))
@@ -92,7 +95,10 @@ def everything(store: Store) -> bytes:
 
 
 def test_all_locations_below_the_warehouse_move_with_it() -> None:
-    """Those of databases, tables, partitions, heavy values and files, inline and in long lists; values and comments stay."""
+    """Locations of databases, tables, partitions, skewed values and files move, inline and in long lists.
+
+    Values and comments stay.
+    """
     rows = MemoryStore()
     here = filled(Metastore(rows, "/old/lake"))
     there = Metastore(rows, "/new/lake").table("d", "t")
@@ -110,7 +116,10 @@ def test_all_locations_below_the_warehouse_move_with_it() -> None:
 
 
 def test_totals_of_layouts_after_a_move() -> None:
-    """They were made of the old place's names: fsck says so, and puts them right; before, they are taken for nothing but unknown."""
+    """The totals of arrangements were made with the old names; until a repair they count as unknown.
+
+    fsck reports and repairs them.
+    """
     rows = MemoryStore()
     filled(Metastore(rows, "/old/lake"))
     there = Metastore(rows, "/new/lake").table("d", "t")
@@ -140,7 +149,8 @@ def test_the_old_place_is_in_no_record_of_places() -> None:
 
 @pytest.mark.parametrize("location", ["/lake/t", "file:/lake/t", "file:///lake/t", "file:/lake//t/"])
 def test_the_form_of_a_location_stays(location: str) -> None:
-    """A plain path comes back as one, a URI as Hadoop writes it: texts are compared with one another elsewhere."""
+    """A plain path stays a plain path, and a URI has Hadoop's form, because texts of locations are compared.
+    """
     rows = MemoryStore()
     Metastore(rows, "/lake").create_table("default", "t", metadata(location=location))
     expected = "/lake/t" if location == "/lake/t" else "file:/lake/t"
@@ -181,7 +191,10 @@ def test_slashes_more_lead_to_the_same_folder(location: str) -> None:
     ],
 )
 def test_what_lies_below_a_warehouse(warehouse: str, location: str, kept: str | None) -> None:
-    """Whole names of folders count, a place has several names, and where that is not certain a location stays absolute."""
+    """A location below the warehouse, by whole folder names and any equivalent URI, is stored relative.
+
+    If that is uncertain, it stays absolute.
+    """
     below = BelowWarehouse(warehouse)
     assert below.kept(location) == (kept or location)
     assert below.kept(below.absolute(below.kept(location))) == below.kept(location)
@@ -210,7 +223,10 @@ def test_a_warehouse_that_links_lead_to(tmp_path: Path) -> None:
 
 
 def test_a_copy_deletes_nothing_of_the_original(tmp_path: Path) -> None:
-    """Vacuum, purge and DROP in a copied warehouse delete the copy's files; the original is whole, and the other way round."""
+    """Vacuum, purge and DROP in a copied warehouse delete only the copy's files.
+
+    The original stays complete, and the reverse holds, too.
+    """
     original, copy = tmp_path / "original", tmp_path / "copy"
     original.mkdir()
     store = SQLiteStore(str(original / "m.sqlite"), create=True)
@@ -238,7 +254,7 @@ def vacuum(catalog: Catalog) -> list[str]:
 
 
 def test_a_dump_is_restored_below_another_warehouse(tmp_path: Path) -> None:
-    """What lay below the one lies below the other then; what lay elsewhere stays there."""
+    """A restored dump has the new warehouse's locations; locations elsewhere stay."""
     here = Metastore(MemoryStore(), "/old/lake")
     filled(here, long=1100)
     dump(here, tmp_path / "dump")
@@ -253,7 +269,7 @@ def test_a_dump_is_restored_below_another_warehouse(tmp_path: Path) -> None:
 
 
 def older(rows: MemoryStore) -> Metastore:
-    """Return a metastore that was written with absolute locations, of format 2, opened where it was written."""
+    """Return a metastore of format 2 with absolute locations, opened at its original warehouse."""
     rows.put_many([(FORMAT, encode(FormatRow(MAGIC, 2, "then")))])
     filled(Metastore(rows, "/nowhere/else"), long=0)
     raw = Metastore(rows, "/nowhere/else")
@@ -282,7 +298,10 @@ def test_absolute_locations_of_older_libraries_are_read_as_they_are() -> None:
 
 
 def test_relocate_says_what_it_would_do_and_does_it() -> None:
-    """What lies at the place and below it, in each kind of record, old versions among them; the rest stays."""
+    """`relocate` changes locations at or below the folder in each kind of record, old versions included.
+
+    A dry run reports the same, and other locations stay.
+    """
     metastore = Metastore(MemoryStore(), "/old/lake")
     filled(metastore, long=1100)
     before = places(metastore.table("d", "t"))
@@ -312,7 +331,7 @@ def test_relocate_says_what_it_would_do_and_does_it() -> None:
 
 
 def test_relocate_takes_whole_names_of_folders() -> None:
-    """`/fa` is no folder above `/far`, by whatever spelling."""
+    """`relocate` compares whole names of folders: `/fa` is not above `/far`, in any spelling."""
     catalog = Catalog(metastore := Metastore(MemoryStore(), "/lake"))
     metastore.create_table("default", "t", metadata(location="file:/far/away/t"))
     for old in ("/fa", "/far/awa", "/far/away/t/x", "s3://far", "/FAR"):
@@ -338,7 +357,10 @@ def test_relocate_refuses_places_within_one_another(old: str, new: str) -> None:
 
 
 def test_relocate_can_be_repeated_after_a_crash_anywhere() -> None:
-    """Whatever was done by then, the same call does the rest; at no time is a location anything but old or new."""
+    """After a crash at any write, the same call finishes the work.
+
+    Every location is always either the old or the new one.
+    """
     crash_at = 0
     while True:
         rows = MemoryStore()
@@ -362,7 +384,10 @@ def test_relocate_can_be_repeated_after_a_crash_anywhere() -> None:
 
 
 def test_relocate_mends_what_older_libraries_wrote() -> None:
-    """Absolute locations below the warehouse become relative: where it is, or once it was moved from where it was."""
+    """`relocate` makes absolute locations below the warehouse relative.
+
+    It works in the original place, and after a move with the old place as argument.
+    """
     metastore = older(rows := MemoryStore())
     assert b"file:/old/lake/xxx/d/t" in everything(rows)
     catalog = Catalog(metastore)
@@ -383,7 +408,10 @@ def test_relocate_mends_what_older_libraries_wrote() -> None:
 
 
 def test_a_writer_that_began_before_a_table_was_relocated_is_told() -> None:
-    """Its files lie in the old place, where the table no longer looks: a conflict, not rows that are missing."""
+    """A writer that began before the relocation fails with a conflict.
+
+    Its files are in the old place, where the table no longer looks.
+    """
     metastore = Metastore(rows := MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata(location="file:/far/t"))
     transaction = Transaction(table, "append")

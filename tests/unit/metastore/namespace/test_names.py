@@ -1,4 +1,4 @@
-"""Databases and names: each operation takes place in one step, whatever stops it, whoever interferes."""
+"""Each operation on databases and names takes place in one step, despite crashes and rivals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_databases() -> None:
 
 
 def test_database_errors_name_the_database() -> None:
-    """What is there, is not there, or is not empty is said by name."""
+    """An error about a missing, existing or full database names the database."""
     metastore, _ = new_table()
     metastore.create_database("sales")
     metastore.create_table("sales", "t", metadata())
@@ -110,7 +110,10 @@ def test_names_that_can_be(name: str) -> None:
 
 
 def test_tables_come_and_go() -> None:
-    """A table is found under its name, in any case, from its creation to its drop; nothing is left of it."""
+    """A table is found by its name, in any case, from its creation to its drop.
+
+    The drop leaves no row.
+    """
     metastore, _ = new_table()
     table = metastore.create_table("default", "U", metadata(comment="u"))
     assert (table.database, table.name, table.version, table.operation) == ("default", "u", 0, "create")
@@ -170,7 +173,7 @@ def test_staged_tables_are_seen_when_published() -> None:
 
 
 def test_staged_tables_can_be_discarded() -> None:
-    """Nothing is left of a staged table that was given up, or could not be published."""
+    """A staged table that was discarded, or could not be published, leaves no row."""
     metastore, _ = new_table()
     before = list(metastore.store.scan(b"", None))
     staged = metastore.stage_table("default", "t", metadata())
@@ -190,7 +193,10 @@ def test_staged_tables_can_be_discarded() -> None:
 
 
 def test_replace_is_a_commit_of_the_same_table() -> None:
-    """Its versions stay readable; a commit that was begun before is refused, whatever it adds."""
+    """Old versions stay readable after a replacement.
+
+    A commit that began before it is refused, even if it only appends.
+    """
     metastore, old = new_table()
     late = Transaction(old, "append")
     late.append((9, "z"), [file("late")])
@@ -423,7 +429,7 @@ def test_operations_interleaved_at_every_step(first: str, second: str) -> None:
     possible.append((False, two, end))
     if first == second and first.startswith(("drop", "rename")):  # both wanted the same
         possible.append((True, True, end))
-    if (first, second) == ("rename table", "drop all"):  # renamed, and gone before it could be told
+    if (first, second) == ("rename table", "drop all"):  # renamed, and dropped before the answer
         possible.append((False, True, serial(first, second)[1]))
     for step in itertools.count():
         outcome = interleave(first, second, step)
@@ -480,7 +486,7 @@ def test_lookups_while_names_change(rival: str) -> None:
 
 
 def test_a_listing_shows_a_table_once_while_it_is_renamed() -> None:
-    """At every step of a renaming the table is listed once, under a name by which it can be read."""
+    """A table is listed once at each step of its rename, under a readable name."""
     inner = world()
     store = FaultyStore(inner)
     metastore = Metastore(store, "/lake")
@@ -503,7 +509,10 @@ def test_a_listing_shows_a_table_once_while_it_is_renamed() -> None:
 
 
 def test_open(tmp_path: Path) -> None:
-    """A metastore is made when asked for, and found by path or file: URI; otherwise an error says how."""
+    """A metastore is created only on request, and is found by path or file: URI.
+
+    Otherwise an error says how to create it.
+    """
     folder = tmp_path / "my lake"
     with pytest.raises(WarehouseError, match="a Spark session makes one"):
         open_metastore(str(folder))
@@ -518,7 +527,7 @@ def test_open(tmp_path: Path) -> None:
 
 
 def test_open_remote_warehouse(tmp_path: Path) -> None:
-    """A warehouse that is not on a local disk needs to be told where its metastore is."""
+    """A warehouse that is not on a local disk needs a store argument."""
     with pytest.raises(ConfigurationError, match="sqlite:///"):
         open_metastore("s3a://bucket/lake/")
     path = tmp_path / "meta.sqlite"
@@ -552,7 +561,7 @@ def test_other_versions_are_refused() -> None:
 
 
 def test_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
-    """A folder in which nothing can be made is named in the error."""
+    """The error names a folder where no metastore can be created."""
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(WarehouseError, match="writable"):

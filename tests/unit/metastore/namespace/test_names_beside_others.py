@@ -1,4 +1,4 @@
-"""No table loses its name, and no name is left to a table that nobody has, whoever else is at work."""
+"""No table loses its name, and no name stays without its table, despite other clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def count(store: Store, prefix: bytes) -> int:
 
 
 def test_the_row_of_a_renaming_that_begins_meanwhile_is_not_left_over() -> None:
-    """Whenever a renaming writes the row of the new name while a vacuum looks for left-over ones, it is not among them."""
+    """A vacuum never counts the new name of a running rename as left over."""
     for number in itertools.count():
         store = MemoryStore()
         new_table(store)
@@ -53,7 +53,10 @@ def test_the_row_of_a_renaming_that_begins_meanwhile_is_not_left_over() -> None:
 
 
 def test_a_table_that_has_lost_its_name(tmp_path: Path) -> None:
-    """Its rows and files stay, whoever made it; fsck of another table tells of it, and gives it its name back."""
+    """A table without its name keeps its rows and files.
+
+    fsck of another table reports it, and gives its name back.
+    """
     store = MemoryStore()
     metastore, _ = new_table(store)
     folder = tmp_path / "lost" / "d=1" / "s=a"
@@ -113,7 +116,10 @@ def _die() -> None:
 
 @pytest.mark.parametrize("vacuumed", [False, True])
 def test_a_creation_cut_short_in_a_database_that_goes(tmp_path: Path, vacuumed: bool) -> None:
-    """It leaves no table in no database: neither for a vacuum to pass over, nor to turn up in a new database of that name."""
+    """A creation that was cut short leaves no table in a dropped database.
+
+    No vacuum skips such a table, and a new database of that name does not show it.
+    """
     for calls, number in itertools.product(range(2, 40), range(40)):
         store = MemoryStore()
         metastore, _ = new_table(store)
@@ -141,7 +147,7 @@ def test_a_creation_cut_short_in_a_database_that_goes(tmp_path: Path, vacuumed: 
 
 
 def told(operation: Callable[[Metastore], object], metastore: Metastore) -> str:
-    """Return what the caller of an operation is told."""
+    """Return the outcome of an operation for its caller."""
     try:
         operation(metastore)
     except (TableNotFoundError, NamespaceNotFoundError):

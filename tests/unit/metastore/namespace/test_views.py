@@ -83,7 +83,7 @@ def test_a_view_lies_nowhere(both: Metastore) -> None:
 
 
 def test_without_spark_a_view_is_told_from_what_is_missing(both: Metastore) -> None:
-    """Whoever asks for a view's partitions is told that it is one."""
+    """An error about a view's partitions says that it is a view."""
     with pytest.raises(TableNotFoundError, match=r"default\.v is a view"):
         Catalog(both).table("v")
     assert Catalog(both).tables() == ["default.t"]

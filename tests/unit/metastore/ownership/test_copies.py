@@ -1,4 +1,4 @@
-"""A warehouse that was moved goes on; a copy lives its own life, and leaves what is outside to the original."""
+"""A moved warehouse continues; a copy has a life of its own, and leaves outside tables to the original."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ def test_a_copy_and_the_original_lose_nothing(lake: Path) -> None:
 
 @pytest.mark.parametrize("claimed", ["not", "claimed", "told"])
 def test_a_copy_leaves_alone_what_is_outside(claimed: str, lake: Path, outside: Path) -> None:
-    """A copy reads the tables outside, and neither writes to them nor deletes their files, before and after a claim."""
+    """A copy reads outside tables, but neither writes to them nor deletes their files.
+
+    That holds before and after a claim.
+    """
     copy = copied(lake)
     if claimed == "told":  # the original is on another machine
         hidden = lake.rename(lake.with_name("hidden"))
@@ -139,7 +142,10 @@ def test_a_partition_outside(lake: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("claimed_before", [True, False])
 def test_a_claim_takes_what_is_outside_on_purpose(claimed_before: bool, lake: Path) -> None:
-    """A claim leaves tables outside to the original, also if it is repeated; `outside` gives them to the copy."""
+    """A claim leaves outside tables to the original, even if it is repeated.
+
+    With `outside=True` it gives them to the copy.
+    """
     copy = copied(lake)
     with open_metastore(str(copy)) as other:
         if claimed_before:
@@ -155,7 +161,10 @@ def test_a_claim_takes_what_is_outside_on_purpose(claimed_before: bool, lake: Pa
 
 
 def test_two_folders_with_one_store(tmp_path: Path) -> None:
-    """A copied folder whose metastore is elsewhere has none of its own, and is not written through the original's."""
+    """A copied folder whose metastore is elsewhere cannot be written with the original's metastore.
+
+    It needs a metastore of its own.
+    """
     folder, store = tmp_path / "lake", f"sqlite://{tmp_path}/store.sqlite"
     with open_metastore(str(folder), store, create=True) as metastore:
         make(metastore)

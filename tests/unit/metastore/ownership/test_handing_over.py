@@ -1,4 +1,7 @@
-"""`restore` gives the warehouse to the new metastore and retires the old one; `claim` does so without a dump."""
+"""`restore` gives the warehouse to the new metastore and retires the old one.
+
+`claim` does so without a dump.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,10 @@ def test_moved_to_another_store_and_the_old_nightly_vacuum(lake: Path) -> None:
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_session_that_is_open_meanwhile(marked: bool, lake: Path) -> None:
-    """Who has the old metastore open writes and deletes nothing after the restore, also if it had no mark before."""
+    """A session with the old metastore open writes and deletes no file after the restore.
+
+    That holds even if the old metastore had no mark.
+    """
     if not marked:
         (lake / MARK_FILE).unlink()
         with open_metastore(str(lake)) as metastore:
@@ -144,7 +150,7 @@ def test_a_dump_of_an_earlier_owner(lake: Path) -> None:
 
 
 def test_a_damaged_metastore_is_restored_in_its_place(lake: Path, tmp_path: Path) -> None:
-    """The backup's way: the folder `_parquetry` is moved away, and any dump of the metastore fills a new one."""
+    """To replace a damaged metastore, move `_parquetry` away and restore any dump of it."""
     source = dumped(lake)
     for attempt in range(2):  # the second time the mark names the first restore
         (lake / "_parquetry").rename(tmp_path / f"away{attempt}")
@@ -188,7 +194,10 @@ def test_there_and_back(lake: Path) -> None:
 
 
 def test_a_claim_by_a_metastore_in_memory(tmp_path: Path) -> None:
-    """A metastore that ends with the process owns no warehouse, and may not claim one; it writes where no mark says otherwise."""
+    """A metastore in memory owns no warehouse and cannot claim one.
+
+    It can write only if no mark names another owner.
+    """
     metastore = open_metastore(str(tmp_path / "lake"), "memory")
     make(metastore)
     assert not (tmp_path / "lake" / MARK_FILE).exists()

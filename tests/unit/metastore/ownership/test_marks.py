@@ -1,4 +1,4 @@
-"""The mark in a warehouse's folder names its metastore; whoever opens it with another one may read only."""
+"""The mark in a warehouse's folder names its metastore; a client with another metastore can only read."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ CHANGES: dict[str, Callable[[Metastore], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_metastore_reads_and_writes_nothing(change: str, lake: Path, foreign: Metastore) -> None:
-    """Each change is refused with the owner, this store and the remedy, and neither store nor folder changes."""
+    """Each change is refused with the owner, this store and the remedy.
+
+    Neither the store nor the folder changes.
+    """
     rows, on_disk = list(foreign.store.rows.scan(b"", None)), sorted(lake.rglob("*"))
     wanted = rf"The warehouse {lake} belongs to the metastore in the warehouse's own folder \({lake}/_parquetry\), and the one in sqlite://.*other.sqlite may only be read: leave out the store .*`parquetry claim` or CALL system.claim\(\)\.$"
     with pytest.raises(ForeignWarehouseError, match=wanted):
@@ -182,7 +185,10 @@ def test_metastores_that_race_for_a_new_warehouse(tmp_path: Path) -> None:
 
 
 def test_a_new_metastore_beside_one_without_a_mark(tmp_path: Path) -> None:
-    """A warehouse of an older library has a metastore and no mark: a new store beside it does not become the owner."""
+    """A warehouse of an older library has a metastore and no mark.
+
+    A new store beside it does not become the owner.
+    """
     folder = tmp_path / "lake"
     with Metastore(SQLiteStore(folder / "_parquetry" / "metastore.sqlite"), str(folder)) as older:
         make(older)
@@ -246,7 +252,7 @@ def test_other_spellings_of_the_folder(spelling: str, lake: Path, tmp_path: Path
 
 
 def test_reading_costs_nothing(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who only reads opens no mark: the warehouse may lie where this user reaches the metastore alone."""
+    """A read opens no mark, as a user may reach only the metastore and not the warehouse's folder."""
     monkeypatch.setattr(
         "parquetry.locations.small_files.open_location", lambda _: pytest.fail("the mark was read")
     )
@@ -284,7 +290,7 @@ def test_a_mark_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_versions_beyond_are_refused_still(tmp_path: Path) -> None:
-    """A format that is newer than all that this library knows is refused, also with the version of retired stores."""
+    """A format newer than this library's formats is refused, also as the version of a retired store."""
     import msgspec
 
     store = SQLiteStore(tmp_path / "m.sqlite")

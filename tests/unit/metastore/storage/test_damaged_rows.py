@@ -1,4 +1,7 @@
-"""A row that is not as it was written is an error that names it, or does no harm: never another answer in silence."""
+"""A damaged row raises an error that names it, or changes no answer.
+
+It never changes an answer silently.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,10 @@ def answers(metastore: Metastore) -> dict[str, Any]:
 
 
 def answers_of(table: TableSnapshot) -> Any:
-    """Return what a version answers: by its keys alone, with all that is in rows, by the index, and by a part of the statistics."""
+    """Return all answers of a version.
+
+    They come from keys alone, from whole rows, from the index, and from part of the statistics.
+    """
     partitions = list(table.partitions())
     keys = PartitionSnapshot.all_values(partitions)
     whole = [(each.location, each.arrangement, each.files, each.rows) for each in partitions]
@@ -132,7 +138,9 @@ def flipped(value: bytes, step: int) -> Iterator[bytes]:
 
 
 def test_every_byte_of_every_row() -> None:
-    """Whichever byte of a row's value is changed, what is read is what was written, or the error names the row."""
+    """After a change of any byte of a row's value, reads return the written content, or the error names the
+    row.
+    """
     store = MemoryStore()
     expected = answers(made(store))
     rows = dict(store.scan(b"", None))
@@ -156,13 +164,14 @@ def test_every_byte_of_every_row() -> None:
     assert silent == []
     assert refused == {FORMAT}
     assert named >= set(_KINDS) - {JOURNAL, IN_FLIGHT}
-    # a byte of what tells that there is a checksum: then the row is taken for one without, and cannot be read as that
+    # The changed byte announced the checksum: the row then counts as one without, and cannot be decoded as
+    # that.
     assert len(others) < 60, others
 
 
 @pytest.mark.parametrize("tag", sorted(_KINDS))
 def test_a_value_under_another_key(tag: bytes) -> None:
-    """A row that stands under the key of another of its kind, where a copy has put it, is not taken for that."""
+    """A row copied under the key of another row of its kind is not accepted as that row."""
     store = MemoryStore()
     metastore = made(store)
     value = next((value for _, value in metastore.store.scan(*prefix_range(tag))), b"\x92\x01\x02")
@@ -182,7 +191,7 @@ def test_a_value_under_another_key(tag: bytes) -> None:
 
 
 def test_journals() -> None:
-    """What a commit that was cut short has noted has checksums as well."""
+    """The journal rows of a crashed commit have checksums, too."""
     inner = MemoryStore()
     made(inner)
     store = FaultyStore(inner)
@@ -198,7 +207,7 @@ def test_journals() -> None:
 
 
 def test_fsck_tells_of_damage(tmp_path: Path) -> None:
-    """Damage of rows of a partition is told; of entries of an index, and of what sums lists up, it is mended."""
+    """fsck reports damaged rows of partitions, and repairs index entries and summaries."""
     store = MemoryStore()
     metastore = made(store)
     expected = answers(metastore)
@@ -229,7 +238,7 @@ def test_fsck_tells_of_damage(tmp_path: Path) -> None:
 
 
 def test_a_table_beside_a_damaged_one() -> None:
-    """What is read of other tables, and written to them, does not hang on a row that is damaged."""
+    """Reads and writes of other tables work beside a damaged row."""
     store = MemoryStore()
     metastore = made(store)
     table = metastore.table("d", "t")

@@ -1,7 +1,13 @@
-"""A metastore of format 1 is read and written; what it cannot say raises it, and nobody mistakes one for the other.
+"""A metastore of format 1 is read and written, and rows that format 1 lacks raise its format.
 
-`golden/format-1` holds one that was made with a library that knew format 1 only, a dump of it, and what that library
-read from it; `golden/format-2` the same of format 2 (and `format-3` in `test_moved_warehouses`). The records of that library stand here, too: what is written into a store of format 1 must be read by it.
+Each library accepts only the formats that it knows.
+
+`golden/format-1` holds a metastore made with a library that knew format 1 only, a dump of it, and what that
+library read from it. `golden/format-2` holds the same of format 2 (and `format-3` in
+`test_moved_warehouses`).
+
+The records of the first library are defined here, too. It must be able to read all that is written into a
+store of format 1.
 """
 
 from __future__ import annotations
@@ -118,7 +124,10 @@ class Metadata1(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_as_format_1(store: Store) -> int:
-    """Read all rows as that library did, and return how many there are; fails if one is not as it knew them."""
+    """Read all rows as the library of format 1 did, and return their number.
+
+    Fail if a row is not as that library knew it.
+    """
     count = 0
     for tag, type, skip in (
         (METADATA, Metadata1, 0),
@@ -146,7 +155,7 @@ def format_of(store: Store) -> int:
 
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
-    """Give the script that made it, of which this library runs what reads."""
+    """Return the script that made the metastore; this library runs its reading part."""
     return maker_in(GOLDEN)
 
 
@@ -161,7 +170,8 @@ def maker_in(folder: Path) -> ModuleType:
 
 @pytest.fixture
 def old(tmp_path: Path, maker: ModuleType) -> Any:
-    """Open a copy of it whose tables lie in a folder of the test's, with the files of all versions."""
+    """Open a copy of the metastore whose tables are in a folder of the test, with the files of all versions.
+    """
     copy = tmp_path / "m.sqlite"
     shutil.copy(GOLDEN / "metastore.sqlite", copy)
     move(copy, str(tmp_path))
@@ -177,7 +187,7 @@ def old(tmp_path: Path, maker: ModuleType) -> Any:
 
 
 def move(path: Path, folder: str) -> None:
-    """Have the tables of a SQLite file lie elsewhere: of the rows nothing else is changed."""
+    """Move the tables of a SQLite file to a folder; the rest of each row stays unchanged."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, str) and (value + "/").startswith("/golden/"):
@@ -204,7 +214,7 @@ def versions(metastore: Metastore) -> list[TableSnapshot]:
 
 
 def golden(folder: Path | str) -> dict[str, Any]:
-    """Return what the library of then read, where its tables lie in a folder."""
+    """Return what the old library read, for tables in a folder."""
     text = (GOLDEN / "content.json").read_text()
     plain: dict[str, Any] = json.loads(text.replace("/golden", str(folder)))
     return plain
@@ -224,7 +234,10 @@ def test_it_is_read(maker: ModuleType, tmp_path: Path) -> None:
 
 
 def test_its_dump_is_read(maker: ModuleType) -> None:
-    """A dump of then is restored to what it was, its long lists in columns, each with its sum; parameters are gone."""
+    """The old dump is restored with its content, its long lists in columns, and a summary of each chunk.
+
+    The old parameters are gone.
+    """
     metastore = Metastore(MemoryStore(), "/golden")
     assert restore(metastore, GOLDEN / "dump").version == 1
     assert json.loads(json.dumps(maker.content(metastore))) == golden("/golden")
@@ -340,10 +353,10 @@ def test_it_is_written(
     gone: tuple[str, ...],
     format: int,
 ) -> None:
-    """It is changed as any other; all that was there before is read as before, and so it is out of a dump.
+    """The old metastore can be changed as any other, and the unchanged part reads as before, also from a dump.
 
-    If nothing was written that format 1 cannot say, it is of format 1 still, and the library of then can go on with it. A location
-    that is written is relative to the warehouse, which format 1 cannot say.
+    It stays of format 1, readable for the old library, unless a change writes what format 1 lacks. A location
+    that is written is such a change, because it is relative to the warehouse.
     """
     before = golden(tmp_path)
     assert json.loads(json.dumps(maker.content(old))) == before
@@ -363,7 +376,7 @@ def test_it_is_written(
 
 
 def test_the_golden_files_are_as_they_were() -> None:
-    """Nobody has made them anew with a later library."""
+    """The golden files are the original ones; no later library has written them again."""
     manifest = json.loads((GOLDEN / "dump" / "manifest.json").read_text())
     assert manifest["version"] == 1
     for table in manifest["tables"]:
@@ -372,7 +385,10 @@ def test_the_golden_files_are_as_they_were() -> None:
 
 
 def test_format_2_is_read_and_written(tmp_path: Path) -> None:
-    """Each version is what the library of then read, out of its dump, too; rows of its kind leave the format as it is."""
+    """Each version reads as the old library read it, also from its dump.
+
+    Writing rows of format 2 leaves the format.
+    """
     maker = maker_in(GOLDEN_2)
     expected = json.loads((GOLDEN_2 / "content.json").read_text())
     shutil.copy(GOLDEN_2 / "metastore.sqlite", tmp_path)
@@ -392,7 +408,10 @@ def test_format_2_is_read_and_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["append", "rename"])
 def test_format_4_is_read_and_written(change: str, tmp_path: Path) -> None:
-    """Each version is what the library of then read, out of its dump, too; rows get checksums once the store is raised, and not before."""
+    """Each version reads as the old library read it, also from its dump.
+
+    Rows have checksums only after the store is raised to format 5.
+    """
     folder = GOLDEN.with_name("format-4")
     maker = maker_in(folder)
     expected = json.loads((folder / "content.json").read_text())
@@ -439,7 +458,7 @@ def store_of(version: int) -> Store:
 
 
 def test_a_new_store_is_of_the_newest_format() -> None:
-    """Nobody else uses a store that is made now, so it need not be raised later."""
+    """A new store has the newest format, as no older client uses it."""
     assert format_of(Metastore(MemoryStore(), "/lake").store) == FORMAT_VERSION
 
 
@@ -522,7 +541,10 @@ def test_the_first_who_needs_it_raises_a_store(change: Callable[[Metastore], Non
 
 
 def test_a_location_below_the_warehouse_raises_a_store() -> None:
-    """An older library would take it for one of its working directory's, or for nothing: it gets a sentence instead."""
+    """A location below the warehouse raises the format, so that an older library refuses the store.
+
+    An older library would misread the relative location.
+    """
     metastore = Metastore(rows := store_of(1), "/lake")
     metastore.create_database("far", {"location": "file:/far"})
     metastore.create_table("default", "far", metadata(location="/far/t"))
@@ -533,7 +555,7 @@ def test_a_location_below_the_warehouse_raises_a_store() -> None:
 
 @pytest.mark.parametrize("change", [*ARRANGED, *LATER], ids=lambda change: change.__name__)
 def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metastore], None]) -> None:
-    """At no time is there a row in a store of format 1 that format 1 does not know."""
+    """A store of format 1 has no row that format 1 lacks, wherever the raising writer dies."""
     crash_at = 0
     while True:
         inner = store_of(1)
@@ -555,7 +577,7 @@ def test_who_dies_while_raising_leaves_what_can_be_read(change: Callable[[Metast
 
 
 def test_two_raise_a_store_at_once() -> None:
-    """Whoever comes second finds it done; a lost answer does no harm."""
+    """The second of two raising clients finds the format raised, and a lost answer does no harm."""
     inner = store_of(1)
     store = FaultyStore(inner)
     store.before_write = lambda _: require_format(inner, 2)
@@ -572,7 +594,10 @@ def test_two_raise_a_store_at_once() -> None:
 
 
 def test_a_library_that_had_the_store_open_notices() -> None:
-    """When a later library has raised the store, one that is at work writes no more, and says which it needs."""
+    """After a later library raised the store, a running client writes no more.
+
+    The error says which formats it knows.
+    """
     metastore = Metastore(MemoryStore(), "/lake")
     table = metastore.create_table("default", "t", metadata())
     transaction = Transaction(table, "append")
@@ -608,14 +633,17 @@ def test_a_raise_meanwhile_is_met_before_rows_are_read(after: int) -> None:
         row = encode(FormatRow(MAGIC, FORMAT_VERSION + 1, "9.9"))
         store.store.put_many([(FORMAT, row), (key, b"unheard of")])
 
-    first = store.writes  # that of the ticket; then come those of the journal, and of rows
+    first = store.writes  # the ticket's write; the writes of the journal and of rows follow
     store.before_write = later
     with pytest.raises(MetastoreVersionError, match=f"format {FORMAT_VERSION + 1}"):
         commit(transaction)
 
 
 def test_rows_of_plain_partitions_are_those_of_format_1() -> None:
-    """Where nothing is arranged, a row is byte for byte what format 1 has, but for its checksum: a partition takes no more room."""
+    """The row of a plain partition is byte for byte a row of format 1, up to format 4.
+
+    A partition therefore takes no more room.
+    """
     metastore = Metastore(store_of(CHECKED - 1), "/lake")
     table = metastore.create_table("default", "t", metadata())
     statistics = {"x": ColumnStatistics(1, 0, 5, 9)}

@@ -44,7 +44,7 @@ def test_golden_rows() -> None:
 
 
 def test_the_version_is_in_the_store() -> None:
-    """The first row of a metastore says what it is, and of which version the rows are."""
+    """The first row of a metastore has its kind and the version of its rows."""
     store = MemoryStore()
     Metastore(store, "/lake")
     ((key, value),) = store.scan(b"", b"\x01")
@@ -54,7 +54,10 @@ def test_the_version_is_in_the_store() -> None:
 
 
 def test_fields_that_a_store_may_compare() -> None:
-    """Rows of partitions and entries of indexes have their fields, in the order of their keys; others have none."""
+    """Keys of partitions and of index entries have fields that a store may compare, in key order.
+
+    Other keys have none.
+    """
     fields = keyspace.fields_of
     first, second = bytes.fromhex("018000000a"), bytes.fromhex("016100")
     assert {kind: list(fields(key)) for kind, key in KEYS.items() if fields(key)} == {

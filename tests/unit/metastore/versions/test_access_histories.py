@@ -1,4 +1,7 @@
-"""The choice of a way to partitions where the table's keys have a past: other partition columns, many versions."""
+"""The choice of an access path works for tables with a history.
+
+They had other partition columns, or have many versions.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def test_keys_from_before_a_replacement(
     new: list[tuple[Any, ...]],
     texts: list[str],
 ) -> None:
-    """Rows with other partition columns, which are there until a vacuum, are counted and tested by no way."""
+    """Rows with other partition columns stay until a vacuum; no access path counts or tests them."""
     table = filled(Metastore(store, "/lake").create_table("default", "t", by(before)), old)
     replacement = Replacement(table, by(after))
     filled(replacement.snapshot, new)
@@ -87,7 +90,7 @@ def test_keys_from_before_a_replacement(
 
 
 class Counting(MemoryStore):
-    """Counts scans, each of which is a request to HBase at least."""
+    """Counts scans, as each scan is at least one request to HBase."""
 
     scans = 0
 
@@ -101,7 +104,10 @@ class Counting(MemoryStore):
 
 
 def test_the_choice_for_an_older_version() -> None:
-    """A sample of a version that is no longer the head's takes as few seeks, though the head says where newer rows are."""
+    """A sample of an older version takes as few seeks as one of the newest version.
+
+    The head's list of newest rows is about the newest version only.
+    """
     store = Counting()
     metastore = Metastore(store, "/lake")
     pairs = [(n // 10, f"r{n % 10}") for n in range(500)]

@@ -1,4 +1,4 @@
-"""Which keys are examined for a filter: by the partitions' own keys, by an index, or by a union of both."""
+"""The access path of a filter uses the partitions' own keys, an index, or a union of both."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def table_of(
 
 @pytest.fixture(scope="module")
 def sales(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TableSnapshot]:
-    """5,000 partitions by day and store; a store `zz` instead of `r9` on every 25th day; an index on the store."""
+    """5,000 partitions by day and store, with an index on the store.
+
+    On every 25th day the store `zz` takes the place of `r9`.
+    """
     rows = ((d, "zz" if s == 9 and d % 25 == 7 else f"r{s}") for d in range(DAYS) for s in range(STORES))
     # SQLite tests no conditions itself, so that each key that is examined is counted.
     store = SQLiteStore(tmp_path_factory.mktemp("sales") / "metastore")
@@ -66,7 +69,10 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TableSnapshot]:
 
 
 def examined(table: TableSnapshot, text: str) -> tuple[ScanPlan, int, int]:
-    """Return the plan of a filter, the partitions that it finds, and the keys examined, those for choosing included."""
+    """Return the plan of a filter, the number of its partitions, and the number of keys examined.
+
+    The latter includes the keys examined for the choice.
+    """
     filter = parse_filter(text, table.key_schema.types)
     count = Examined()
     plan = cheapest_plan(table, filter, count)
@@ -78,14 +84,15 @@ def examined(table: TableSnapshot, text: str) -> tuple[ScanPlan, int, int]:
 @pytest.mark.parametrize(
     ("text", "partitions", "keys"),
     [
-        # The day by its ten keys; the store by 20 entries and 20 rows. Keys are read once to count them, once for the rows.
+        # The day has ten keys; the store has 20 entries and 20 rows. Keys are read once to count them, and
+        # once for the rows.
         ("d = 77 OR s = 'zz'", 30, 60),
         ("d = 7 OR s = 'zz'", 29, 60),  # (7, 'zz') is in both parts
         # Both ways are counted: `d < 100` is not read in order to know how many keys it has, but for 64 of them.
         ("d = 77 OR d = 78 OR s = 'zz' AND d < 100", 24, 48 + 64),
         ("(d = 1 OR s = 'r3') AND (s = 'r4' OR d = 2)", 2, 2),
         ("(d < 10 OR s = 'zz') AND (d > 400 OR s = 'r1')", 14, 28 + 64),
-        # More than 64 keys are counted on only if a sample of 16 keys, found by some 34 seeks, favours the way.
+        # More than 64 keys are counted only if a sample of 16 keys, found by some 34 seeks, favours the path.
         ("d BETWEEN 10 AND 12 OR s LIKE 'zz%'", 50, 100 + 50),
         ("d >= 498 OR s = 'zz'", 40, 80),
         ("d > 400 OR s = 'zz'", 1006, 2 * (990 + 16 + 20)),
@@ -167,7 +174,10 @@ def test_a_union_is_of_its_version_and_replaces_nothing(sales: TableSnapshot) ->
 
 
 def test_a_sample_is_spread_over_the_table(sales: TableSnapshot) -> None:
-    """Its keys are those of partitions, from all parts of the table, and have all values of the second column."""
+    """A sample has keys of partitions from all parts of the table.
+
+    It has many values of the second column.
+    """
     keys = sample_keys(sales)
     days, stores = zip(*map(sales.placement.values_of, keys), strict=True)
     assert 16 <= len(keys) <= 20
@@ -213,7 +223,7 @@ def random_filter(random: Random, depth: int) -> Predicate:
 def test_random_filters_find_each_partition_once(
     indexes: list[list[str]], descending: tuple[bool, ...]
 ) -> None:
-    """Whatever the way, a plan gives the partitions that a filter is TRUE for, in the order of their keys."""
+    """Each access path gives exactly the partitions for which the filter is TRUE, in key order."""
     rows = list(itertools.product(*POOLS.values()))
     table = table_of(COLUMNS, rows, indexes, descending)
     types = table.key_schema.types

@@ -1,4 +1,4 @@
-"""Which files each version brought, and whether it took any away; held against the lists of files of all versions."""
+"""The files that each version added, and whether it removed any, equal the differences of file lists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def empty() -> TableSnapshot:
 
 
 def told(table: TableSnapshot, after: int = -1, until: int | None = None) -> Told:
-    """Return of each version the files that it brought, with the keys of their partitions, and whether it took any away."""
+    """Return for each version the files that it added, with their partitions, and whether it removed any."""
     head = live_head(table.store, table.id, "")
     last = head.commit.version if until is None else until
     return [
@@ -56,7 +56,10 @@ def committed(table: TableSnapshot, *changes: Callable[[Transaction], object]) -
 
 
 def test_what_each_change_comes_to() -> None:
-    """Appends bring files and take none away; whatever takes one away is told, and files that stay are not brought again."""
+    """An append only adds files, and each operation that removes a file is reported as removing.
+
+    Files that stay are not reported as added.
+    """
     table = empty()
     table = committed(
         table, lambda t: t.append(A, [file("1")]), lambda t: t.append(B, [file("2"), file("3")])
@@ -119,7 +122,10 @@ def test_long_lists_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_of_histories_made_at_random(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the lists of files of neighbouring versions have it, from any version on, however many are looked at together."""
+    """The changes equal the differences of neighbouring versions' lists, from any version on.
+
+    The number of versions that are read together makes no difference.
+    """
     monkeypatch.setattr(version_changes, "_FIRST_VERSIONS", 1 + seed % 4)
     rng = random.Random(seed)
     table = empty()
@@ -159,7 +165,7 @@ def test_of_histories_made_at_random(seed: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_versions_that_are_gone() -> None:
-    """A version of which the commit was removed is named."""
+    """The error names a version whose commit was removed."""
     table = empty()
     for name in "abc":
         table = committed(table, lambda t, name=name: t.append(A, [file(name)]))
@@ -170,7 +176,10 @@ def test_versions_that_are_gone() -> None:
 
 
 def test_rows_of_commits_that_were_given_up_are_not_seen() -> None:
-    """Of a ticket that no version shows nothing is told, although its row may lie there: that of an append which met another."""
+    """A row of an abandoned commit is ignored, because no version has its ticket.
+
+    An append that met another commit has left such a row.
+    """
     table = committed(empty(), lambda t: t.append(A, [file("a")]))
     late = Transaction(table, "late")
     late.append(A, [file("late")])

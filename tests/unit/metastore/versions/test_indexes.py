@@ -1,4 +1,7 @@
-"""Secondary indexes: they lead to the same partitions, whatever happens, and are used where that is shorter."""
+"""Secondary indexes give the same partitions as the keys do, after any operation.
+
+They are used if they examine fewer keys.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ def entries(table: TableSnapshot) -> int:
 
 
 def test_an_index_is_used_where_it_examines_fewer_keys() -> None:
-    """The estimate is a count: of the entries and the partitions they lead to, against the partitions' keys."""
+    """The index is used if its entries and their partitions are fewer than the partitions' keys.
+
+    The estimates are counts of keys.
+    """
     table = create_index(make(), ["region"])
     by_region = plan(table, "region = 'eu'")
     assert by_region.index is not None
@@ -121,7 +127,7 @@ def test_an_index_is_used_where_it_examines_fewer_keys() -> None:
 
 
 def test_what_is_examined_is_counted() -> None:
-    """Keys looked at in order to choose are counted with those that are read then, and are not read again."""
+    """Keys that were examined for the choice count, and are not read again for the rows."""
     table = create_index(make(), ["region"])
     examined = Examined()
     way = plan(table, "region = 'eu' AND hour = 1", examined)
@@ -276,7 +282,7 @@ def test_vacuum_removes_entries_of_partitions_that_are_gone() -> None:
 
 
 def test_fsck_writes_what_is_missing_and_removes_what_is_not_needed() -> None:
-    """Entries that somebody deleted are found, one by one; so are those that lead nowhere."""
+    """fsck reports each missing entry, and each entry that leads to no row."""
     table = create_index(make(2), ["region"])
     (index,) = table.metadata.indexes
     delete_prefix(table.store, index_prefix(table.id, index.id))
@@ -367,7 +373,7 @@ def test_crash_at_every_write(operation: Callable[[TableSnapshot], None], loses_
 
 
 def healthy_after_crash(table: TableSnapshot) -> None:
-    """Assert that nothing is missing; there may be something too many."""
+    """Assert that no entry is missing; unneeded entries may exist."""
     found(table, "region IN ('eu', 'new')")
     harmless = ("missing file", "unfinished index", "unneeded index entry", "journal", "dead commit")
     assert [f for f in fsck(table) if f.kind not in harmless] == []
@@ -375,7 +381,7 @@ def healthy_after_crash(table: TableSnapshot) -> None:
 
 @pytest.mark.parametrize("operation", [create_index, rebuild_index])
 def test_fsck_says_how_an_unfinished_index_is_finished(operation: Callable[..., TableSnapshot]) -> None:
-    """Which of the two calls goes on where one was cut short, fsck says, and that call does."""
+    """fsck names the call that finishes an unfinished index, and that call does so."""
     table = make(1)
     table = table if operation is create_index else create_index(table, ["region"])
 

@@ -1,4 +1,7 @@
-"""The list of newest rows in a table's head: what it says, who keeps it, and that nothing but time hangs on it."""
+"""The list of newest rows in a table's head: its content and its writers.
+
+A missing list costs time only.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from parquetry.store import MemoryStore, Store
 from tests.support.stores.metastores import Crash, FaultyStore, content, file, metadata
 
 ROUNDS = 12
-"""Commits to each partition, so that several rows of each are there."""
+"""Commits to each partition; several rows of each partition then exist."""
 
 
 def head_of(table: TableSnapshot) -> Head:
@@ -100,7 +103,10 @@ def test_a_list_is_read_as_it_was_written(rows: dict[bytes, NewestRow]) -> None:
 
 
 def test_a_list_is_bounded() -> None:
-    """Of too many partitions, or of those with long keys, the ones written last are named; of those dropped, the last 64."""
+    """A list of too many partitions, or of long keys, has the partitions written last.
+
+    It has the last 64 tombstones.
+    """
     random.seed(9)
     long = {random.randbytes(40): NewestRow(ticket) for ticket in range(1, 1001)}
     data = encode_newest(long)
@@ -118,12 +124,15 @@ def test_a_list_is_bounded() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"x\x9c", encode_newest({b"k": NewestRow(7)})[:-3]])
 def test_a_list_that_cannot_be_read(data: bytes) -> None:
-    """What is no list names nothing."""
+    """Bytes that are not a list name no partition."""
     assert decode_newest(data) == ()
 
 
 def test_tables_with_several_rows_of_each_partition_have_a_list() -> None:
-    """The list begins with the fourth commit to each partition, names all newest rows after each commit, and ends as partitions are added."""
+    """The list begins with the fourth commit to each partition, and ends when partitions are added.
+
+    It names all newest rows after each commit.
+    """
     table = new_table()
     for number in range(3 * ROUNDS):
         base = head_of(table).commit
@@ -139,7 +148,10 @@ def test_tables_with_several_rows_of_each_partition_have_a_list() -> None:
 
 
 def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one row of a table without partitions is found without a list, and a long list would cost all readers of the head."""
+    """A table without partition columns has no list, as its one row is found without it.
+
+    A table with many partitions has none, as each reader of the head would pay for it.
+    """
     table = new_table(partition_by=())
     for number in range(ROUNDS):
         transaction = Transaction(table, "append")
@@ -152,7 +164,10 @@ def test_tables_without_partitions_or_with_many_have_none(monkeypatch: pytest.Mo
 
 
 def test_every_version_is_read_alike_with_every_list(tmp_path: Path) -> None:
-    """Appends, drops, rollbacks and vacuums: a version reads the same with the list of any later head, or without one."""
+    """Each version reads the same with the list of any later head, or without a list.
+
+    The history has appends, drops, rollbacks and vacuums.
+    """
     random.seed(12)
     table = filled(4, folder=tmp_path)
     lists = []
@@ -186,7 +201,10 @@ def test_every_version_is_read_alike_with_every_list(tmp_path: Path) -> None:
 
 
 def test_a_list_of_all_partitions_is_all_that_is_read() -> None:
-    """Whoever reads the version whose partitions it names gets their rows and looks for no others; lists cut short do not say so."""
+    """With a complete list of its version, a reader reads exactly the listed rows.
+
+    A list that was shortened does not claim to be complete.
+    """
     table = append(drop(filled(5), 3), 9, 0).refresh()
     assert complete_ticket(head_of(table).newest) == table.commit.ticket
     examined = Examined()
@@ -208,7 +226,10 @@ def test_a_list_of_all_partitions_is_all_that_is_read() -> None:
 
 
 def test_a_library_that_knows_of_no_list() -> None:
-    """It writes a head without the list, after which partitions are found as before, and the next commit lists all of them."""
+    """A library without the list writes a head without it, and partitions are found as before.
+
+    The next commit lists all partitions again.
+    """
     table = filled()
     before = content(table)
     edit_head(
@@ -224,7 +245,10 @@ def test_a_library_that_knows_of_no_list() -> None:
 
 
 def test_rows_from_when_the_table_had_other_partition_columns() -> None:
-    """Keys of today lie behind theirs, among the rows that stand for what was dropped: none of them is passed over."""
+    """After a change of partition columns, new keys follow tombstones of old keys.
+
+    Readers skip none of the new keys.
+    """
     days = metadata().columns[1:2]
     both = metadata()
     table = new_table(columns=(both.columns[0], *days), partition_by=(days[0].name,))
@@ -264,7 +288,10 @@ def test_a_damaged_list_is_made_anew() -> None:
 
 @pytest.mark.parametrize("stop", range(8))
 def test_a_crash_at_every_write(stop: int) -> None:
-    """Wherever a writer dies, the list names the newest rows that are published, and the next writer's does, too."""
+    """After a crash at any write, the list names the newest published rows.
+
+    The next writer's list does, too.
+    """
     inner = MemoryStore()
     filled(store=inner)
     dying = FaultyStore(inner)
@@ -285,7 +312,10 @@ def test_a_crash_at_every_write(stop: int) -> None:
 
 @pytest.mark.parametrize(("row", "day"), [*itertools.product(range(6), [0, 1])])
 def test_writers_that_meet(row: int, day: int) -> None:
-    """Another commits before any of a writer's rows, to another partition or to the same: the list names what both wrote."""
+    """A rival commits before any of the writer's rows, to the same partition or another one.
+
+    The list names the rows of both.
+    """
     inner = MemoryStore()
     filled(store=inner)
     slow = FaultyStore(inner)

@@ -115,7 +115,10 @@ def wanted(table: TableSnapshot, text: str) -> set[tuple[Any, ...]]:
 @pytest.mark.parametrize("text", FILTERS)
 @pytest.mark.parametrize("order", ["", "d,s", "h"])
 def test_only_wanted_rows_come(text: str, order: str) -> None:
-    """The store gives away the rows of the answer and hardly any other, in whatever order the columns are, also while they are counted."""
+    """The store returns hardly more rows than the result has, for any order of the columns.
+
+    Counting the keys reads no more rows.
+    """
     store = Watched()
     table = make(store, descending=tuple(name in order.split(",") for name in "dhs") if order else ())
     expected = wanted(table, text)

@@ -1,4 +1,4 @@
-"""Plans that look for single keys: they ask the store once if all keys are there, and never miss a vacuum."""
+"""A plan of single keys reads the store once if all keys exist, and never misses a vacuum."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_requests(condition: str, days: list[int], gets: int) -> None:
 
 
 def test_a_row_that_a_vacuum_took() -> None:
-    """A version that a vacuum retired is refused if one of the keys is missing; a row that is there is right."""
+    """A plan of a vacuumed version fails if one of its keys is missing; a row that exists is right."""
     table = filled(MemoryStore())
     transaction = Transaction(table, "drop")
     transaction.drop((3, "a"))
