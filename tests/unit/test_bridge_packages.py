@@ -1,6 +1,6 @@
-"""The bridge's packages, as floors of a house: what a package imports of the bridge is below it.
+"""The bridge's packages have layers, and a package imports only from packages below it.
 
-Scala's compiler knows packages and no floors, so two packages could import each other; this test does not let them.
+Scala's compiler has no layers, so two packages could import each other; this test forbids that.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def _folder(path: Path) -> str:
 
 
 def test_folders_are_packages() -> None:
-    """Each folder is the package of its name; what has to stand in a package of Spark's says so in its first line."""
+    """Each folder is the package of its name.
+
+    A file that must be in a package of Spark's says so in its first line.
+    """
     for folder, path, text in _sources():
         first = next(line for line in text.splitlines() if line.startswith("package "))
         package = f"{ROOT}.{folder}".rstrip(".")
@@ -93,8 +96,9 @@ def test_no_folder_is_crowded() -> None:
 
 
 def test_every_version_has_the_same_names() -> None:
-    """Each series of Spark has a folder. Its files have the classes of the newest series' files, and none is a
-    copy of the next newer series' file.
+    """Each series of Spark has a folder, and its files have the classes of the newest series' files.
+
+    No file is a copy of the next newer series' file.
     """
     folders = {path.name: path for path in (BRIDGE / "versions").iterdir()}
     assert set(folders) == set(SPARK_SERIES)
@@ -120,7 +124,7 @@ def test_every_version_has_the_same_names() -> None:
 
 
 def test_every_rule_is_in_the_table() -> None:
-    """The table of rules in `ParquetryExtensions` has each rule that is registered, in that order, and no other."""
+    """The table of rules in `ParquetryExtensions` has exactly the registered rules, in their order."""
     text = (BRIDGE / "ParquetryExtensions.scala").read_text()
     table, code = text.split("class ParquetryExtensions")
     listed = re.findall(r"^ \* .{29} (\w+) {2,}\S", table.split("{{{")[1].split("}}}")[0], re.M)[1:]

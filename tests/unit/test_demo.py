@@ -78,7 +78,10 @@ def test_a_query_that_reads_too_much_is_seen():
 
 
 def test_each_scene_is_one_question_with_a_reason_and_a_limit():
-    """The nine of the demo and a few more: one sentence each, other names, and the tables that they count are laid out."""
+    """Each scene has one question, a reason, limits, and a name of its own.
+
+    The tables that it counts have a layout.
+    """
     assert len({scene.name for scene in ALL}) == len(ALL) >= 9
     for scene in ALL:
         assert re.fullmatch(r"[A-Z][^.?!]*\?", scene.asks)
@@ -88,7 +91,10 @@ def test_each_scene_is_one_question_with_a_reason_and_a_limit():
 
 
 def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
-    """One file: no script, no address, no file of its own; questions, SQL and reports are text, not markup."""
+    """The page is one file without scripts, addresses or other files.
+
+    Questions, SQL and reports are escaped text.
+    """
     html = page([outcome(1, 4, "it is <wrong>")], [outcome()], ["5 < 6"], "T & <T>")
     assert not re.search(r"<script|<b>|<name>|<wrong>|<T>|https?:|src=|@import|url\(|<link", html)
     assert html.index("<svg") < html.index("<article")
@@ -101,7 +107,10 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
 
 
 def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
-    """It is XML, with two bars a scene in the right proportion; something is never drawn as nothing, nothing as nothing."""
+    """The chart is XML, with two bars a scene in proportion to their values.
+
+    A small value has a visible bar, and zero has none.
+    """
     drawn = ElementTree.fromstring(chart([outcome(1, 4), outcome(1, 10_000), outcome(0, 5)], "A & B"))
     assert "prefers-color-scheme: dark" in str(drawn.findtext(f"{SVG}style"))
     bars = {side: [] for side in ("beside", "ours")}
@@ -118,7 +127,10 @@ def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
 
 
 def test_the_terminal_shows_both_sides_and_what_is_wrong():
-    """A scene has its question, both numbers and the reason; a query where Spark prunes as well has one line."""
+    """A scene shows its question, both numbers and the reason.
+
+    A query that Spark prunes as well has one line.
+    """
     console = Console(width=100, record=True, file=io.StringIO())
     show(console, outcome(1, 4, "it is wrong"))
     text = console.export_text()
@@ -136,7 +148,10 @@ def test_the_terminal_shows_both_sides_and_what_is_wrong():
 
 
 def test_the_raw_tables_are_made_once_and_whole(tmp_path: Path):
-    """Leftovers of an interrupted run are made again, whole tables are kept, and limits are counted from the rows."""
+    """Leftovers of an interrupted run are made again, and complete tables are kept.
+
+    Limits are counted from the rows.
+    """
     unfinished = tmp_path / "raw.unfinished"
     unfinished.mkdir()
     (unfinished / "half.parquet").write_bytes(b"half")
@@ -173,7 +188,7 @@ def test_a_scale_that_makes_no_sense_is_refused(text: str):
 
 
 def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path):
-    """A file in its place, or data of another scale: nothing is made, and the message says what to do."""
+    """A file in place of the folder, or data of another scale, is refused, and the message has the remedy."""
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(SystemExit, match="cannot be used"):
@@ -197,5 +212,5 @@ def test_a_picture_has_a_place(tmp_path: Path):
     [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "none"), (3, 3, ""), (4, 3, "")],
 )
 def test_a_factor_is_shown_where_something_is_gained(ours: int, beside: int, factor: str):
-    """The factor is empty where nothing is gained."""
+    """The factor is empty if the scene gains none."""
     assert replace(outcome(), ours=Side(ours, "file"), beside=Side(beside, "file")).factor == factor

@@ -70,8 +70,9 @@ def test_versions_and_what_they_lack_are_listed() -> None:
 
 
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:
-    """A metastore alone gives the values of a file that nobody can read, and its rights are the folder's:
-    both are in the docs.
+    """The docs warn that a metastore shows values of files that its reader may not open.
+
+    They also say that its rights are the folder's rights.
     """
     warehouse = tmp_path / "lake"
     warehouse.mkdir()

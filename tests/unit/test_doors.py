@@ -1,4 +1,7 @@
-"""Each room has a door: its `__init__` says what the room is for, and hands out the names that other rooms use, and no others."""
+"""The `__init__` of each package says what the package is for.
+
+It exports exactly the names that other packages use.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,10 @@ def is_within(module: str, room: str) -> bool:
 
 @functools.cache
 def taken(tree: ast.Module) -> tuple[tuple[str, str], ...]:
-    """Return what a module takes from others of ours: where from, and the name; through a room's name, too, as in `ms.Column`."""
+    """Return the names that a module takes from other modules of ours, each with its module.
+
+    A name taken through a package counts, too, as in `ms.Column`.
+    """
     return tuple(_taken(tree))
 
 
@@ -100,7 +106,10 @@ def exports(room: str) -> set[str]:
 
 
 def test_rooms_take_names_from_doors() -> None:
-    """Modules outside a room take names from its door, not from the module within, unless a module has the same name."""
+    """A module takes names of another package from its `__init__`, not from the module within.
+
+    A name that is also a module is an exception.
+    """
     past = [
         f"{name}: from {module} import {wanted}"
         for name, (_, tree) in modules().items()
@@ -126,7 +135,10 @@ def test_modules_used_as_namespaces_are_known() -> None:
 
 
 def test_doors_hand_out_what_others_use() -> None:
-    """A door hands out each name that others take from it, and none besides; that of the public API may."""
+    """A package exports each name that others take from it, and no other.
+
+    The public API may export more.
+    """
     used = defaultdict(set)
     for name, (_, tree) in modules().items():
         for module, wanted in taken(tree):
@@ -169,7 +181,10 @@ def test_doors_say_what_rooms_are_for() -> None:
 
 
 def test_python_finds_what_type_checkers_see() -> None:
-    """A door hands out the names that its imports for type checkers have, and each can be taken, Spark's apart."""
+    """A package exports the names that its imports for type checkers have.
+
+    Each name can be imported, apart from Spark's packages.
+    """
     for room in rooms():
         door = importlib.import_module(room)
         assert set(getattr(door, "__all__", ())) == exports(room), room
@@ -179,7 +194,7 @@ def test_python_finds_what_type_checkers_see() -> None:
 
 
 def test_doors_load_no_module() -> None:
-    """Whoever imports all rooms has loaded their doors and nothing behind them, those of registries apart."""
+    """Importing all packages loads no module within them, apart from the packages of registries."""
     wanted = [room for room in rooms() if room not in REGISTRIES]
     done = subprocess.run(
         [

@@ -15,7 +15,7 @@ def test_what_is_no_name(text):
 
 
 def test_blanks_around_parts_do_not_count():
-    """Those within backticks do."""
+    """Blanks within backticks count."""
     assert parse_name(" a b . ` c ` .d\n") == ["a b", " c ", "d"]
 
 

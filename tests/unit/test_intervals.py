@@ -1,4 +1,7 @@
-"""Intervals: their text, their keys, and conditions on partitions of them. That Spark writes the same is in `tests/spark/partitions`."""
+"""Intervals: their text, their keys, and conditions on partitions of them.
+
+`tests/spark/partitions` shows that Spark writes the same.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_the_successor_carries() -> None:
 
 
 def test_a_decimal_of_38_digits_keeps_them() -> None:
-    """Whatever the decimal context says."""
+    """The precision of the decimal context makes no difference."""
     kind = parse_type("decimal(38,9)")
     for text in ("1" * 29 + ".987654321", "-" + "9" * 29 + ".000000001", "0.000000001"):
         value = Decimal(text)

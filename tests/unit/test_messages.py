@@ -41,7 +41,10 @@ MESSAGES = dict(messages())
 
 @pytest.mark.parametrize("place", MESSAGES)
 def test_a_message_is_a_sentence(place: str) -> None:
-    """It begins with a capital, or with the name of a thing; it ends with a stop, or with a command to type."""
+    """A message begins with a capital or the name of a thing.
+
+    It ends with a full stop or a command to type.
+    """
     text = MESSAGES[place]
     first, last = text[0], text.rstrip()[-1]
     assert (
@@ -57,7 +60,7 @@ def test_there_are_messages_to_look_at() -> None:
 
 @pytest.mark.parametrize("name", sorted(ERRORS))
 def test_a_message_has_a_length(name: str) -> None:
-    """However long the text is that a message quotes, its beginning and its end are there, and little between."""
+    """A message has the beginning and the end of a long quoted text, and little between."""
     kind = getattr(parquetry.errors, name)
     value = f"Filter {'x' * 1_000_000} is wrong: write another."
     error = kind(value, value, 500_000) if issubclass(kind, parquetry.errors.MarkedTextError) else kind(value)

@@ -1,4 +1,4 @@
-"""What `make wheel` builds: a wheel with the compiled bridge, a source archive that can compile it."""
+"""`make wheel` builds a wheel with the compiled bridge, and a source archive that can compile it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def unpacked(wheel: Path, folder: Path) -> Path:
 
 
 def said(site: Path, code: str, cwd: Path) -> str:
-    """What Python says with a folder of packages before all others, and nothing of this project's tree."""
+    """Return Python's output with a folder of packages before all others, and without this project's tree."""
     environment = {**os.environ, "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(cwd / "cache")}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, check=False

@@ -1,4 +1,7 @@
-"""The house keeps its plan: imports point down, folders stay small, and nothing but Spark's room needs pyspark."""
+"""The packages keep their layers: imports point down, folders stay small, and only one needs pyspark.
+
+That one is the package for Spark.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,10 @@ FLOORS = {
         {"active"},
     ),
 }
-"""Of each folder that has rooms: these and its modules, each on its floor; what is in it imports from lower floors only, or from itself. The door of the folder is above all."""
+"""The layers of each folder that has packages.
+
+A package or module imports only from lower layers, or from itself. The folder's `__init__` is above all.
+"""
 SAME_FLOOR = {("", "cli", "__init__")}
 """Imports within a floor that are meant."""
 MOST = 12
@@ -103,9 +109,9 @@ MOST = 12
 MORE = {"planner/procedures": "a registry: one module a procedure"}
 """Folders that have more, each with a reason."""
 OUTSIDE = {"__init__", "cli"}
-"""Rooms that import Spark's room when they are asked for it."""
+"""Packages that import the package for Spark only when a caller needs it."""
 LOOKS = {("cli/doctor.py", "pyspark")}
-"""What is imported only to see whether it is there."""
+"""Imports that only find out whether a package is installed."""
 
 
 def place_in(folder: str, name: str) -> str | None:
@@ -116,7 +122,7 @@ def place_in(folder: str, name: str) -> str | None:
 
 @pytest.mark.parametrize("folder", FLOORS, ids=lambda folder: folder or "parquetry")
 def test_imports_point_down(folder: str) -> None:
-    """No arrow between rooms runs back up; of each room, and each module beside rooms, it is known on which floor it is."""
+    """No import between packages points up, and each package and module has a layer."""
     floor = {"__init__": -1} | {room: number for number, rooms in enumerate(FLOORS[folder]) for room in rooms}
     up = []
     for name, wanted in imports():
@@ -160,7 +166,10 @@ def test_folders_are_small() -> None:
 
 
 def test_only_spark_needs_pyspark() -> None:
-    """Neither pyspark nor py4j is imported outside the room of Spark, nor is that room by those below it; within functions neither."""
+    """Only the package for Spark imports pyspark and py4j, and no lower package imports that package.
+
+    Imports within functions count, too.
+    """
     needing = {
         (place_in("", name), modules()[name][0].relative_to(ROOT).as_posix(), wanted)
         for name, wanted in imports()
@@ -181,7 +190,10 @@ def test_no_circle_of_modules() -> None:
 
 
 def _reached() -> dict[str, set[str]]:
-    """Return what each module needs, directly or through others; what a package hands on is needed by itself."""
+    """Return what each module needs, directly or through others.
+
+    A package needs what it exports.
+    """
     needs: dict[str, set[str]] = {name: set() for name in modules()}
     for name, wanted in imports():
         if wanted in needs and wanted != name:

@@ -62,7 +62,7 @@ def test_the_reference_shows_what_there_is(name: str) -> None:
     ],
 )
 def test_links_lead_to_pages_of_the_site(text: str, folder: str, expected: str) -> None:
-    """Links between pages are rewritten; those to other files become text; code stays."""
+    """Links between pages are rewritten, links to other files become text, and code stays."""
     assert pages.in_site(text, folder) == expected
 
 

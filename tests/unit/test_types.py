@@ -57,7 +57,7 @@ def test_types_are_read_by_every_name_they_have(text: str, name: str) -> None:
     "text", ["struct<a:int,b:string>", "array<int>", "string collate UTF8_LCASE", "variant"]
 )
 def test_other_types_keep_their_text_and_are_not_primitive(text: str) -> None:
-    """What cannot be compared is carried, not refused."""
+    """A type that cannot be compared keeps its text, and is not refused."""
     assert str(parse_type(text)) == text
     assert not parse_type(text).primitive
     with pytest.raises(ValueTypeError, match="cannot be read from text"):
@@ -237,7 +237,7 @@ def test_a_float_is_written_with_single_precision(value: float, text: str) -> No
 
 
 def test_null_has_no_text() -> None:
-    """What stands for it in a path is the layout's to choose."""
+    """NULL has no text, because the layout chooses its name in a path."""
     with pytest.raises(ValueTypeError, match="NULL"):
         text_from_value(parse_type("int"), None)
 

@@ -231,8 +231,7 @@ def test_a_key_of_another_type_than_the_tables(tmp_path: Path) -> None:
 def test_types_whose_equal_values_may_lie_apart(
     tmp_path: Path, type: str, arrow: pa.DataType, version: Version
 ) -> None:
-    """Files get the buckets of their names, but queries do not rely on them, and the partition records that.
-    """
+    """Files get the buckets of their names, but no query relies on them, as the partition records."""
     tree = Tree(tmp_path, BucketSpec(("k",), 4, version, (K,)), type)
     for bucket in (0, 3):
         tree.put(f"00000{bucket}_0", None, type=arrow)

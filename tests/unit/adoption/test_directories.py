@@ -214,8 +214,9 @@ def test_several_columns_make_as_many_levels(tree: Tree) -> None:
     ],
 )
 def test_other_directories_are_told_of_and_not_read(tree: Tree, paths: list[str], refused: list[str]) -> None:
-    """Each sync reports directories of differing depth or columns, or with other names, and reads no file
-    there.
+    """A sync reports directories of differing depth or columns, or with other names.
+
+    It reads no file there, and reports them again each time.
     """
     tree.put("ds=1/f", ("1", 1, 1))
     for path in paths:

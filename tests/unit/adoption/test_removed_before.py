@@ -143,7 +143,9 @@ def test_what_is_gone_from_disk_is_not_recorded() -> None:
 
 @pytest.mark.parametrize("first_at", range(9))
 def test_two_writers_take_out_different_files(first_at: int) -> None:
-    """Both removals are recorded in either order, and an append to another partition conflicts with neither.
+    """Both removals are recorded in either order.
+
+    An append to another partition conflicts with neither.
     """
     inner = MemoryStore()
     adopted(inner)
@@ -194,8 +196,7 @@ def test_who_forgets_does_not_hide_what_is_taken_out_later(first_at: int) -> Non
 
 
 def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
-    """An adoption that would forget a removed file fails if the file was adopted and removed again meanwhile.
-    """
+    """An adoption that would forget a removed file fails if the file came and went meanwhile."""
     store = MemoryStore()
     transaction = Transaction(adopted(store), "drop")
     transaction.drop(A)

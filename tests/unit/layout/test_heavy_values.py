@@ -36,7 +36,7 @@ def test_uniform_has_none_or_all() -> None:
 
 
 def test_zipf() -> None:
-    """In Zipf's distribution of 1,000 values, the skewed ones are the values of share 1 / (n * H) or more."""
+    """In Zipf's distribution of 1,000 values, value n is skewed if its share 1 / (n * H) is at least 0.02."""
     whole = sum(1 / n for n in range(1, 1001))
     counts = {(float(n),): round(10_000_000 / n / whole) for n in range(1, 1001)}
     expected = [float(n) for n in range(1, 1001) if 1 / n / whole >= 0.02]

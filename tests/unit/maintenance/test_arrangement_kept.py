@@ -81,8 +81,7 @@ class Arranged:
         return Transaction(self.table(), "change")
 
     def check(self) -> None:
-        """Check that every recorded field is unchanged, and that the totals are the sums of the partitions.
-        """
+        """Check that each recorded field is unchanged, and that the totals are the sums of partitions."""
         table = self.table()
         part = table.partition(self.key)
         assert part is not None

@@ -315,7 +315,9 @@ def test_what_cannot_be_deleted_is_told(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_read_keeps_no_other_from_going(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A damaged table does not block the drop of another one, and the log says that its location is unknown.
+    """A damaged table does not block the drop of another one.
+
+    The log says that its location is unknown.
     """
     lake = TableLake(tmp_path)
     lake.append(KEY, "one")

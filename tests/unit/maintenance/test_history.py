@@ -286,7 +286,9 @@ def test_dry_run_tells_what_a_run_does(tmp_path: Path) -> None:
 
 
 def test_files_of_a_running_write_stay(tmp_path: Path) -> None:
-    """An own file that no commit lists is deleted only if it is old enough; a foreign file is never deleted.
+    """An own file that no commit lists is deleted only if it is old enough.
+
+    A foreign file that no commit lists is never deleted.
     """
     lake = TableLake(tmp_path)
     lake.append((1, "a"), "one")

@@ -179,7 +179,9 @@ def test_a_renaming_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_in_the_making_with_a_partition_elsewhere(tmp_path: Path) -> None:
-    """A vacuum also deletes own files of an abandoned table outside of its folder, and no other files there.
+    """A vacuum also deletes an abandoned table's own files outside of its folder.
+
+    Other files there stay.
     """
     store = MemoryStore()
     new_table(store)

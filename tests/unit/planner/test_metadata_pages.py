@@ -162,7 +162,9 @@ def test_conditions_on_partition_columns_spare_reading_the_others(
 
 
 def test_conditions_go_by_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A condition on a later partition column uses an index, and each page begins where the last one ended.
+    """A condition on a later partition column uses an index.
+
+    Each page begins where the last one ended.
     """
     with open_metastore(str(tmp_path), create=True) as metastore:
         metadata = TableMetadata(

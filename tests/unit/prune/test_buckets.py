@@ -216,7 +216,7 @@ def test_the_report_says_why_a_condition_kept_no_bucket_from_being_read() -> Non
 def test_only_queries_with_conditions_on_bucket_columns_have_the_step() -> None:
     """The report has the step only if a condition is about a bucket column.
 
-    The step then needs no statistics of files.
+    The step stays in the report of a scan that the metastore answers alone.
     """
     assert selected(made({1: None}), "id = 5").report.step("buckets") is None
     table = made({1: ID})

@@ -82,8 +82,9 @@ def test_totals_tell_what_selection_finds(nodes: tuple[Predicate, ...], read: tu
 
 
 def test_the_larger_share_counts() -> None:
-    """A column with larger data in the last partitions, say because it is new, counts as that large
-    everywhere.
+    """A column with larger data in the last partitions counts as that large everywhere.
+
+    A column that was added late is such a column.
     """
     found = estimate_from_totals(table(last=900), [], ["v"], table="db.t")
     assert found is not None

@@ -1,4 +1,4 @@
-"""The plans in tests/golden/plans: as they are written there, and right."""
+"""The plans in tests/golden/plans are the recorded ones, and they are right."""
 
 from __future__ import annotations
 

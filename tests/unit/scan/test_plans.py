@@ -1,6 +1,6 @@
-"""Plans that no line of text says: what bounds them, what they cost, and Hive's mistakes that are not about one plan.
+"""Properties of plans that no line of text shows: their bounds, their cost, and some of Hive's mistakes.
 
-What a filter becomes is in tests/golden/plans.
+The plan of each filter is in tests/golden/plans.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ def _filter(filter: str | Predicate, schema: KeySchema) -> Filter:
 
 
 class TestHivesMistakes:
-    """Defects found in Hive's own implementation, by number; the others are in tests/golden/plans/hives-mistakes.txt."""
+    """Defects in Hive's own implementation, by number.
+
+    The other defects are in tests/golden/plans/hives-mistakes.txt.
+    """
 
     @pytest.mark.parametrize("value", [255, 256, -1, 65535, -256, 2**31 - 1, -(2**31), 0])
     @pytest.mark.parametrize("op", ["=", "<=", ">", "<", ">=", "!="])
@@ -110,7 +113,7 @@ class TestHivesMistakes:
 
 
 class TestConditions:
-    """What each kind of condition does to a plan."""
+    """Each kind of condition has its effect on a plan."""
 
     def test_many_tuples_not_in_are_a_residual(self) -> None:
         """Left whole, and tested with three truth values."""
@@ -136,7 +139,7 @@ class TestCost:
         assert len(self.timed(text, 0.05)) == 40
 
     def test_forty_ors_of_ranges(self) -> None:
-        """Ranges of three columns that overlap cut each other into thousands of pieces, which is not gone into."""
+        """A plan does not split overlapping ranges of three columns into thousands of pieces."""
         text = " or ".join(
             f"(year >= {n} and year < {n + 40} and month >= {n} and month < {n + 40} and state < 'a{n}')"
             for n in range(40)

@@ -69,7 +69,7 @@ CASES = [(form, password) for form in FORMS for password in PASSWORDS if "@" in 
 
 @pytest.mark.parametrize(("form", "password"), CASES)
 def test_no_form_shows_a_password(form: str, password: str) -> None:
-    """What is shown of a URL, and what the errors of all doors say of it, has no part of the password."""
+    """Neither the shown form of a URL nor an error about it has any part of the password."""
     url = form.format(p=password)
     assert "SECRET" not in without_password(url)
     try:
@@ -84,7 +84,7 @@ def test_no_form_shows_a_password(form: str, password: str) -> None:
 
 
 def test_urls_without_a_password_are_shown() -> None:
-    """What helps to find a mistake is shown: the server, the database, options that are no secrets."""
+    """The shown URL keeps the server, the database and the options that are not secret."""
     for url in (
         "postgresql://ann@h,i:5432/lake?table=team.lake&sslmode=require",
         "postgresql://[::1]:5432/lake",
@@ -108,7 +108,10 @@ def test_urls_without_a_password_are_shown() -> None:
     ],
 )
 def test_an_unencoded_character_is_refused(use: Callable[[str], object], special: str) -> None:
-    """A URL that can be read in two ways is refused; the error says how to encode, and where else a password can be."""
+    """An ambiguous URL is refused.
+
+    The error says how to encode a character, and where else a password can be given.
+    """
     for url in (f"postgresql://ann:a{special}SECRET@h/lake", f"postgresql://ann:SECRET{special}b@h/lake"):
         with pytest.raises(ConfigurationError, match="Percent-encode special characters") as caught:
             use(url)
@@ -132,7 +135,10 @@ def test_encoded_characters_are_taken_apart() -> None:
 
 @pytest.mark.spark
 def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> None:
-    """The password of a URL becomes a setting whose name Spark redacts; a password beside the URL comes first; a log warns."""
+    """The password of a URL becomes a setting whose name Spark redacts, and a warning is logged.
+
+    A password beside the URL comes first.
+    """
     prefix = "spark.sql.catalog.lake"
     with caplog.at_level(logging.DEBUG):
         made = parquetry.settings("lake", "/lake", store="postgresql://ann:SECRET@h/lake?sslpassword=OTHER")
@@ -151,7 +157,7 @@ def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> N
     "store", ["user=ann password=SECRET", "jdbc:postgresql://ann:SECRET@h", "hbase://ann:SECRET@h/t"]
 )
 def test_settings_refuse_what_is_no_store(store: str) -> None:
-    """What would only fail later, with a password in Spark's settings, is refused at once."""
+    """A URL that is no store is refused before its password gets into Spark's settings."""
     with pytest.raises(ConfigurationError, match="is not known") as caught:
         parquetry.settings("lake", "/lake", store=store)
     assert "SECRET" not in str(caught.value)

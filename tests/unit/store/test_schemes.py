@@ -29,7 +29,7 @@ broken = drawers:no_such_thing
 
 @pytest.fixture
 def _package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed package that adds two schemes, one of which is broken, and tries to take one of ours."""
+    """Install a package that adds two schemes, one of them broken, and that tries to replace one of ours."""
     site = tmp_path / "site"
     (site / "drawers-1.0.dist-info").mkdir(parents=True)
     (site / "drawers.py").write_text(PACKAGE)

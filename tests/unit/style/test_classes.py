@@ -13,7 +13,10 @@ MAKING = ("__init__", "__post_init__", "__enter__")
 
 
 def test_attributes_are_set_when_an_object_is_made() -> None:
-    """No method gives an object an attribute that it did not have before: each is set in `__init__`, or declared in the class."""
+    """No method gives an object a new attribute.
+
+    Each attribute is set in `__init__`, or declared in the class.
+    """
     modules = {path: ast.parse(path.read_text()) for path in ROOT.rglob("*.py")}
     classes = [
         (path, node)
@@ -34,7 +37,10 @@ def test_attributes_are_set_when_an_object_is_made() -> None:
 
 
 def test_late_attributes_are_seen() -> None:
-    """An attribute that a method alone sets is found, whichever way it is set; what a base class sets is not late."""
+    """An attribute that only a method sets is found, in any form of assignment.
+
+    An attribute that a base class sets is not late.
+    """
     tree = ast.parse(
         "class A:\n"
         "    def __init__(self): self.a = 0\n"
@@ -62,7 +68,10 @@ def _set_in_methods(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def _attributes(node: ast.ClassDef, by_name: dict[str, list[ast.ClassDef]]) -> set[str]:
-    """Return what an object of a class has once it is made, by its bases, too: those of a name that several classes have add up."""
+    """Return the attributes of a finished object of a class, including the attributes of its bases.
+
+    If several classes have a base's name, the attributes of all count.
+    """
     found = {name for method, name in _set_in_methods(node) if method in MAKING}
     for each in node.body:
         match each:

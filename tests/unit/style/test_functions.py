@@ -10,7 +10,7 @@ import parquetry.errors
 
 ROOT = Path(parquetry.errors.__file__).parent
 MAX_LINES = 60
-"""Of a function, its docstring included."""
+"""Lines of a function, including its docstring."""
 MAX_PARAMETERS = 7
 """Beside the object itself."""
 COMMANDS = "cli"
@@ -28,7 +28,10 @@ def test_functions_are_short() -> None:
 
 
 def test_functions_take_few_parameters() -> None:
-    """Where a function would need many values, those that belong together are one; only a command's options are parameters each."""
+    """A function takes few parameters; values that belong together are one object.
+
+    Only the options of a command are separate parameters.
+    """
     many = {
         f"{name}: {_parameters(node)} parameters"
         for name, node in _functions()

@@ -1,4 +1,7 @@
-"""Names say what things are: no two classes share one, none is a word of the old private language, limits say what they limit."""
+"""A name says what a thing is: no two classes share a name, and a limit says what it limits.
+
+No name is a private word of the old code.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ import parquetry.errors
 
 ROOT = Path(parquetry.errors.__file__).parent
 SHARED_CLASSES: dict[str, str] = {}
-"""Classes that may share their name with another class, with the reason. It is empty, and a new one has to be a good one."""
+"""Classes that may share their name with another class, with the reason.
+
+It is empty, and a new entry needs a good reason.
+"""
 PRIVATE_WORDS = frozenset(
     (
         "asked", "by", "cheap", "cut", "dear", "doomed", "ends", "found", "given", "gone", "held", "hold", "judge", "judged",
@@ -26,7 +32,7 @@ BARE_LIMITS = frozenset(
         "AT_ONCE",
     )
 )  # fmt: skip
-"""Names of constants that say neither what they limit nor in which unit."""
+"""Names of constants that have neither the limited thing nor the unit."""
 EXCEPTIONS: dict[str, str] = {}
 """Definitions that may have such a name, as path and name, and why."""
 
@@ -68,7 +74,10 @@ def test_no_two_classes_share_a_name() -> None:
 
 
 def test_no_name_is_a_private_word_alone() -> None:
-    """A class, a function or a constant is a noun of the field or a verb, not a word that only this house uses so."""
+    """The name of a class, a function or a constant is a noun of the field or a verb.
+
+    It is not a private word of this code.
+    """
     private = {
         f"{path}:{name}" for path, _, name in definitions() if name.strip("_").lower() in PRIVATE_WORDS
     }

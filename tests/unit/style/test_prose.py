@@ -53,7 +53,10 @@ def test_a_habit_is_found_in_each_language(sentence: str, habit: str, name: str,
 
 
 def test_a_docstring_must_not_begin_with_its_own_relative_clause(tmp_path: Path) -> None:
-    """Only the first sentence of a docstring counts, also of a constant's; comments may begin as they like."""
+    """The habit counts only in the first sentence of a docstring, also of a constant's docstring.
+
+    Comments may begin in any way.
+    """
     source = '''
 LIMIT = 3
 """What is read at most. What follows may begin so."""
@@ -101,7 +104,10 @@ def test_lines_of_prose_have_a_width(tmp_path: Path) -> None:
 
 
 def test_exceptions_need_a_reason_and_a_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception lets its sentence pass in its file only; one that nothing needs is a finding of the whole project's check."""
+    """An exception lets its sentence pass in its own file only.
+
+    An exception that no sentence needs is a finding of the whole project's check.
+    """
     exceptions = tmp_path / "exceptions.txt"
     exceptions.write_text("# why\na.md: The file lies  # as its author says\nb.md: Gone  # was there once\n")
     monkeypatch.setattr(prose, "ROOT", tmp_path)
@@ -121,7 +127,10 @@ def test_exceptions_need_a_reason_and_a_use(tmp_path: Path, monkeypatch: pytest.
 def test_only_new_lines_count_since_a_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --since, an old sentence counts if one of its lines was changed, and a new file counts as a whole."""
+    """With --since, an old sentence counts if one of its lines was changed.
+
+    A new file counts as a whole.
+    """
     exceptions = tmp_path / "exceptions.txt"
     exceptions.write_text("")
     monkeypatch.setattr(prose, "ROOT", tmp_path)

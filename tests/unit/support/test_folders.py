@@ -1,4 +1,4 @@
-"""Tests are found by where they lie: in folders that one can look over."""
+"""The folders of tests and benchmarks are small enough to be looked over."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AT_MOST = 12
 
 
 def test_a_folder_has_a_dozen_test_modules_at_most() -> None:
-    """A folder of more is to become several, as the product's have become; so with helpers, and with benchmarks."""
+    """A folder of tests, helpers or benchmarks has a limited number of modules; a larger one is split."""
     modules = [*TESTS.rglob("*.py"), *(TESTS.parent / "benchmarks").rglob("*.py")]
     count = Counter(
         path.parent.relative_to(TESTS.parent).as_posix() for path in modules if path.name != "__init__.py"
@@ -23,7 +23,7 @@ def test_a_folder_has_a_dozen_test_modules_at_most() -> None:
 
 
 def test_every_benchmark_is_found_by_its_name() -> None:
-    """Each name of `make bench` has a module that is there, and has what is run."""
+    """Each name of `make bench` has a module, and the module has a function `run`."""
     for name in NAMES + ALONE:
         module = TESTS.parent / Path(*MODULES[name].split(".")).with_suffix(".py")
         functions = {

@@ -18,7 +18,7 @@ BetaSuite
 
 
 def test_a_list_says_a_reason_for_each_test() -> None:
-    """Suites without lines have no tests on the list; those of others are found with the reason above them."""
+    """A listed test has the reason above it, and a suite without lines has no listed tests."""
     assert listed.read(TEXT) == {
         "AlphaSuite": {
             "a test": "does not apply: the one.",
@@ -41,7 +41,7 @@ def test_a_list_is_written_sorted_under_its_head() -> None:
     ["AlphaSuite", "  the one, but not how things stand", "    a test without a reason", "      deeper"],
 )
 def test_a_line_out_of_place_is_refused(line: str) -> None:
-    """A suite or a test that stands twice, or a reason that does not say how things stand, is named with its line."""
+    """The error names the line of a duplicate suite or test, or of a reason in an unknown form."""
     with pytest.raises(ValueError, match="Line 9 of the list"):
         listed.read(TEXT + line)
     with pytest.raises(ValueError, match="Line 8 of the list"):

@@ -16,7 +16,10 @@ OTHER = tally(["passed", "failed", "failed"], ["for now: the other.", "for now: 
 
 
 def test_counts_of_suites_are_added() -> None:
-    """Tests that pass are counted among all of the suites that were run, those that do not by what the list says of them."""
+    """Passing tests are counted over all suites that ran.
+
+    Other tests are counted by their reasons on the list.
+    """
     assert summary_line([ONE, OTHER]) == (
         "Spark's own suites: 3 of 7 tests pass (2 suites); suites.txt has the reasons of 1 that does not apply and 2 that fail for now."
     )
@@ -24,7 +27,7 @@ def test_counts_of_suites_are_added() -> None:
 
 
 def test_the_whole_list_is_counted() -> None:
-    """Whatever stands on the list is one or the other."""
+    """Each test on the list counts as one of the two kinds."""
     suites = listed.read(listed.LIST.read_text())
     counts = [tally([], tests.values()) for tests in suites.values()]
     assert sum(sum(each.values()) for each in counts) == sum(map(len, suites.values())) > 300
@@ -34,7 +37,10 @@ def test_the_whole_list_is_counted() -> None:
 def test_workers_tell_what_they_counted(
     pytester: pytest.Pytester, workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line stands at the end of a run, in one process and in several, and there is none without suites."""
+    """The line comes at the end of a run, in one process or several.
+
+    Without suites there is no line.
+    """
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
     pytester.makeconftest("from tests.conftest import pytest_terminal_summary")
     pytester.makepyfile(

@@ -25,7 +25,7 @@ TEXT = """\
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """Return a golden file of two examples, of which the second has no verdict yet."""
+    """Return a golden file of two examples; the second one has no verdict yet."""
     path = tmp_path / "some.txt"
     path.write_text(TEXT, encoding="utf-8")
     return path
@@ -43,12 +43,15 @@ def test_each_example_has_a_query_and_a_verdict(path: Path) -> None:
 
 
 def test_more_partition_columns_make_no_difference() -> None:
-    """Of a table by two columns, or three, the joins that are written read the same part of the partitions as of one by the key alone."""
+    """A table with two or three partition columns is pruned as one with the key alone.
+
+    The written joins read the same fraction of its partitions.
+    """
     examples = VerdictFile.named("joins")
     compared = 0
     for title in examples.titles:
         text = "\n".join(examples.answer(title))
-        # where adaptive execution has another answer, it comes first, and is that of `t` and `w`, too
+        # an answer of adaptive execution comes first, and `t` and `w` have it, too
         found = reversed(re.findall(r"⇒ (\w).*?: .*?partitions (\d+) of", text))
         kept = {name: int(number) for name, number in found}
         if "t" in kept:
@@ -73,7 +76,7 @@ def test_a_difference_is_shown(written: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_verdict_is_written(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When that is asked for, below its query; other lines stay."""
+    """On request, a verdict is written below its query, and other lines stay."""
     monkeypatch.setenv(UPDATE, "1")
     VerdictFile(written).check("two", {"f": Verdict("files 3 of 4"), "g": Verdict("no scan")})
     assert written.read_text(encoding="utf-8") == TEXT + "      ⇒ f: files 3 of 4\n      ⇒ g: no scan\n"
@@ -81,7 +84,7 @@ def test_a_verdict_is_written(written: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("line", ["what is this", "## one"])
 def test_what_is_no_example_is_an_error(written: Path, line: str) -> None:
-    """A stray line, and a title that is there already, name the file and the line."""
+    """The error about a stray line, or about a duplicate title, names the file and the line."""
     written.write_text(f"{TEXT}{line}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"some\.txt:9"):
         VerdictFile(written)

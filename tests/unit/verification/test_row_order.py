@@ -48,7 +48,10 @@ def test_every_pair_of_values(type: str) -> None:
 
 
 def test_several_columns() -> None:
-    """Rows that were sorted by Python are in order, and after two are swapped the first wrong row is found."""
+    """Rows that Python has sorted are in order.
+
+    After two rows are swapped, the first wrong row is found.
+    """
     random_ = random.Random(5)
     for _ in range(200):
         down = [random_.random() < 0.5 for _ in range(3)]

@@ -1,4 +1,7 @@
-"""`verify` reads all rows, and names every file in which one lies wrong, with an example; what it cannot judge it says."""
+"""`verify` reads all rows, and names each file with a misplaced row, with an example.
+
+It says what it cannot judge.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from parquetry.types import parse_type, type_from_json
 
 
 class Written:
-    """A table whose files are recorded as of buckets, whatever their rows are."""
+    """A table whose files are recorded in buckets, with any rows."""
 
     def __init__(
         self,
@@ -90,7 +93,7 @@ def keys_of(bucket: int, count: int = 4) -> list[int]:
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_every_row_that_lies_wrong_is_counted(tmp_path: Path, file_format: str) -> None:
-    """Wherever in the file it is; right files and right orders are not told of."""
+    """Misplaced rows are counted anywhere in a file; files with right buckets and order are not reported."""
     table = Written(tmp_path, file_format=file_format, sort=(SortColumn("k"),))
     one, two = keys_of(1), keys_of(2)
     table.put("right", [None, *keys_of(0)], 0, in_order=True)
@@ -129,7 +132,7 @@ def test_both_at_once(tmp_path: Path) -> None:
 
 
 def test_what_our_writer_settles_lies_right(tmp_path: Path) -> None:
-    """-0.0 lies with 0.0, and all NaN together, in structs, too."""
+    """-0.0 belongs with 0.0, and all NaN belong together, also within structs."""
     for at, (type, arrow) in enumerate({"double": pa.float64(), "float": pa.float32()}.items()):
         kind = parse_type(type)
         table = Written(tmp_path / str(at), type)
@@ -162,7 +165,10 @@ def test_what_our_writer_settles_lies_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_days_of_long_ago_in_orc(tmp_path: Path, nested: bool) -> None:
-    """Spark writes them by the Julian calendar, and PyArrow reads other days: they are not judged, also within structs."""
+    """Days of before 1582 in ORC are not judged, also within structs.
+
+    Spark writes them by the Julian calendar, and PyArrow reads other days.
+    """
     kind = pa.struct([("d", pa.date32())]) if nested else pa.date32()
     days: list[Any] = [-171_000, 0]
     field = {"name": "d", "type": "date", "nullable": True, "metadata": {}}
@@ -176,7 +182,7 @@ def test_days_of_long_ago_in_orc(tmp_path: Path, nested: bool) -> None:
 
 
 def test_what_is_not_known(tmp_path: Path) -> None:
-    """Files of no bucket, of types that others hash otherwise, and damaged ones are told as what they are."""
+    """A file without a bucket, of a type that others hash in another way, or damaged, is reported as such."""
     table = Written(tmp_path)
     table.put("stray-1", [1, 2], None)
     table.put("stray-2", [1, 2], None)
@@ -206,7 +212,7 @@ def test_what_is_not_known(tmp_path: Path) -> None:
 
 
 def test_tables_without_buckets(tmp_path: Path) -> None:
-    """Nothing is read of them."""
+    """Files of a table without buckets are not read."""
     with open_metastore(str(tmp_path), create=True) as metastore:
         table = metastore.create_table(
             "default", "t", TableMetadata((TableColumn("k", "integer"),), (), "parquet", str(tmp_path / "t"))
@@ -219,7 +225,10 @@ def test_tables_without_buckets(tmp_path: Path) -> None:
 
 
 def test_partitions_without_buckets(tmp_path: Path) -> None:
-    """They are told of, as the table has buckets, but for those from before it had any; and nothing of them is read."""
+    """Partitions without buckets are reported if the table has buckets, and none of their files is read.
+
+    Partitions from before `bucket-begin-partition` are not reported.
+    """
     table = Written(tmp_path)
     with open_metastore(str(tmp_path)) as metastore:
         for p in (1, 2):
@@ -237,7 +246,10 @@ def test_partitions_without_buckets(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A table for people, JSON for scripts; the exit code is 1 if a row lies wrong, and 0 where nothing is known to."""
+    """`verify` prints a table for people and JSON for scripts.
+
+    The exit code is 1 if a row is misplaced, and 0 if none is known to be.
+    """
     table = Written(tmp_path)
 
     def run(*arguments: str) -> tuple[int, str]:

@@ -159,7 +159,7 @@ def test_scopes_conflict_with_what_happens_in_them(what: str) -> None:
 
 
 def test_what_was_read_must_be_as_it_was() -> None:
-    """A commit fails if a partition that it read has changed, also if it read an earlier version than its base.
+    """A commit fails if a partition that it read has changed, even if it read a version before its base.
 
     Other partitions, and operations that count as harmless, do not conflict.
     """

@@ -144,7 +144,7 @@ def test_a_list_that_grew_is_as_short_as_one_of_a_single_commit() -> None:
     st.data(),
 )
 def test_each_file_is_written_a_few_times(sizes: list[int], size: int, data: st.DataObject) -> None:
-    """The bytes written are bounded by the bytes added, for any number of files a commit; few chunks are light.
+    """The bytes written are bounded by the bytes added, for commits of any size, and few chunks are light.
 
     Each level may write a file once, and each commit may rewrite a bounded number of bytes of short chunks.
     """

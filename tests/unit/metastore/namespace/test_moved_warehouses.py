@@ -149,7 +149,9 @@ def test_the_old_place_is_in_no_record_of_places() -> None:
 
 @pytest.mark.parametrize("location", ["/lake/t", "file:/lake/t", "file:///lake/t", "file:/lake//t/"])
 def test_the_form_of_a_location_stays(location: str) -> None:
-    """A plain path stays a plain path, and a URI has Hadoop's form, because texts of locations are compared.
+    """A plain path stays a plain path, and a URI has Hadoop's form.
+
+    Other code compares texts of locations.
     """
     rows = MemoryStore()
     Metastore(rows, "/lake").create_table("default", "t", metadata(location=location))

@@ -138,9 +138,7 @@ def flipped(value: bytes, step: int) -> Iterator[bytes]:
 
 
 def test_every_byte_of_every_row() -> None:
-    """After a change of any byte of a row's value, reads return the written content, or the error names the
-    row.
-    """
+    """After a change of any byte of a row's value, reads are right, or the error names the row."""
     store = MemoryStore()
     expected = answers(made(store))
     rows = dict(store.scan(b"", None))

@@ -170,7 +170,9 @@ def maker_in(folder: Path) -> ModuleType:
 
 @pytest.fixture
 def old(tmp_path: Path, maker: ModuleType) -> Any:
-    """Open a copy of the metastore whose tables are in a folder of the test, with the files of all versions.
+    """Open a copy of the metastore whose tables are in a folder of the test.
+
+    The folder has the files of all versions.
     """
     copy = tmp_path / "m.sqlite"
     shutil.copy(GOLDEN / "metastore.sqlite", copy)
@@ -353,7 +355,7 @@ def test_it_is_written(
     gone: tuple[str, ...],
     format: int,
 ) -> None:
-    """The old metastore can be changed as any other, and the unchanged part reads as before, also from a dump.
+    """The old metastore can be changed as any other, and what a change leaves alone reads as before.
 
     It stays of format 1, readable for the old library, unless a change writes what format 1 lacks. A location
     that is written is such a change, because it is relative to the warehouse.

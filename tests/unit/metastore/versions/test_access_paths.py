@@ -88,7 +88,7 @@ def examined(table: TableSnapshot, text: str) -> tuple[ScanPlan, int, int]:
         # once for the rows.
         ("d = 77 OR s = 'zz'", 30, 60),
         ("d = 7 OR s = 'zz'", 29, 60),  # (7, 'zz') is in both parts
-        # Both ways are counted: `d < 100` is not read in order to know how many keys it has, but for 64 of them.
+        # Both access paths are counted: of the keys of `d < 100` only 64 are read for that.
         ("d = 77 OR d = 78 OR s = 'zz' AND d < 100", 24, 48 + 64),
         ("(d = 1 OR s = 'r3') AND (s = 'r4' OR d = 2)", 2, 2),
         ("(d < 10 OR s = 'zz') AND (d > 400 OR s = 'r1')", 14, 28 + 64),
@@ -223,7 +223,7 @@ def random_filter(random: Random, depth: int) -> Predicate:
 def test_random_filters_find_each_partition_once(
     indexes: list[list[str]], descending: tuple[bool, ...]
 ) -> None:
-    """Each access path gives exactly the partitions for which the filter is TRUE, in key order."""
+    """Each access path gives exactly the partitions that satisfy the filter, in key order."""
     rows = list(itertools.product(*POOLS.values()))
     table = table_of(COLUMNS, rows, indexes, descending)
     types = table.key_schema.types

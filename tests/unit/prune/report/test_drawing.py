@@ -100,8 +100,9 @@ def test_steps_are_found_by_name():
 
 
 def test_bytes_are_of_the_whole_table():
-    """The text also has the size of the files that have the columns; HTML's bar compares with the whole
-    table.
+    """The text also has the size of the selected files with all columns.
+
+    HTML's bar compares with the whole table.
     """
     scan = ScanReport("t", (Step("bytes", 2_100, 84_000, ("amount",), whole=8_700),))
     assert str(Report((scan,))) == "t: 2.1 kB of 84 kB (column amount; these files have 8.7 kB)"

@@ -37,7 +37,9 @@ INNER_NAMES = (
     ],
 )
 def test_functions_and_ids_of_the_optimizer_go(text: str, plain: str) -> None:
-    """The optimizer's functions and ids are removed; the user's words stay, quoted texts letter for letter.
+    """The optimizer's functions and ids are removed.
+
+    The user's own words stay, and quoted texts stay letter for letter.
     """
     assert plain_text(text) == plain
     assert plain_text(plain) == plain

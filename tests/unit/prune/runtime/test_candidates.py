@@ -406,7 +406,10 @@ def test_many_values_of_files_that_span_the_whole_range(
 def test_all_values_of_a_broadcast(
     facts: dict[str, Any], whole: bool, found: int | None, expected: str
 ) -> None:
-    """Dense keys of a broadcast table without conditions are neither collected nor read in a second run."""
+    """Values of a broadcast are refused if they are dense keys of a table without conditions.
+
+    Values of partition columns, and values of a second run, are not checked for that.
+    """
     one = candidate(build=build(whole=whole), **facts)
     (verdict,) = decide([one], [LIMIT], lambda _: Spread(0.1, 1e6), lambda _: found)
     assert verdict.how == expected

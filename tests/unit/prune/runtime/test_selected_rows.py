@@ -138,9 +138,9 @@ def test_how_far_values_lie_apart() -> None:
 def test_parts_of_files_span_less_of_what_these_are_sorted_by(
     properties: dict[str, str], expected: tuple[bool, bool]
 ) -> None:
-    """If `sort-by` names the order within files, only its first columns are clustered there.
+    """Only the columns of `sort-by` count as sorted within files.
 
-    Without `sort-by`, a limit on row groups lets any column be clustered.
+    Without `sort-by`, or if it cannot be parsed, any column may be sorted if properties shape the files.
     """
     table = days(**properties)
     found = [spread(table.metadata, whole(table), column) for column in ("year", "month")]
