@@ -70,9 +70,9 @@ def test_versions_and_what_they_lack_are_listed() -> None:
 
 
 def test_who_can_read_a_metastore_is_said_to_see_minimum_and_maximum(tmp_path: Path) -> None:
-    """The docs warn that a metastore shows values of files that its reader may not open.
+    """A metastore alone gives the minimum and maximum values of a file that its reader cannot open.
 
-    They also say that its rights are the folder's rights.
+    Its files have at most the rights of the folder. The docs say both.
     """
     warehouse = tmp_path / "lake"
     warehouse.mkdir()

@@ -246,7 +246,7 @@ def test_types_whose_equal_values_may_lie_apart(
 def test_files_that_come_later(tmp_path: Path) -> None:
     """Files with right names join their buckets, and files with wrong names get no bucket.
 
-    Files of before keep theirs. A new tree may have another number of buckets.
+    Earlier files keep their buckets. A new tree may have another number of buckets.
     """
     spec = BucketSpec(("k",), 4, 2)
     tree = Tree(tmp_path, spec)

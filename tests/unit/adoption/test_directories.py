@@ -260,9 +260,9 @@ def test_partitions_of_others_are_no_heavy_values(tree: Tree) -> None:
 def test_all_other_rows_are_looked_at(
     tmp_path: Path, type: str, heavy: Any, others: tuple[Any, ...], dictionary: bool
 ) -> None:
-    """A skewed value is between a file's minimum and maximum.
+    """If a skewed value is between a file's minimum and maximum, the file's rows are read.
 
-    Then the file's rows are read, and it joins the rest if none of them has the value.
+    The file joins the rest if none of its rows has the value.
     """
     tree = Tree(tmp_path, (TableColumn("x", type), TableColumn("v", "integer")))
     text = {b"6": "6", True: "true"}.get(heavy, heavy)

@@ -33,7 +33,7 @@ class Counting(ArrowFooters):
 
 
 def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call reads four files below the table, and one partition's files elsewhere.
+    """One call reads at most four files below the table, or one partition's files elsewhere.
 
     Two partitions may share a location.
     """

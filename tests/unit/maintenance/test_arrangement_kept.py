@@ -226,7 +226,7 @@ def reopen(lake: Arranged) -> None:
 
 
 def test_the_records_have_each_field_set() -> None:
-    """The records that these tests use set each field, and fail this test when a new field is added."""
+    """The records of these tests set each field; a new field fails this test until they set it."""
     records = full_metadata("/t"), full_view()
     assert unset_fields(*records) == ["SkewMap.auto"]  # where there are cells they are not measured
     assert unset_fields(OWN, MEASURED) == unset_fields(TABLES, MEASURED) == unset_fields(FILE, EARLIER) == []

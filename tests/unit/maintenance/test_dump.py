@@ -1,4 +1,4 @@
-"""A dump holds all rows of a metastore, and fills a metastore of any store."""
+"""A dump has all content of a metastore, and fills a metastore of any store."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def lists(metastore: Metastore) -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize("inline", [10, 1 << 14])
 def test_there_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int) -> None:
-    """A dump from memory to SQLite and back keeps every row, and the copies can be changed."""
+    """A dump from memory to SQLite and back keeps all content, and the copies can be changed."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", inline)
     first = filled(tmp_path / "lake", MemoryStore())
     told: list[tuple[str, int, int]] = []

@@ -88,7 +88,7 @@ def test_totals(tmp_path: Path) -> None:
 
 
 def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that are missing or unreadable are reported, and a repair makes no problem worse."""
+    """Missing or unreadable rows are reported, and a repair does no further harm."""
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     lake = busy(tmp_path)
     lake.append((5, "e"), "five")

@@ -58,9 +58,9 @@ def told(found: list[Finding]) -> list[tuple[str, str | None, bool]]:
 
 
 def mended(lake: TableLake, partition: str) -> None:
-    """Assert that fsck reports exactly one partition, and repairs it only on request.
+    """Assert that fsck reports exactly one partition, and repairs the list only on request.
 
-    Later commits and checks then work.
+    After the repair readers see all files, and the next commits list the newest rows again.
     """
     head = head_of(lake)
     assert told(fsck(lake.table())) == [("newest rows", partition, False)]

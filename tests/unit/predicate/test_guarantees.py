@@ -37,7 +37,7 @@ TYPES = dict.fromkeys("abc", INT)
     ],
 )
 def test_what_is_allowed(text: str, found: set[tuple[int | None, ...]] | None) -> None:
-    """A condition allows these values of (a, b), or None if they are more than eight or unlimited."""
+    """The result is the values of (a, b) that a condition allows, or None for more than eight of them."""
     assert allowed_values(parse_filter(text, TYPES).node, ("a", "b"), 8) == found
 
 

@@ -279,7 +279,7 @@ class Directories(Knowledge):
     ],
 )
 def test_tuples_that_may_be_there(text: str, answers: list[Match]) -> None:
-    """A directory matches if a condition allows its values, in each branch of an OR by itself."""
+    """A directory may match if the condition allows its values, in each branch of an OR by itself."""
     assert match(parse_filter(text, {"x": INT, "v": INT}), Directories()).tolist() == answers
 
 

@@ -140,7 +140,7 @@ def test_few_keys_are_read_of_many(metastore: Metastore, monkeypatch: pytest.Mon
 
 
 def test_what_has_no_rows_is_passed_over(metastore: Metastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions of NULL are skipped at the first key.
+    """No key of a NULL partition is read for an extreme.
 
     Empty partitions are read at either end, but do not count for the answer.
     """

@@ -1,6 +1,6 @@
 """After any exception in a commit, the transaction knows whether a version may show its changes.
 
-The one who deletes its files relies on that.
+Code that deletes the files of a failed commit relies on that.
 """
 
 from __future__ import annotations

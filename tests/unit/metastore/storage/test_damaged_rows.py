@@ -205,7 +205,7 @@ def test_journals() -> None:
 
 
 def test_fsck_tells_of_damage(tmp_path: Path) -> None:
-    """fsck reports damaged rows of partitions, and repairs index entries and summaries."""
+    """fsck reports damaged rows of partitions and chunks, and repairs index entries and summaries."""
     store = MemoryStore()
     metastore = made(store)
     expected = answers(metastore)

@@ -228,7 +228,7 @@ def test_the_side_that_is_shuffled_is_named() -> None:
 
 
 def test_only_joins_of_tables_in_buckets_are_told() -> None:
-    """A join of tables without buckets has no report, as no change would avoid its shuffle."""
+    """A join of tables without buckets has no report."""
     facts = JoinFacts("INNER", (side("a", None, plain("id")), side("b", None, plain("id"))), None)
     assert explain_joins([facts], SET) == ()
 

@@ -1,7 +1,4 @@
-"""Files' statistics give the minimum and maximum of a key.
-
-Some tests lack statistics of some files.
-"""
+"""Files' statistics give the minimum and maximum of a key, also if some files lack statistics."""
 
 from __future__ import annotations
 

@@ -132,9 +132,9 @@ def test_what_is_left_alone() -> None:
 def test_values_that_every_file_has_are_not_looked_for(
     values: range, given: dict[str, Any], told: bool
 ) -> None:
-    """Readers get no values that nearly every small file has in random order.
+    """Readers get no set if every file is likely to have many of its values.
 
-    The statistics of these files were compared before.
+    That is estimated only for small files with unsorted rows.
     """
     metastore = Metastore(MemoryStore(), "/lake")
     metastore.create_database("db")

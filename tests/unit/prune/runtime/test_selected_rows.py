@@ -140,7 +140,7 @@ def test_parts_of_files_span_less_of_what_these_are_sorted_by(
 ) -> None:
     """Only the columns of `sort-by` count as sorted within files.
 
-    Without `sort-by`, or if it cannot be parsed, any column may be sorted if properties shape the files.
+    An invalid `sort-by` lets any column count. So do properties for writing files if there is no `sort-by`.
     """
     table = days(**properties)
     found = [spread(table.metadata, whole(table), column) for column in ("year", "month")]
