@@ -129,7 +129,7 @@ def test_properties_that_are_fixed() -> None:
 
 
 def test_a_renamed_column_in_properties() -> None:
-    """Properties that name a column name it by its new name, quoted as needed.
+    """Properties that name a renamed column have its new name, quoted as needed.
 
     Other properties stay letter for letter.
     """

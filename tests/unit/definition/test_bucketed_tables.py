@@ -85,7 +85,7 @@ def test_the_properties_become_the_record_and_are_shown_from_it(lake: BridgeLake
 def test_a_member_of_partitioned_by_says_the_same(
     lake: BridgeLake, by: dict[str, Any], spec: BucketSpec
 ) -> None:
-    """A transform in PARTITIONED BY makes the same buckets, also beside partition columns.
+    """A transform in PARTITIONED BY makes the same buckets as the clause, beside partition columns or alone.
 
     Its SQL is `PARTITIONED BY (bucket(8, x), p)`; DataFrames have `bucketBy`.
     """

@@ -1,4 +1,4 @@
-"""The hashes of bucket columns equal the hashes of Hive's classes for chosen values, and Hive's own files.
+"""The hashes of bucket columns agree with Hive's classes for chosen values, and with Hive's own files.
 
 Generated values of every type are compared with the hashes of Hive and Spark in
 `tests/spark/bucketing/test_hash_functions.py`.

@@ -427,9 +427,9 @@ def test_a_young_file_in_a_place_that_only_old_rows_tell_of(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("dropped", [False, True])
 def test_directories_of_heavy_values_elsewhere(tmp_path: Path, dropped: bool) -> None:
-    """Vacuum and DROP delete own files that the table no longer lists from directories elsewhere.
+    """Vacuum and DROP delete own files that the table no longer lists in directories elsewhere.
 
-    They delete files of failed writes, too, and the directories of future partitions count.
+    They delete files of failed writes there, too, also in the directories of future partitions.
     """
     lake = TableLake(tmp_path)
     places = [tmp_path / name for name in ("one", "two")]

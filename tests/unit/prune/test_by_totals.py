@@ -127,7 +127,10 @@ def test_conditions_that_leave_all_at_both_ends() -> None:
 
 
 def test_tables_that_are_listed_at_once() -> None:
-    """A table with few partitions or with buckets is listed at once, because Spark needs the buckets."""
+    """A table with few partitions is listed at once.
+
+    So is a table with buckets, because Spark needs to know them.
+    """
     assert estimate_from_totals(table(LIMITS.listed_partitions - 1), [], ["v"], table="db.t") is None
     assert estimate_from_totals(table(LIMITS.listed_partitions), [], ["v"], table="db.t") is not None
     buckets = ArrangementSpec(buckets=BucketSpec(("v",), 4, 2))

@@ -157,7 +157,7 @@ def test_settings_have_the_password_apart(caplog: pytest.LogCaptureFixture) -> N
     "store", ["user=ann password=SECRET", "jdbc:postgresql://ann:SECRET@h", "hbase://ann:SECRET@h/t"]
 )
 def test_settings_refuse_what_is_no_store(store: str) -> None:
-    """A URL that is no store is refused before its password gets into Spark's settings."""
+    """The URL of an unknown store is refused before its password gets into Spark's settings."""
     with pytest.raises(ConfigurationError, match="is not known") as caught:
         parquetry.settings("lake", "/lake", store=store)
     assert "SECRET" not in str(caught.value)

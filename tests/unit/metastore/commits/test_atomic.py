@@ -129,7 +129,7 @@ def test_lost_replies(lost: int, how: str) -> None:
 def test_lost_reply_and_then_others_commit() -> None:
     """A commit that was applied without an answer finds itself in the history.
 
-    That holds if others have committed since.
+    That holds even if others have committed since.
     """
     inner = MemoryStore()
     other, _ = new_table(inner)

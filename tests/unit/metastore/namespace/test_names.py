@@ -195,7 +195,7 @@ def test_staged_tables_can_be_discarded() -> None:
 def test_replace_is_a_commit_of_the_same_table() -> None:
     """Old versions stay readable after a replacement.
 
-    A commit that began before it is refused, even if it only appends.
+    A commit that began before the replacement is refused, even if it only appends.
     """
     metastore, old = new_table()
     late = Transaction(old, "append")

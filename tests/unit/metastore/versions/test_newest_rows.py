@@ -103,9 +103,9 @@ def test_a_list_is_read_as_it_was_written(rows: dict[bytes, NewestRow]) -> None:
 
 
 def test_a_list_is_bounded() -> None:
-    """A list of too many partitions, or of long keys, has the partitions written last.
+    """A list of too many partitions, or of long keys, has only the partitions written last.
 
-    It has the last 64 tombstones.
+    It has only the last 64 tombstones.
     """
     random.seed(9)
     long = {random.randbytes(40): NewestRow(ticket) for ticket in range(1, 1001)}

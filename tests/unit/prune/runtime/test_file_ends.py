@@ -115,7 +115,7 @@ def test_a_column_of_which_no_file_tells() -> None:
     ],
 )
 def test_files_in_which_a_key_grows(starts: range | tuple[int, ...], expected: KeyFiles) -> None:
-    """Keys grow from partition to partition, ascending or descending; two files always have an order."""
+    """Keys are in order if they grow from partition to partition, or shrink; two files always are."""
     found = table(*([file(f"{place}", 10 * n, 10 * n + 15)] for place, n in enumerate(starts)))
     assert key_files(found.metadata, selected(found), "n", found.totals.files) == expected
 

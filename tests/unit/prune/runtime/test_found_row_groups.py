@@ -80,7 +80,7 @@ def test_types_that_readers_may_compare(type: str, value: Any, used: bool) -> No
 def test_old_dates_in_orc() -> None:
     """Readers of ORC lose rows of before 1582, so no range begins there.
 
-    Readers of Parquet do not.
+    Readers of Parquet keep these rows.
     """
     date = parse_type("date")
     for value, used in ((-141_426, True), (-141_427, False)):
