@@ -288,7 +288,7 @@ class Catalog(CatalogReader):
             name: of the table.
             columns: the skewed columns; empty to remove the heavy values.
             values: values of one column, or tuples for several, with None for NULL; or ``"auto"`` to measure
-                them while each partition is loaded.
+                them while each partition is loaded (`ON AUTO`).
             directories: whether the rows of each get a directory of their own.
 
         Returns:

@@ -144,8 +144,8 @@ TABLE_SETTINGS = (
         None,
         str,
         "The values that are so frequent that their rows are kept apart: Hive's clause after the words "
-        "`SKEWED BY`, such as `(x) ON (10, 20) STORED AS DIRECTORIES` or `(x) ON AUTO STORED AS "
-        "DIRECTORIES`. See [list bucketing](list-bucketing.md). It applies to partitions made afterwards.",
+        "`SKEWED BY`, such as `(x) ON (10, 20) STORED AS DIRECTORIES`, or `(x) ON AUTO`, which means "
+        "directories. See [list bucketing](list-bucketing.md). It applies to partitions made afterwards.",
         levels=("property",),
     ),
     Setting(
@@ -175,7 +175,7 @@ TABLE_SETTINGS = (
         "strict",
         choice_parser("strict", "relaxed"),
         "`strict` refuses the combinations with directories for heavy values that Hive's design excludes. "
-        "`relaxed` allows those that Parquetry supports. See [the "
+        "`relaxed` allows those that Parquetry supports, and is the default of tables `ON AUTO`. See [the "
         "rules](list-bucketing.md#what-does-not-go-together).",
         levels=("property",),
     ),

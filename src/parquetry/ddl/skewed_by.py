@@ -1,6 +1,7 @@
-"""Read the clause `SKEWED BY (columns) ON (values | AUTO) [STORED AS DIRECTORIES]`.
+"""Read the clause `SKEWED BY (columns) ON (values | AUTO) [[NOT] STORED AS DIRECTORIES]`.
 
-Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does
+`ON AUTO` means directories unless the clause says NOT. Named values, which are Hive's, have directories only
+if the clause says so. Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does
 not check whether the table has such columns, and does not convert the constants to their types.
 """
 
@@ -36,7 +37,8 @@ def find_clause(cursor: TokenCursor) -> bool:
         return False
     if not (cursor.take("auto") or cursor.skip_parentheses()):
         return False
-    cursor.take("stored", "as", "directories")
+    if not cursor.take("stored", "as", "directories"):
+        cursor.take("not", "stored", "as", "directories")
     return True
 
 
@@ -51,13 +53,17 @@ def parse_skewed_by(text: str) -> SkewedBy:
     >>> found = parse_skewed_by("(x, `Y`) ON ((1, 'a'), (2, NULL)) STORED AS DIRECTORIES")
     >>> found.columns, [[each.text for each in row] for row in found.tuples], found.directories
     (('x', 'Y'), [['1', 'a'], ['2', '']], True)
+    >>> [parse_skewed_by(f"(x) ON {what}").directories for what in ("AUTO", "AUTO NOT STORED AS DIRECTORIES", "(1)")]
+    [True, False, False]
     """
     cursor = TokenCursor(text)
     columns = _columns(cursor)
     cursor.expect("on", "write ON and the heavy values, or ON AUTO")
     tuples = None if cursor.take("auto") else _tuples(cursor)
-    directories = cursor.take("stored", "as", "directories")
-    if not directories and not cursor.ended:
+    refused = cursor.take("not", "stored", "as", "directories")
+    stored = not refused and cursor.take("stored", "as", "directories")
+    directories = stored or (tuples is None and not refused)
+    if not stored and not refused and not cursor.ended:
         raise cursor.error(f"{cursor.shown} is not expected here: only STORED AS DIRECTORIES can follow.")
     cursor.expect_end()
     return SkewedBy(columns, tuples, directories)

@@ -1,7 +1,8 @@
 """The combinations that directories for heavy values exclude: rules, each with its reason and remedy.
 
 Hive's design names these combinations. Where Hive could not support one and Parquetry can, the table property
-`list-bucketing-rules` = `relaxed` lifts the rule. The other rules always apply.
+`list-bucketing-rules` = `relaxed` lifts the rule; for tables that measure their heavy values (`ON AUTO`, which
+Hive has not) this is the default. The other rules always apply.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Subject:
         external: whether a statement named its location.
         partitioned: whether it has partition columns.
         file_format: of its files.
-        relaxed: whether its property lifts the liftable rules.
+        relaxed: whether the liftable rules are lifted.
     """
 
     label: str
@@ -75,7 +76,7 @@ RULES = (
     ListBucketingRule(
         "load-data", ("load",), lambda _: True,
         "A stored-as-directories table cannot be used as target for LOAD",
-        "Read the files with Spark and INSERT OVERWRITE their rows", liftable=False, error=LoadIntoSkewedError,
+        "Read the files with Spark and INSERT their rows", liftable=False, error=LoadIntoSkewedError,
     ),
     ListBucketingRule(
         "buckets", ("define",), lambda each: each.buckets,

@@ -162,9 +162,26 @@ def _not_skewed() -> NotSkewedError:
     return NotSkewedError("This operation is only valid on skewed table. Say SKEWED BY … ON … first.")
 
 
-def is_relaxed(properties: Mapping[str, str]) -> bool:
-    """Return whether a table's properties lift the rules of list bucketing that can be lifted."""
-    return bool(settle(properties=properties)[LIST_BUCKETING_RULES] == "relaxed")
+def is_relaxed(properties: Mapping[str, str], *, measured: bool) -> bool:
+    """Return whether the rules of list bucketing that can be lifted are lifted for a table.
+
+    Args:
+        properties: of the table. One of them can say either.
+        measured: whether the heavy values are measured (`ON AUTO`). Hive has no such tables, so its rules are
+            not their default.
+
+    >>> [is_relaxed({}, measured=each) for each in (True, False)]
+    [True, False]
+    >>> is_relaxed({"list-bucketing-rules": "strict"}, measured=True)
+    False
+    """
+    rules = settle(properties=properties).effective(LIST_BUCKETING_RULES)
+    return measured if rules.level == "default" else rules.value == "relaxed"
+
+
+def _relaxed(metadata: TableMetadata) -> bool:
+    skew = metadata.arrangement.skew
+    return is_relaxed(metadata.properties, measured=skew is not None and skew.auto is not None)
 
 
 def set_skew(
@@ -208,7 +225,7 @@ def require_unskewed(label: str, metadata: TableMetadata, column: str, *, rename
     """
     skew = metadata.arrangement.skew
     physical = next((each.physical for each in metadata.columns if each.name.lower() == column.lower()), None)
-    if skew is None or physical not in skew.columns or (renamed and is_relaxed(metadata.properties)):
+    if skew is None or physical not in skew.columns or (renamed and _relaxed(metadata)):
         return
     lifted = f", or set the table property '{LIST_BUCKETING_RULES}' = 'relaxed'" if renamed else ""
     raise SkewedColumnChangeError(
@@ -227,7 +244,7 @@ def subject(label: str, metadata: TableMetadata) -> Subject:
         external=metadata.external,
         partitioned=bool(metadata.partition_by),
         file_format=metadata.format,
-        relaxed=is_relaxed(metadata.properties),
+        relaxed=_relaxed(metadata),
     )
 
 

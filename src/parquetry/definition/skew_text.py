@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.data_files import TableColumn
+from parquetry.ddl.skewed_by import NOT_DIRECTORIES
 from parquetry.identifiers import part_text
 from parquetry.layout import SkewMap, cell_directory
 from parquetry.locations import join_location
@@ -28,12 +29,16 @@ def skewed_by_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str:
     >>> columns = [TableColumn("X", "integer"), TableColumn("s", "string")]
     >>> skewed_by_text(SkewMap(("s", "X"), (("it's", 1), (None, 2)), directories=True), columns)
     "(s, X) ON (('it''s', 1), (NULL, 2)) STORED AS DIRECTORIES"
+    >>> from parquetry.layout import AutoSkew
+    >>> [skewed_by_text(SkewMap(("X",), (), each, auto=AutoSkew(0.05, 16)), columns) for each in (True, False)]
+    ['(X) ON AUTO STORED AS DIRECTORIES', '(X) ON AUTO NOT STORED AS DIRECTORIES']
     """
     chosen = _columns(skew, columns)
     names = ", ".join(part_text(column.name) for column in chosen)
     types = [column.column_type for column in chosen]
     cells = "AUTO" if skew.auto else f"({', '.join(cell_text(cell, types) for cell in skew.values(types))})"
-    return f"({names}) ON {cells}{' STORED AS DIRECTORIES' if skew.directories else ''}"
+    without = f" {NOT_DIRECTORIES}" if skew.auto else ""  # AUTO alone means directories
+    return f"({names}) ON {cells}{' STORED AS DIRECTORIES' if skew.directories else without}"
 
 
 def skewed_locations_text(skew: SkewMap, columns: Sequence[TableColumn]) -> str | None:

@@ -107,6 +107,29 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
     assert repr(part.arrangement.skew.cells) == "((None, nan),)"
 
 
+def test_words_of_the_first_statement_suffice(spark: SparkSession, db: str, rows: Rows) -> None:
+    """ON AUTO alone makes directories, in a table with partitions, without, and from a query; INSERT INTO is the first write."""
+    source = "SELECT if(id % 2 = 0, 7, id) AS x, id, cast(id >= 50 AS int) AS p FROM range(100)"
+    spark.sql(f"CREATE TABLE {db}.a (x bigint, id bigint, p int) PARTITIONED BY (p) SKEWED BY (x) ON AUTO")
+    spark.sql(f"CREATE TABLE {db}.b (x bigint, id bigint, p int) SKEWED BY (x) ON AUTO")
+    spark.sql(f"CREATE TABLE {db}.c SKEWED BY (x) ON AUTO AS {source}")
+    spark.sql(f"CREATE TABLE {db}.d AS {source}")
+    spark.sql(f"ALTER TABLE {db}.d SKEWED BY (x) ON AUTO")
+    for name, insert, directories in (
+        ("a", "INSERT INTO", (2, 4)),
+        ("b", "INSERT INTO", (1, 2)),
+        ("c", "INSERT INTO", (1, 2)),
+        ("d", "INSERT OVERWRITE", (1, 2)),
+    ):
+        spark.sql(f"{insert} {db}.{name} {source}")
+        query = spark.sql(f"SELECT id FROM {db}.{name} WHERE x = 7")
+        assert len(query.collect()) == (102 if name == "c" else 51), name
+        step = parquetry.report(query).scans[0].step("directories")
+        assert step is not None
+        assert (step.kept, step.of) == directories, name
+        assert "SKEWED BY (x) ON AUTO STORED AS DIRECTORIES" in rows(f"SHOW CREATE TABLE {db}.{name}")[0][0]
+
+
 def test_maps_follow_the_rows(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,11 +160,19 @@ def test_the_longest_name_of_a_directory_is_taken() -> None:
 
 
 def test_auto_has_no_cells_yet() -> None:
-    """The map of AUTO has no values yet, and keeps the threshold and the limit."""
-    skew = skew_map(parse_skewed_by("(i) ON auto"), COLUMNS, AUTO, str)
-    assert skew == SkewMap(("i",), auto=AUTO)
-    assert skewed_by_text(skew, COLUMNS) == "(i) ON AUTO"
-    assert ("Skewed Values", "AUTO") in described_skew(skew, COLUMNS)
+    """What is heavy enough goes with it; it means directories unless the clause says NOT, and its text is read alike."""
+    for clause, directories in (
+        ("(i) ON auto", True),
+        ("(i) ON AUTO STORED AS DIRECTORIES", True),
+        ("(i) ON AUTO NOT STORED AS DIRECTORIES", False),
+    ):
+        skew = skew_map(parse_skewed_by(clause), COLUMNS, AUTO, str)
+        assert skew == SkewMap(("i",), directories=directories, auto=AUTO)
+        assert skew_map(parse_skewed_by(skewed_by_text(skew, COLUMNS)), COLUMNS, AUTO, str) == skew
+        assert ("Skewed Values", "AUTO") in described_skew(skew, COLUMNS)
+        assert ("Stored As SubDirectories", "Yes" if directories else "No") in described_skew(skew, COLUMNS)
+    with pytest.raises(ClauseError, match="only STORED AS DIRECTORIES can follow"):
+        parse_skewed_by("(i) ON AUTO STORED AS TEXTFILE")
 
 
 TWO = SkewMap(("was", "i"), (("a", 1), ("b", None)), directories=True)

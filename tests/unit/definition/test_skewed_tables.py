@@ -13,8 +13,11 @@ import pytest
 
 import parquetry
 from parquetry.cli.main import main
-from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError
+from parquetry.definition import require_rules
+from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError, SkewError
 from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import open_metastore
 from parquetry.warehouse import VARIABLE
 from tests.support.goldens import GOLDENS, check_golden
@@ -201,6 +204,61 @@ def test_rules_hold_for_alter_and_for_partitions(lake: BridgeLake) -> None:
     assert refused["code"] == "PARTITION_NOT_FOUND"
     refused = lake.alter(name="s", skewed_locations="PARTITION (x = 1) (1 = 'file:/x')")
     assert "give a value for each of p" in refused["message"]
+
+
+def test_measured_values_have_directories_and_no_rules_of_hives(lake: BridgeLake, tmp_path: Path) -> None:
+    """ON AUTO may be in any table that Parquetry can write, unless its property says strict; named values keep Hive's rules."""
+    auto = {"skewed-by": "(x) ON AUTO"}
+    full = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 16))
+    for name, question in (
+        ("plain", {"properties": auto}),
+        ("unpartitioned", {"properties": auto, "by": []}),
+        ("bucketed", {"properties": auto, "by": [*PARTITIONED_BY_P, BUCKETS]}),
+        ("external", {"properties": {**auto, "location": str(tmp_path / "far")}}),
+        ("queried", {"properties": auto, "op": "stage_table", "mode": "create"}),
+    ):
+        made = lake.create(name, **question)
+        assert made["properties"]["skewed-by"] == "(x) ON AUTO STORED AS DIRECTORIES", name
+        assert lake.ask("load_table", namespace=["default"], name=name).get("code") == ("TABLE_NOT_FOUND" if name == "queried" else None)  # fmt: skip
+    for name in ("plain", "unpartitioned", "bucketed", "external"):
+        table = lake.table(name)
+        assert table.metadata.arrangement.skew == full
+        for occasion in ("define", "create as", "append", "overwrite", "concatenate", "name partition"):
+            require_rules(name, table.metadata, occasion)
+    strict = {**auto, "list-bucketing-rules": "strict"}
+    refused = lake.create("strict", properties=strict, op="stage_table", mode="create")
+    assert "rule create-as" in refused["message"]
+    lake.create("strict", properties=strict)
+    with pytest.raises(ListBucketingError, match="rule insert-into"):
+        require_rules("strict", lake.table("strict").metadata, "append")
+    with pytest.raises(SkewError, match="rule load-data"):
+        require_rules("plain", lake.table("plain").metadata, "load")
+    assert "rule external" in lake.alter(name="external", skewed_by=HEAVY)["message"]
+    assert "rule external" in lake.alter(name="external", list_bucketing_rules="strict")["message"]
+    assert "code" not in lake.alter(name="plain", skewed_by=HEAVY)
+    with pytest.raises(ListBucketingError, match="rule insert-into"):
+        require_rules("plain", lake.table("plain").metadata, "append")
+    assert "code" not in lake.alter(name="plain", skewed_by="(x) ON AUTO")
+    rename = {"change": "rename_column", "column": ["x"], "to": "weight"}
+    assert "(weight) ON AUTO" in lake.alter(rename, name="plain")["properties"]["skewed-by"]
+
+
+def test_tables_whose_auto_meant_no_directories_stay_so(lake: BridgeLake, tmp_path: Path) -> None:
+    """An earlier Parquetry made them: they are shown with words that make the same again, also from a dump."""
+    lake.create(properties={"skewed-by": "(x) ON AUTO NOT STORED AS DIRECTORIES"})
+    lake.create("new", properties={"skewed-by": "(x) ON AUTO"})
+    lake.alter(auto_skew_share="0.5")
+    old = SkewMap(("x",), (), auto=AutoSkew(0.5, 16))
+    assert lake.skew() == old
+    shown = lake.ask("load_table", namespace=["default"], name="t")
+    assert shown["clauses"] == {"skewed-by": "SKEWED BY (x) ON AUTO NOT STORED AS DIRECTORIES"}
+    lake.create("like", properties={}, like=shown["properties"])
+    with open_metastore(str(lake.folder)) as metastore:
+        dump(metastore, tmp_path / "dump")
+    with open_metastore(str(tmp_path / "restored"), create=True) as metastore:
+        restore(metastore, tmp_path / "dump")
+        found = {name: metastore.table("default", name).metadata.arrangement.skew for name in ("t", "like", "new")}  # fmt: skip
+    assert found == {"t": old, "like": old, "new": SkewMap(("x",), (), True, auto=AutoSkew(0.05, 16))}
 
 
 def test_load_data_has_hives_code(lake: BridgeLake) -> None:

@@ -313,18 +313,16 @@ def _check_rules(label: str, q: questions.CreateTable | questions.StageTable) ->
     Raises:
         ListBucketingError: a clause does not.
     """
-    clause = q.properties.get(SKEWED_BY)
-    directories = (
-        clause is not None and not is_not_directories(clause) and parse_skewed_by(clause).directories
-    )
+    text = q.properties.get(SKEWED_BY)
+    clause = None if text is None or is_not_directories(text) else parse_skewed_by(text)
     asked = Subject(
         label=label,
-        directories=directories,
+        directories=clause is not None and clause.directories,
         buckets=CLUSTERED_BY in q.properties
         or any(each.name in BUCKET_TRANSFORMS for each in q.partitioning),
         external="location" in q.properties or q.properties.get("external") == "true",
         file_format=_named_format(q.properties),
-        relaxed=is_relaxed(q.properties),
+        relaxed=is_relaxed(q.properties, measured=clause is not None and clause.tuples is None),
     )
     require_allowed(asked, "define")
     if isinstance(q, questions.StageTable) and q.mode == "create":  # only for CREATE TABLE AS
