@@ -8,6 +8,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** The catalog of a session: `spark.sql.catalog.<name>` names this class. */
 class ParquetryCatalog extends PlannerCatalog {
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    SparkSeries.require()
     super.initialize(name, options)
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(session => FinishedQueries.watch(session.sparkContext))
   }

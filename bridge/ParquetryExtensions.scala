@@ -86,6 +86,17 @@ import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverw
  */
 class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    SparkSeries.require()
+    Rules.addTo(extensions)
+  }
+}
+
+/**
+ * All rules, apart from the class that Spark loads: Java verifies a class whole before it runs, and loads the
+ * classes of rules for that, which may need what another series of Spark has not.
+ */
+private object Rules {
+  def addTo(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)

@@ -61,6 +61,15 @@ def count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, which is plural unless the number is 1.
+
+    >>> counted(1, "partition"), counted(1200, "file"), counted(0, "entry", "entries")
+    ('1 partition', '1,200 files', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def size_text(number: int) -> str:
     """Return a number of bytes with a decimal unit.
 

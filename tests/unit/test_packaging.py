@@ -19,6 +19,8 @@ import pytest
 from parquetry._version import __version__
 from parquetry.config import SPARK_SERIES, series_of
 from parquetry.spark import bridge_jar
+from tests.support import effort
+from tests.support.jvm.spark_pairs import jvm
 
 pytestmark = pytest.mark.spark
 
@@ -158,6 +160,45 @@ def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_pat
 def test_make_wheel_leaves_no_jar_in_the_tree(clone: Path):
     """A jar left in the source tree would be used in place of sources that have changed since."""
     assert not list((clone / "src").rglob("*.jar"))
+
+
+def test_a_jar_of_another_series_names_the_one_to_take(wheel: Path, tmp_path: Path) -> None:
+    """Each of the wheel's jars in the installed Spark, and with all cases in each series: its own starts, others say which.
+
+    The error comes before a class is loaded that this Spark lacks, which would be a NoClassDefFoundError.
+    """
+    folder = unpacked(wheel, tmp_path / "site") / "parquetry" / "spark" / "jars"
+    jars = {series: next(folder.glob(f"*-spark-{series}.*.jar")) for series in SPARK_SERIES}
+    installed = Path(pyspark.__path__[0])
+    sparks = {series_of(pyspark.__version__): installed}
+    for series in SPARK_SERIES if effort.STEP == 1 else ():
+        if series not in sparks:
+            target = tmp_path / series
+            pip = [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+            ]
+            subprocess.run([*pip, "--target", str(target), f"pyspark=={series}.*"], check=True)
+            sparks[series] = target / "pyspark"
+    with jvm(installed) as started:
+        for running, spark in sparks.items():
+            for series, jar in jars.items():
+                said = started.start(spark, jar)
+                if series == running:
+                    assert said is None
+                else:
+                    assert said is not None
+                    assert "WrongSeriesException: [PARQUETRY_BRIDGE] This is Spark " + str(running) in said
+                    assert (
+                        f"{jar} is Parquetry's for Spark {series}: put {jars[str(running)]} into spark.jars"
+                        in said
+                    )
+                    assert f"`parquetry conf --spark {running}`" in said
 
 
 def test_a_series_takes_what_does_not_differ_from_newer_ones() -> None:

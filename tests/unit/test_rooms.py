@@ -94,6 +94,7 @@ FLOORS = {
         {"connect", "serving"},
         {"engine"},
         {"compaction"},
+        {"configuration"},
         {"write", "bridge_jar", "hadoop_files", "hive", "storage_checks"},
         {"active"},
     ),

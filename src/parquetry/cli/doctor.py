@@ -37,7 +37,6 @@ LIBRARIES = ("pyarrow", "msgspec", "sqlglot", "rich", "typer")
 
 _INSTALL_SPARK = "pip install 'parquetry[spark]'"
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +169,17 @@ def _left_out(version: str) -> Iterator[Check]:
 
 def _spark_home(home: str) -> Check:
     """Check the Spark that SPARK_HOME makes PySpark start instead of its own."""
-    found = next(
-        filter(None, (_SPARK_CORE.fullmatch(path.name) for path in Path(home).glob("jars/*.jar"))), None
-    )
+    from parquetry.spark.configuration.spark_in_use import version_of_home
+
+    found = version_of_home(Path(home))
     if found is None:
         return Check("SPARK_HOME", False, f"{home}, which holds no Spark", "unset SPARK_HOME, or correct it")
-    if series_of(found[1]):
-        return Check("SPARK_HOME", True, f"{home}, Spark {found[1]}")
+    if series_of(found):
+        return Check("SPARK_HOME", True, f"{home}, Spark {found}")
     return Check(
         "SPARK_HOME",
         False,
-        f"{home}, Spark {found[1]}",
+        f"{home}, Spark {found}",
         f"unset SPARK_HOME, or let it name a Spark {listed_series()}",
     )
 

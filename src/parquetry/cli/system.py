@@ -1,11 +1,10 @@
-"""Commands to dump, restore and relocate a metastore, print Spark's settings, and check the installation.
+"""Commands to dump, restore and relocate a metastore, and to check the installation.
 
 Imports are in the commands, so that each loads only what it needs. `doctor` has the checks.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -175,63 +174,6 @@ def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
         output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
     else:
         print(f"{len(manifest.tables)} tables of {len(manifest.databases)} databases {done}")
-
-
-_PASSWORD_REMEDY = (
-    "the store's URL has a password. Set it in a file that only its owner may read (spark-defaults.conf with mode 600), or give "
-    "it to libpq in PGPASSWORD or ~/.pgpass, and take it out of the URL."
-)
-
-
-@app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")
-def conf(
-    catalog: Annotated[
-        str, typer.Option("--catalog", metavar="NAME", help="Name of the catalog in SQL.")
-    ] = "lake",
-    flags: Annotated[
-        bool, typer.Option("--flags", help="Print --conf flags for pyspark and spark-submit.")
-    ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Print the settings that Spark needs.
-
-    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started
-    with them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The
-    bridge starts the Python that spark.parquetry.python names.
-
-    A password in the store's URL is not printed; standard error says where to put it.
-    """
-    import parquetry
-    from parquetry.errors import ConfigurationError
-    from parquetry.warehouse import find_warehouse
-
-    found = find_warehouse(warehouse, store)
-    options = {} if found.store is None else {"store": found.store}
-    settings = parquetry.settings(catalog, found.location, **options)
-    hidden = [name for name in settings if "password" in name]
-    for name in hidden:
-        del settings[name]  # the command's output ends in files, histories of shells and lists of processes
-        print(f"parquetry: {name} is not printed: {_PASSWORD_REMEDY}", file=sys.stderr)
-    settings["spark.parquetry.python"] = sys.executable
-    if as_json:
-        print(output.json_text(settings))
-    elif flags:
-        for name, value in settings.items():
-            if any(each.isspace() for each in value):
-                raise ConfigurationError(
-                    f"{name} is {value!r}, which a shell would split in $(parquetry conf --flags): write the settings "
-                    "into a file (parquetry conf > lake.conf), and say --properties-file lake.conf."
-                )
-        # Not quoted: a shell does not take quotes away that $(…) brings.
-        print(" ".join(f"--conf {name}={value}" for name, value in settings.items()))
-    else:
-        for name, value in settings.items():
-            # Spark reads the file as Java properties, where a backslash escapes.
-            print(f"{name} {value.replace(chr(92), 2 * chr(92))}")
-        for name in hidden:
-            print(f"# {name} ***")
 
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")

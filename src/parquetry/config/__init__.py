@@ -3,6 +3,7 @@
 - `registry` lists the settings, `setting` defines one, and `parse` reads texts.
 - `precedence` decides between the levels: option of the read or write, session, table, catalog.
 - `reference` writes `docs/configuration.md`.
+- `defaults_file` reads and writes spark-defaults.conf.
 - `spark` names Spark's own settings that matter.
 - `spark_versions` lists the series of Spark, and what each of them lacks.
 - `foreign_options` refuses options of other table formats.

@@ -123,7 +123,7 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
         info = work / "BridgeVersion.scala"
-        info.write_text(_build_facts())
+        info.write_text(_build_facts(spark))
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
@@ -154,13 +154,18 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
         os.replace(beside, target)
 
 
-def _build_facts() -> str:
-    """Return the Scala source with the bridge's version, and the words of the planner's statements."""
-    words = ", ".join(f'"{word}"' for word in STATEMENT_WORDS)
+def _build_facts(spark: str) -> str:
+    """Return the Scala source with what a build knows: versions, and the words of the planner's statements."""
+    words, series = (", ".join(f'"{each}"' for each in names) for names in (STATEMENT_WORDS, SPARK_SERIES))
     return (
         "package org.apache.spark.sql.parquetry.protocol\n\n"
         "/** Written by the build. */\n"
-        f'object BridgeVersion {{ val version = "{__version__}"; val words: Seq[String] = Seq({words}) }}\n'
+        "object BridgeVersion {\n"
+        f'  val version = "{__version__}"\n'
+        f'  val spark = "{spark}"\n'
+        f"  val series: Seq[String] = Seq({series})\n"
+        f"  val words: Seq[String] = Seq({words})\n"
+        "}\n"
     )
 
 
@@ -182,7 +187,7 @@ def java() -> str:
 
 
 def _sources_hash() -> str:
-    digest = hashlib.sha256(_build_facts().encode())
+    digest = hashlib.sha256(_build_facts(pyspark.__version__).encode())
     for name, path in sources().items():
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

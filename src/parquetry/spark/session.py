@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import re
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,96 +14,20 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
-from parquetry.config import SESSION_PREFIX, SPARK_SETTINGS, TABLE_SETTINGS, settle
+from parquetry.config import SESSION_PREFIX, TABLE_SETTINGS, settle
+from parquetry.config.defaults_file import LISTS, entries
 from parquetry.errors import BridgeError, ConfigurationError
-from parquetry.locations import take_apart, warehouse_location
 from parquetry.spark import bridge_jar
+from parquetry.spark.configuration.settings import (
+    BRIDGE_PACKAGE,
+    EXTENSIONS_CLASS,
+    SPARK_DEFAULTS,
+    session_settings,
+)
 from parquetry.spark.connect import configure_remote, is_remote
 from parquetry.spark.serving import install
-from parquetry.store import split_store, without_password
 
-BRIDGE_PACKAGE = "org.apache.spark.sql.parquetry"
-CATALOG_CLASS = f"{BRIDGE_PACKAGE}.ParquetryCatalog"
-EXTENSIONS_CLASS = f"{BRIDGE_PACKAGE}.ParquetryExtensions"
 _ATTACH_LOCK = threading.Lock()
-_LOG = logging.getLogger("parquetry")
-_STORE_PASSWORDS = ("store_password", "store_sslpassword")
-_SPARK_DEFAULTS = {setting.name: setting.value for setting in SPARK_SETTINGS if setting.value is not None}
-
-
-def settings(catalog: str, warehouse: str | os.PathLike[str], **options: str) -> dict[str, str]:
-    """Return the settings that make a catalog known to Spark, for `--conf` or `spark-defaults.conf`.
-
-    They include Spark's settings to join bucketed tables without a shuffle (`config.spark.SPARK_SETTINGS`).
-
-    Args:
-        catalog: its name in SQL, such as ``lake``.
-        warehouse: folder or URI of its tables.
-        options: further options of the catalog: ``store``, ``store_password``. A password in the store's URL
-            becomes a setting of its own.
-
-    Raises:
-        ConfigurationError: the name cannot be a catalog's, or the store's URL is ambiguous.
-        BridgeError: there is no bridge for the installed PySpark.
-    """
-    of_session = _session_settings(catalog, warehouse, options)
-    return {"spark.jars": str(bridge_jar.jar()), "spark.sql.extensions": EXTENSIONS_CLASS, **of_session}
-
-
-def _session_settings(
-    catalog: str, warehouse: str | os.PathLike[str], options: Mapping[str, str], *, absolute: bool = True
-) -> dict[str, str]:
-    """Return the settings that a running session accepts as well.
-
-    Args:
-        catalog: as in `settings`.
-        warehouse: as in `settings`.
-        options: as in `settings`.
-        absolute: whether a warehouse without a scheme is a path of this machine.
-    """
-    if not re.fullmatch(r"\w+", catalog, re.ASCII):
-        raise ConfigurationError(f"{catalog!r} cannot name a catalog: use letters, digits and underscores.")
-    if catalog.lower() in ("spark_catalog", "system"):
-        raise ConfigurationError(
-            f"{catalog!r} is a catalog of Spark's own: choose another name, such as 'lake'."
-        )
-    location = os.fspath(warehouse)
-    warehouse_location(location)  # which refuses a password in it, before Spark's settings show it
-    prefix = f"spark.sql.catalog.{catalog}"
-    options = _apart_from_url(options)
-    here = absolute and not take_apart(location).scheme
-    return {
-        prefix: CATALOG_CLASS,
-        f"{prefix}.warehouse": str(Path(location).absolute()) if here else location,
-        **{f"{prefix}.{_option_name(name)}": value for name, value in options.items()},
-        **_SPARK_DEFAULTS,
-    }
-
-
-def _option_name(name: str) -> str:
-    """Return an option's name as settings have it."""
-    return name.replace("store_", "store.", 1) if name in _STORE_PASSWORDS else name.replace("_", "-")
-
-
-def _apart_from_url(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options with the passwords of a store's URL as options of their own.
-
-    Spark's settings, event log and pages show a URL whole, and leave out what is called a password.
-
-    Raises:
-        ConfigurationError: no store has such a URL, or it is ambiguous.
-    """
-    if (url := options.get("store")) is None:
-        return dict(options)
-    plain, passwords = split_store(url)
-    if passwords:
-        _LOG.warning(
-            "The store's URL %s has a password: it becomes a setting of its own, whose value Spark does not show. Better give "
-            "it apart from the URL (store_password=…, PGPASSWORD, ~/.pgpass).",
-            without_password(url),
-        )
-    apart = {f"store_{name}": value for name, value in passwords.items()}
-    return {**apart, **options, "store": plain}
 
 
 def configure(
@@ -139,14 +61,16 @@ def configure(
         BridgeError: there is no bridge for the installed PySpark.
     """
     if is_remote(builder):
-        given = _session_settings(catalog, warehouse, options, absolute=False)
+        given = session_settings(catalog, warehouse, options, absolute=False)
         configured: SparkSession.Builder = configure_remote(builder, catalog, given)
         return configured
-    for key, value in settings(catalog, warehouse, **options).items():
-        if key in ("spark.jars", "spark.sql.extensions"):
+    of_session = session_settings(catalog, warehouse, options)
+    to_load = {"spark.jars": str(bridge_jar.jar()), "spark.sql.extensions": EXTENSIONS_CLASS}
+    for key, value in {**to_load, **of_session}.items():
+        if key in LISTS:
             held = [part for part in _builder_setting(builder, key).split(",") if part]
             value = ",".join([*held, *([] if value in held else [value])])
-        elif key in _SPARK_DEFAULTS and (_builder_setting(builder, key) or _is_set(key)):
+        elif key in SPARK_DEFAULTS and (_builder_setting(builder, key) or _is_set(key)):
             continue
         builder.config(key, value)
     if not getattr(builder, "_parquetry", False):
@@ -267,10 +191,8 @@ def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
     )
     defaults = Path(home) / "spark-defaults.conf"
     if defaults.is_file():
-        for line in defaults.read_text().splitlines():
-            name, _, value = line.strip().replace("=", " ", 1).partition(" ")
-            if name == key:
-                return value.strip()
+        found = {each.name: each.value for each in entries(defaults.read_text(encoding="utf-8"))}
+        return found.get(key, "")
     return ""
 
 

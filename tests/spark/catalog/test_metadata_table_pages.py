@@ -15,8 +15,8 @@ from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transact
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner import statements
 from parquetry.planner.metadata_tables import ROWS_PER_PAGE
+from parquetry.spark.configuration.settings import BRIDGE_PACKAGE
 from parquetry.spark.serving.gateway import PlannerGateway
-from parquetry.spark.session import BRIDGE_PACKAGE
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 FILES = 2 * ROWS_PER_PAGE + 500

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.spark import session
+from parquetry.spark.configuration.settings import settings
 from tests.support.spark import series
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -21,7 +21,7 @@ TABLES = ("plain", "skewed", "bucketed", "adopted", "d.near", "rolled")
 
 def catalog(spark: SparkSession, name: str, warehouse: Path | str) -> str:
     """Make a catalog known to the running session."""
-    for key, value in session.settings(name, str(warehouse)).items():
+    for key, value in settings(name, str(warehouse)).items():
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
     return name

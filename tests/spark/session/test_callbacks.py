@@ -55,13 +55,13 @@ PROGRAM = """
 import socket, sys
 sys.path.insert(0, ROOT)
 import parquetry
-from parquetry.spark import session
+from parquetry.spark.configuration.settings import settings
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from tests.support.spark import intruder
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
-for key, value in session.settings("lake", "w").items():
+for key, value in settings("lake", "w").items():
     builder.config(key, value)
 
 def batches(spark, folder):

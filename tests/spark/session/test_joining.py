@@ -18,6 +18,7 @@ import parquetry
 from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar, session
+from parquetry.spark.configuration.settings import CATALOG_CLASS, EXTENSIONS_CLASS, settings
 from tests.support.processes import run
 
 BIN = Path(pyspark.__path__[0]) / "bin"
@@ -50,8 +51,8 @@ def test_settings_add_to_what_the_builder_holds() -> None:
     parquetry.configure(builder, "pond", Path("/w/pond"))
     options = builder._options
     assert options["spark.jars"] == f"/a.jar,{bridge_jar.jar()}"
-    assert options["spark.sql.extensions"] == f"a.B,{session.EXTENSIONS_CLASS}"
-    assert options["spark.sql.catalog.lake"] == options["spark.sql.catalog.pond"] == session.CATALOG_CLASS
+    assert options["spark.sql.extensions"] == f"a.B,{EXTENSIONS_CLASS}"
+    assert options["spark.sql.catalog.lake"] == options["spark.sql.catalog.pond"] == CATALOG_CLASS
     assert options["spark.sql.catalog.lake.warehouse"] == "/w/lake"
     assert options["spark.sql.catalog.lake.store"] == "sqlite:///x.db"
     assert options["spark.sql.catalog.pond.warehouse"] == "/w/pond"
@@ -62,8 +63,8 @@ def test_a_warehouse_may_be_a_uri(warehouse: str, tmp_path: Path, monkeypatch: p
     """A URI with one slash is one as well; a path begins in the working directory, whatever signs it holds."""
     monkeypatch.chdir(tmp_path)
     key = "spark.sql.catalog.lake.warehouse"
-    assert session.settings("lake", warehouse)[key] == warehouse
-    assert session.settings("lake", "b/%20")[key] == f"{tmp_path}/b/%20"
+    assert settings("lake", warehouse)[key] == warehouse
+    assert settings("lake", "b/%20")[key] == f"{tmp_path}/b/%20"
 
 
 def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
         print(options["spark.jars"]); print(options["spark.sql.extensions"])
     """
     out = run([sys.executable, script(tmp_path, program)], tmp_path, SPARK_CONF_DIR=str(tmp_path))
-    assert out.splitlines() == [f"/d.jar,/e.jar,{bridge_jar.jar()}", f"d.E,{session.EXTENSIONS_CLASS}"]
+    assert out.splitlines() == [f"/d.jar,/e.jar,{bridge_jar.jar()}", f"d.E,{EXTENSIONS_CLASS}"]
 
 
 @pytest.mark.parametrize("name", ["", "my-lake", "a.b", "a b", "spark_catalog"])
@@ -98,7 +99,7 @@ def test_a_name_that_cannot_be_a_catalogs(name: str) -> None:
 def test_an_unknown_option(spark: SparkSession, tmp_path: Path, options: dict[str, str], says: str) -> None:
     """A catalog's option that nobody knows is an error on first use, which names it and those that are known."""
     name = f"odd_{next(iter(options))}"
-    for key, value in session.settings(name, tmp_path, **options).items():
+    for key, value in settings(name, tmp_path, **options).items():
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
     with pytest.raises(pyspark.errors.AnalysisException, match=says) as caught:
@@ -172,7 +173,7 @@ def test_settings_that_the_session_is_made_with(tmp_path: Path) -> None:
 
 def test_a_catalog_without_a_warehouse(spark: SparkSession) -> None:
     """A catalog class without a warehouse says which setting is missing."""
-    spark.conf.set("spark.sql.catalog.homeless", session.CATALOG_CLASS)
+    spark.conf.set("spark.sql.catalog.homeless", CATALOG_CLASS)
     with pytest.raises(
         pyspark.errors.AnalysisException, match=r"set spark\.sql\.catalog\.homeless\.warehouse"
     ):
@@ -346,14 +347,14 @@ def test_spark_submit(tmp_path: Path) -> None:
     said = {line.split()[0]: line for line in out.splitlines() if line.split()[:1]}
     assert said.get("FOUND") == "FOUND [1, 3]", out
     assert "other.jar" in said["JARS"]
-    assert said["EXTENSIONS"] == f"EXTENSIONS {session.EXTENSIONS_CLASS}"
+    assert said["EXTENSIONS"] == f"EXTENSIONS {EXTENSIONS_CLASS}"
     assert (tmp_path / "w" / "_parquetry" / "metastore.sqlite").exists()
 
 
 def test_the_shell(tmp_path: Path) -> None:
     """The `pyspark` shell with the settings on its command line needs nothing more: a planner is started for it; `attach` does no harm."""
-    settings = session.settings("lake", tmp_path / "w")
-    conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    given = settings("lake", tmp_path / "w")
+    conf = [part for key, value in given.items() for part in ("--conf", f"{key}={value}")]
     typed = """
 spark.sql("CREATE NAMESPACE lake.early")
 print("EARLY", [row.namespace for row in spark.sql("SHOW NAMESPACES IN lake").collect()])

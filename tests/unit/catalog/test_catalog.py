@@ -455,7 +455,7 @@ def test_looking_at_tables_needs_no_arrow_no_sqlglot_and_no_spark(warehouse):
     assert {"pyarrow", "pyspark", "sqlglot"}.isdisjoint(loaded)
 
 
-@pytest.mark.parametrize("name", ["configure", "attach", "explain", "report", "settings"])
+@pytest.mark.parametrize("name", ["configure", "attach", "explain", "report"])
 def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
     """The error names the function that needs PySpark, and the pip command."""
     said = _python(
@@ -469,10 +469,11 @@ def test_without_pyspark_the_names_that_need_it_say_what_to_install(name):
 def test_with_pyspark_they_are_its_functions():
     """The package's names are the functions of `parquetry.spark`, not wrappers."""
     from parquetry.spark import report, session
+    from parquetry.spark.configuration import settings
 
     assert parquetry.configure is session.configure
     assert parquetry.attach is session.attach
-    assert parquetry.settings is session.settings
+    assert parquetry.settings is settings.settings
     assert parquetry.explain is report.explain
     assert parquetry.report is report.report
 

@@ -418,66 +418,6 @@ def test_starting_imports_no_large_library():
 # -- conf
 
 
-@pytest.fixture
-def settings(monkeypatch):
-    """Stand in for `parquetry.settings`, which needs PySpark."""
-
-    def settings(catalog, warehouse, **options):
-        return {"spark.jars": "/a b.jar", f"spark.sql.catalog.{catalog}.warehouse": warehouse, **options}
-
-    monkeypatch.setitem(vars(parquetry), "settings", settings)
-
-
-def test_conf_prints_lines_for_the_defaults_file(run, warehouse, settings):
-    """`conf` writes lines for spark-defaults.conf, and doubles each backslash."""
-    assert run("conf", "--catalog", "ice") == (
-        0,
-        f"spark.jars /a b.jar\nspark.sql.catalog.ice.warehouse {warehouse}\nspark.parquetry.python {sys.executable}\n",
-        "",
-    )
-    assert "/a\\\\b\n" in run("conf", "-w", "/a\\b")[1]
-
-
-def test_conf_prints_flags(run, warehouse, settings, monkeypatch):
-    """`conf --flags` writes `--conf` options for $(…), where a shell takes no quotes away."""
-    monkeypatch.setitem(
-        vars(parquetry), "settings", lambda catalog, warehouse, **options: {"w": warehouse} | options
-    )
-    assert run("conf", "--flags", "--store", "postgresql://h/d?table=t&a='b'") == (
-        0,
-        f"--conf w={warehouse} --conf store=postgresql://h/d?table=t&a='b' --conf spark.parquetry.python={sys.executable}\n",
-        "",
-    )
-
-
-def test_conf_refuses_flags_that_a_shell_would_split(run, settings):
-    """A value with a space is refused, with another way to say it."""
-    code, printed, said = run("conf", "--flags")
-    assert (code, printed) == (1, "")
-    assert "spark.jars is '/a b.jar', which a shell would split" in said
-    assert "--properties-file lake.conf" in said
-
-
-def test_conf_prints_json(objects, warehouse, settings):
-    """`conf --json` is one object of settings."""
-    assert objects("conf") == {
-        "spark.jars": "/a b.jar",
-        "spark.sql.catalog.lake.warehouse": str(warehouse),
-        "spark.parquetry.python": sys.executable,
-    }
-
-
-def test_conf_without_pyspark_says_what_to_install(run, monkeypatch):
-    """The error has the pip command, and the exit code is 1."""
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    for name in [name for name in sys.modules if name.startswith("parquetry.spark")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(vars(parquetry), "settings", raising=False)
-    code, _, err = run("conf")
-    assert code == 1
-    assert "pip install 'parquetry[spark]'" in err
-
-
 @pytest.mark.parametrize(
     ("option", "problem"),
     [

@@ -1,0 +1,163 @@
+"""The command that prints the settings of Spark, or writes them into a file.
+
+Imports are in the command, so that others do not load what it needs.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parquetry.cli import output
+from parquetry.cli.app import JsonOption, StoreOption, WarehouseOption, app
+
+_PASSWORD_REMEDY = (
+    "the store's URL has a password. Set it in a file that only its owner may read (spark-defaults.conf with mode 600), or give "
+    "it to libpq in PGPASSWORD or ~/.pgpass, and take it out of the URL."
+)
+
+
+@app.command(epilog="Example: pyspark $(parquetry conf --flags --warehouse /data/lake)")
+def conf(
+    catalog: Annotated[
+        str, typer.Option("--catalog", metavar="NAME", help="Name of the catalog in SQL.")
+    ] = "lake",
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark",
+            metavar="VERSION",
+            help="The Spark that gets the settings, such as 4.1; else the one in SPARK_HOME, else the installed PySpark.",
+            show_default=False,
+        ),
+    ] = None,
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Print --conf flags for pyspark and spark-submit.")
+    ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write",
+            metavar="FILE",
+            help="Write them into this file, such as $SPARK_HOME/conf/spark-defaults.conf, and keep what else is in it.",
+            show_default=False,
+        ),
+    ] = None,
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print or write Spark's settings for a warehouse.
+
+    They make the warehouse a catalog, and come as lines for spark-defaults.conf. Any Spark that is started
+    with them plans with Parquetry: spark-sql, a Thrift server, Spark Connect, spark-shell, PySpark. The
+    bridge starts the Python that spark.parquetry.python names.
+
+    spark.jars and spark.sql.extensions keep what others have put there, in the file of --write, or else in
+    the spark-defaults.conf of the Spark in use. Another version's jar of Parquetry is taken out. --write can
+    be repeated: it replaces its own lines.
+
+    A password in the store's URL is not printed; standard error says where to put it.
+    """
+    from parquetry.config.defaults_file import beside, entries, line
+    from parquetry.errors import ConfigurationError
+    from parquetry.spark.configuration.spark_in_use import defaults_file
+
+    if sum((flags, as_json, write is not None)) > 1:
+        raise ConfigurationError("--flags, --json and --write exclude each other: give one of them.")
+    settings, hidden = _settings(catalog, spark, warehouse, store)
+    file = write or defaults_file()
+    text = _read(file) if file is not None else ""
+    settings = beside({each.name: each.value for each in entries(text)}, settings)
+    if write is not None:
+        _write(write, text, settings)
+    elif as_json:
+        print(output.json_text(settings))
+    elif flags:
+        _print_flags(settings)
+    else:
+        for name, value in settings.items():
+            print(line(name, value))
+        for name in hidden:
+            print(f"# {name} ***")
+
+
+def _settings(
+    catalog: str, spark: str | None, warehouse: str | None, store: str | None
+) -> tuple[dict[str, str], list[str]]:
+    """Return the settings, and the names of those that are not printed because they are passwords."""
+    import parquetry
+    from parquetry.errors import ConfigurationError
+    from parquetry.spark.configuration.spark_in_use import version_in_use
+    from parquetry.warehouse import find_warehouse
+
+    found = find_warehouse(warehouse, store)
+    version = spark or version_in_use()
+    if version is None:
+        raise ConfigurationError(
+            "parquetry conf finds no Spark, and each series of Spark has a jar of its own: say parquetry conf --spark 4.1, set "
+            "SPARK_HOME, or pip install 'parquetry[spark]'."
+        )
+    options = {} if found.store is None else {"store": found.store}
+    settings = parquetry.settings(catalog, found.location, spark=version, **options)
+    hidden = [name for name in settings if "password" in name]
+    for name in hidden:
+        del settings[name]  # the command's output ends in files, histories of shells and lists of processes
+        print(f"parquetry: {name} is not printed: {_PASSWORD_REMEDY}", file=sys.stderr)
+    settings["spark.parquetry.python"] = sys.executable
+    return settings, hidden
+
+
+def _print_flags(settings: Mapping[str, str]) -> None:
+    from parquetry.errors import ConfigurationError
+
+    for name, value in settings.items():
+        if any(each.isspace() for each in value):
+            raise ConfigurationError(
+                f"{name} is {value!r}, which a shell would split in $(parquetry conf --flags): write the settings into a "
+                "file (parquetry conf --write lake.conf), and say --properties-file lake.conf."
+            )
+    # Not quoted: a shell does not take quotes away that $(…) brings.
+    print(" ".join(f"--conf {name}={value}" for name, value in settings.items()))
+
+
+def _read(file: Path) -> str:
+    from parquetry.errors import ConfigurationError
+
+    try:
+        return file.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file} is not a text in UTF-8 ({error}): correct it first.") from None
+
+
+def _write(file: Path, text: str, settings: Mapping[str, str]) -> None:
+    """Write settings into a file, which is replaced at once, and makes its folder."""
+    import os
+    import shutil
+
+    from parquetry import texts
+    from parquetry.config.defaults_file import entries, written
+
+    after = written(text, settings)
+    before = {each.name: each.value for each in entries(text)}
+    changed = sum(before.get(name) != value for name, value in settings.items())
+    if after != text:
+        target = file.resolve()  # a link stays one
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(after.encode("utf-8"))
+            if target.exists():
+                shutil.copymode(target, beside)
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    kept = texts.counted(len(settings) - changed, "setting")
+    print(f"{shlex.quote(str(file))}: {texts.counted(changed, 'setting')} written, {kept} there already.")

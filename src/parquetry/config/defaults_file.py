@@ -1,0 +1,121 @@
+r"""Read spark-defaults.conf, and write settings into it beside what is there.
+
+Spark reads the file as Java properties (`java.util.Properties.load`): a name, then a space, `=` or `:`, then
+the value. A line that ends with a backslash goes on in the next one. `#` and `!` begin a comment. If a name
+comes twice, the later value counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from parquetry.config.spark import SPARK_SETTINGS
+
+LISTS = ("spark.jars", "spark.sql.extensions")
+"""Settings whose values are lists, to which users and other products add their own."""
+
+_OUR_JAR = re.compile(r"(?:.*/)?(?:[0-9a-f]{16}-)?parquetry-bridge-[^/]*\.jar")
+_OF_SPARK = {setting.name for setting in SPARK_SETTINGS}
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_CONTINUED = re.compile(r"(?:^|[^\\])(?:\\\\)*\\$")
+_NAME = re.compile(r"((?:[^\s=:\\]|\\.)*)[ \t\f]*[=:]?[ \t\f]*", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class Entry(NamedTuple):
+    """A setting in the file.
+
+    Attributes:
+        name: of the setting.
+        value: of the setting.
+        start: where its first line begins in the text.
+        end: where its last line ends, without the end of the line.
+    """
+
+    name: str
+    value: str
+    start: int
+    end: int
+
+
+def entries(text: str) -> Iterator[Entry]:
+    r"""Yield the settings of a file, in their order.
+
+    >>> text = "# mine\nspark.jars /a.jar,\\\n  /b.jar\nspark.a=1\nspark.b : c\\\\d"
+    >>> [(each.name, each.value) for each in entries(text)]
+    [('spark.jars', '/a.jar,/b.jar'), ('spark.a', '1'), ('spark.b', 'c\\d')]
+    """
+    start, logical = 0, ""
+    for line in _LINE.finditer(text):
+        content = line[0].rstrip("\r\n").lstrip(" \t\f")
+        if not logical:
+            start = line.start()
+            if not content or content[0] in "#!":
+                continue
+        logical += content
+        if _CONTINUED.search(content):
+            logical = logical[:-1]
+            if line.end() < len(text):
+                continue
+        name = _NAME.match(logical)
+        if name is not None:
+            end = line.start() + len(line[0].rstrip("\r\n"))
+            yield Entry(_unescaped(name[1]), _unescaped(logical[name.end() :]).strip(), start, end)
+        logical = ""
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(
+        lambda found: chr(int(found[1][1:], 16)) if len(found[1]) > 1 else _ESCAPED.get(found[1], found[1]),
+        text,
+    )
+
+
+def beside(existing: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as they are to be set where others are set already.
+
+    A list keeps the values of others, and loses the jars of other versions of Parquetry. Spark's own settings
+    for buckets keep a user's value.
+
+    >>> theirs = {"spark.jars": "/x.jar,/old/parquetry-bridge-0.1.0-spark-4.2.1.jar", "spark.sql.extensions": "a.B"}
+    >>> beside(theirs, {"spark.jars": "/parquetry-bridge-0.2.0-spark-4.3.0.jar", "spark.sql.extensions": "p.Q"})
+    {'spark.jars': '/x.jar,/parquetry-bridge-0.2.0-spark-4.3.0.jar', 'spark.sql.extensions': 'a.B,p.Q'}
+    """
+    return {name: _beside(name, existing.get(name, ""), value) for name, value in settings.items()}
+
+
+def _beside(name: str, existing: str, value: str) -> str:
+    if name in _OF_SPARK and existing:
+        return existing
+    if name not in LISTS:
+        return value
+    parts = [part for each in existing.split(",") if (part := each.strip())]
+    if value in parts:
+        return ",".join(part for part in parts if part == value or not _OUR_JAR.fullmatch(part))
+    return ",".join([*(part for part in parts if not _OUR_JAR.fullmatch(part)), value])
+
+
+def written(text: str, settings: Mapping[str, str]) -> str:
+    r"""Return the text of a file with settings in it: in the place of the same setting, or at the end.
+
+    All other lines stay as they are. Settings that are there already change nothing.
+
+    >>> written("spark.a 1 # no comment\n! mine", {"spark.b": "c\\d", "spark.a": "2"})
+    'spark.a 2\n! mine\nspark.b c\\\\d\n'
+    """
+    last = {each.name: each for each in entries(text)}
+    for each in sorted(last.values(), key=lambda entry: -entry.start):
+        if each.name in settings and settings[each.name] != each.value:
+            text = text[: each.start] + line(each.name, settings[each.name]) + text[each.end :]
+    added = [line(name, value) for name, value in settings.items() if name not in last]
+    if added and text and not text.endswith(("\n", "\r")):
+        text += "\n\n" if _CONTINUED.search(text) else "\n"
+    return text + "".join(f"{each}\n" for each in added)
+
+
+def line(name: str, value: str) -> str:
+    """Return the line of a setting. A backslash is doubled, because it escapes."""
+    return f"{name} {value.replace(chr(92), 2 * chr(92))}"
