@@ -29,6 +29,7 @@ object Bridge {
   private val protocol = 2
   @volatile private var agreed = Option.empty[Terms]
   @volatile private var words = patternOf(BridgeVersion.words)
+  private val unparsedWords = patternOf(BridgeVersion.unparsedWords)
 
   /**
    * Sets the gateway through which the bridge calls the planner. New connections go to `port`, and begin with
@@ -171,7 +172,18 @@ object Bridge {
    *
    * @param more what else the planner has to know of the session and the statement
    */
-  def rewritten(statement: String, more: => Seq[JField]): Option[String] =
+  def rewritten(statement: String, more: => Seq[JField]): Option[String] = asked(statement, words, more)
+
+  /**
+   * Has the planner look at a statement that every parser has refused. It raises an error that says what to
+   * type instead if users of other products type such statements.
+   *
+   * @param more as in `rewritten`
+   */
+  def refuseUnparsed(statement: String, more: => Seq[JField]): Unit =
+    asked(statement, unparsedWords, ("refused" -> JBool(true)) +: more)
+
+  private def asked(statement: String, words: Option[Pattern], more: => Seq[JField]): Option[String] =
     if (!words.exists(_.matcher(statement).find())) None
     else {
       val text = question("rewrite_statement", Seq("text" -> JString(statement)) ++ more)

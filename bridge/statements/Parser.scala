@@ -1,14 +1,16 @@
 package org.apache.spark.sql.parquetry.statements
 
+import scala.util.control.NonFatal
+
 import org.json4s.JField
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.parquetry.catalog.Catalogs
-import org.apache.spark.sql.parquetry.protocol.Bridge
+import org.apache.spark.sql.parquetry.protocol.{Bridge, ParquetryException}
 import org.apache.spark.sql.parquetry.versions.{DelegatingParser, StatementParser}
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -16,10 +18,21 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * Passes all texts to the previous parser: Spark's own, or another extension's. If one of the planner's words
  * occurs in a statement, the planner sees it first, and may return another text, with parameters filled in.
  * Then that text is parsed. Errors show it, too, since their positions are positions in it.
+ * A statement that no parser understands goes to the planner as well: it knows what users of other products type.
  */
 class Parser(session: SparkSession, protected val inner: ParserInterface) extends StatementParser with DelegatingParser {
   override protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan] =
     Bridge.rewritten(text, parameters ++ Catalogs.fields(session)).map(inner.parsePlan)
+
+  override protected def understood(text: String)(parse: => LogicalPlan): LogicalPlan =
+    try parse catch {
+      case refused: ParseException =>
+        try Bridge.refuseUnparsed(text, Catalogs.fields(session)) catch {
+          case answer: ParquetryException if answer.code == "UNSUPPORTED" => throw answer
+          case NonFatal(_) => // the parser's error is what the user has to see
+        }
+        throw refused
+    }
 
   override def parseQuery(text: String): LogicalPlan = inner.parseQuery(text)
   override def parseExpression(text: String): Expression = inner.parseExpression(text)

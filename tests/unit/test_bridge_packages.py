@@ -39,8 +39,8 @@ PACKAGES = {
 }
 """The packages from the lowest to the highest, with what each is for."""
 
-ELSEWHERE = {"hive"}
-"""Folders whose classes stand in packages of Spark's, as only there what they use can be seen."""
+ELSEWHERE = {"hive", "formats"}
+"""Folders whose classes are in other packages: of Spark's, where alone they see what they use, and of formats, where Spark looks for them."""
 
 MOST_FILES = 12
 

@@ -13,5 +13,8 @@ trait StatementParser extends ParserInterface {
   protected def inner: ParserInterface
   protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan = replaced(text, Nil).getOrElse(inner.parsePlan(text))
+  /** The plan that a parser makes of a text; an error of it may become one that says what to type instead. */
+  protected def understood(text: String)(parse: => LogicalPlan): LogicalPlan
+
+  override def parsePlan(text: String): LogicalPlan = replaced(text, Nil).getOrElse(understood(text)(inner.parsePlan(text)))
 }

@@ -13,9 +13,12 @@ trait StatementParser extends ParserInterface {
   /** The plan of another text that the planner gives for a statement, or None if it gives none. */
   protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan]
 
-  override def parsePlan(text: String): LogicalPlan = replaced(text, Nil).getOrElse(inner.parsePlan(text))
+  /** The plan that a parser makes of a text; an error of it may become one that says what to type instead. */
+  protected def understood(text: String)(parse: => LogicalPlan): LogicalPlan
+
+  override def parsePlan(text: String): LogicalPlan = replaced(text, Nil).getOrElse(understood(text)(inner.parsePlan(text)))
   override def parsePlanWithParameters(text: String, parameters: ParameterContext): LogicalPlan =
-    replaced(text, Parameters.fields(parameters)).getOrElse(inner.parsePlanWithParameters(text, parameters))
+    replaced(text, Parameters.fields(parameters)).getOrElse(understood(text)(inner.parsePlanWithParameters(text, parameters)))
 }
 
 /** The values of a statement's parameter markers, as SQL. */

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from parquetry.ddl import alter_table, create_table, maintenance
+from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
 from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
 from parquetry.errors import ClauseError
@@ -25,11 +25,13 @@ WORDS = (
     "DELIMITED",
     "STORED BY",
     *maintenance.WORDS,
+    *habits.PARSED_WORDS,
 )
-"""Every rewritten statement has one of these words."""
+"""Every rewritten statement has one of these words, and every one that is refused before it is parsed."""
 
 _MAY_BE = re.compile(
-    r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b",
+    r"\b(?:create|replace|alter)\b.*\btable\b|\b(?:optimize|vacuum|restore)\b|\bdesc(?:ribe)?\s+(?:history|detail)\b"
+    r"|table_changes|\bindex\b",
     re.IGNORECASE | re.DOTALL,
 )
 _EXPLAIN = ("explain", "extended", "codegen", "cost", "formatted", "logical")
@@ -57,6 +59,9 @@ def rewrite(
     CALL lake.system.compact(table => 'a.t', where => '`ds` = \'1\'', concatenate => true)
     >>> rewrite("SELECT 'ALTER TABLE t NOT SKEWED'", session) is None
     True
+
+    Raises:
+        UnsupportedError: nothing does what the statement says; the message says what to type instead.
     """
     if _MAY_BE.search(text) is None:
         return None
@@ -67,10 +72,27 @@ def rewrite(
         return None  # Spark's parser reports the quote or comment that is not closed
     found = []
     for at in _beginnings(cursor):
+        cursor.at = at
+        habitual_statements.refuse_parsed(cursor, session)
         for edits in (create_table.edits, alter_table.edits, maintenance.edits):
             cursor.at = at
             found += edits(cursor, session)
     return edited(text, found) if found else None
+
+
+def refuse_unparsed(text: str, session: Session) -> None:
+    """Refuse a text that no parser has understood, if it is a statement of another product about our tables.
+
+    Raises:
+        UnsupportedError: it is one; the message says what to type instead.
+    """
+    try:
+        cursor = TokenCursor(text)
+    except ClauseError:
+        return
+    for at in _beginnings(cursor):
+        cursor.at = at
+        habitual_statements.refuse_unparsed(cursor, session)
 
 
 def _beginnings(cursor: TokenCursor) -> Iterator[int]:

@@ -37,8 +37,22 @@ from parquetry.types import Value, parse_type
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
-_ICEBERG_NAMES = dict.fromkeys(("snapshots", "refs", "metadata_log_entries"), "history") | dict.fromkeys(
-    ("data_files", "all_data_files", "entries", "manifests"), "files"
+_ICEBERG_NAMES = dict.fromkeys(
+    ("snapshots", "refs", "metadata_log_entries", "changes"), "history"
+) | dict.fromkeys(
+    (
+        *(
+            "data_files",
+            "all_data_files",
+            "all_files",
+            "entries",
+            "all_entries",
+            "manifests",
+            "all_manifests",
+        ),
+        *("delete_files", "all_delete_files", "position_deletes"),
+    ),
+    "files",
 )
 """Names of Iceberg's metadata tables, and the table here that has the same facts."""
 

@@ -10,18 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.ddl import Session, rewrite
+from parquetry.ddl import Session, habits, rewrite
 from parquetry.planner.protocol import answers, questions
 
+UNPARSED_WORDS: tuple[str, ...] = habits.UNPARSED_WORDS
+"""The words that make the bridge send a statement that no parser has understood."""
 STATEMENT_WORDS: tuple[str, ...] = rewrite.WORDS
 """The words that make the bridge send a statement; it gets them when it connects to the planner."""
 
 
 def rewritten(q: questions.RewriteStatement) -> answers.Rewritten:
-    """Return the text to parse instead of a statement's own, if there is one."""
+    """Return the text to parse instead of a statement's own, if there is one.
+
+    Raises:
+        UnsupportedError: it is a habit from another product; the message says what to type instead.
+    """
     session = Session(
         frozenset(q.catalogs), frozenset(q.other_catalogs), q.current_catalog, tuple(q.current_namespace)
     )
+    if q.refused:
+        rewrite.refuse_unparsed(q.text, session)
+        return answers.Rewritten(None)
     return answers.Rewritten(rewrite.rewrite(q.text, session, q.named, q.positional))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,3 +64,73 @@ def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str,
     """The error says what does it."""
     with pytest.raises(AnalysisException, match=says):
         spark.sql(statement.format(table))
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("ALTER TABLE {} ADD PARTITION FIELD id", "one partitioning"),
+        ("ALTER TABLE {} WRITE ORDERED BY id", r"CLUSTER BY \(…\)"),
+        ("ALTER TABLE {} SET IDENTIFIER FIELDS id", "no counterpart"),
+        ("ALTER TABLE {} CREATE BRANCH b", "neither branches nor tags"),
+        ("ALTER TABLE {} COMPACT 'major'", "CALL lake.system.compact"),
+        ("CREATE TABLE {}2 SHALLOW CLONE {}", "AS SELECT"),
+        ("CONVERT TO DELTA parquet.`/tmp/x`", "CALL lake.system.sync"),
+        ("REORG TABLE {} APPLY (PURGE)", "CALL lake.system.compact"),
+        ("CREATE TABLE {}2 (a INT, b INT GENERATED ALWAYS AS (a + 1))", "expression in the SELECT"),
+        ("CREATE TABLE {}2 (a BIGINT GENERATED ALWAYS AS IDENTITY, b INT)", "uuid"),
+        ("SELECT * FROM table_changes('{}', 1)", "startingVersion"),
+        ("CREATE INDEX i ON {} (p)", "create_partition_index"),
+        ("CALL lake.system.rewrite_data_files('{}')", "CALL lake.system.compact"),
+        (
+            "CALL lake.system.expire_snapshots(table => '{}', older_than => TIMESTAMP '2026-01-01 00:00:00')",
+            "CALL lake.system.vacuum",
+        ),
+        ("CALL lake.show_commits(table => '{}')", "CALL lake.system.history"),
+        ("CALL lake.system.frobnicate()", "known are claim, "),
+        ("SELECT * FROM {}.position_deletes", r"\.files"),
+    ],
+)
+def test_habits_from_other_products(spark: SparkSession, table: str, statement: str, says: str) -> None:
+    """Whether Spark parses them or not, they are answered with the counterpart, or that there is none, in a condition of ours."""
+    with pytest.raises(AnalysisException, match=says) as raised:
+        spark.sql(statement.format(table, table))
+    assert raised.value.getCondition() == "PARQUETRY_UNSUPPORTED"
+
+
+def test_words_that_no_product_has_stay_sparks(spark: SparkSession, table: str) -> None:
+    """A mistake is reported by Spark's parser, with its place, also where it has the words of a habit."""
+    for statement in (
+        f"ALTER TABLE {table} ADD PARTITION FIELDS",
+        f"SELCT * FROM {table}",
+        "ALTER TABLE a.b.c.d CREATE BRANCH",
+    ):
+        with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
+            spark.sql(statement)
+    with pytest.raises(AnalysisException, match="PARSE_SYNTAX_ERROR"):
+        spark.sql("ALTER TABLE spark_catalog.default.t CREATE BRANCH b")
+
+
+def test_formats_of_others(spark: SparkSession, table: str, tmp_path: Path) -> None:
+    """`format` of a reader or a writer is answered with what reads and writes a table; saveAsTable needs none."""
+    frame = spark.table(table)
+    for name in ("parquetry", "delta", "iceberg"):
+        for act in (
+            lambda name=name: spark.read.format(name).load(table),
+            lambda name=name: spark.read.format(name).schema("id INT").load("/tmp/x"),
+            lambda name=name: spark.readStream.format(name).load(table),
+            lambda name=name: frame.write.format(name).save(str(tmp_path / "x")),
+            lambda name=name: frame.write.format(name).mode("append").save(table),
+            lambda name=name: spark.sql(f"CREATE TABLE spark_catalog.default.of_{name} (a INT) USING {name}"),
+        ):
+            with pytest.raises(AnalysisException, match=r"spark\.table\('lake\.") as raised:
+                act()
+            assert raised.value.getCondition() == "PARQUETRY_UNSUPPORTED"
+    assert not (tmp_path / "x").exists()
+    frame.write.format("parquetry").saveAsTable(f"{table}2")
+    frame.write.format("parquetry").mode("append").insertInto(f"{table}2")
+    frame.writeTo(f"{table}2").using("parquetry").append()
+    assert spark.table(f"{table}2").count() == 6
+    assert spark.read.format("parquetry").table(f"{table}2").count() == 6
+    with pytest.raises(AnalysisException, match="not delta: say USING parquet or USING orc"):
+        frame.write.format("delta").saveAsTable(f"{table}3")

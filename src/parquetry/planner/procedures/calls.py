@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.adoption import SyncOptions, synchronise
+from parquetry.ddl.habits import procedure_answer
 from parquetry.errors import UnsupportedError
+from parquetry.identifiers import part_text
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import PROCEDURES
@@ -16,12 +18,12 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.progress import progress_bar
 
 
-def _procedure(name: str) -> Procedure[Any]:
+def _procedure(name: str, catalog: str) -> Procedure[Any]:
     found = PROCEDURES.get(name.lower())
     if found is None:
-        raise UnsupportedError(
-            f"There is no procedure system.{name}; known are {', '.join(sorted(PROCEDURES))}."
-        )
+        known = f"known are {', '.join(sorted(PROCEDURES))}."
+        answer = procedure_answer(name, part_text(catalog))
+        raise UnsupportedError(f"There is no procedure system.{name}: {answer or known}")
     return found
 
 
@@ -32,17 +34,17 @@ def listed(_lake: Lake, _q: questions.ListProcedures) -> answers.NameList:
 
 def load(_lake: Lake, q: questions.LoadProcedure) -> answers.ProcedureSignature:
     """Return a procedure's name, description and parameters."""
+    procedure = _procedure(q.name, q.catalog)
     if q.namespace != ["system"]:
         raise UnsupportedError(
             f"Procedures are in the namespace system: CALL {q.catalog}.system.{q.name}(…)."
         )
-    procedure = _procedure(q.name)
     return answers.ProcedureSignature(procedure.name, procedure.description, procedure.parameters)
 
 
 def call(lake: Lake, q: questions.Call) -> answers.Called:
     """Run a procedure."""
-    procedure = _procedure(q.name)
+    procedure = _procedure(q.name, q.catalog)
     for parameter in procedure.parameters:
         if parameter.default is None and q.arguments.get(parameter.name) is None:
             raise UnsupportedError(

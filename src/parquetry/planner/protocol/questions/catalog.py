@@ -21,6 +21,8 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
         other_catalogs: names of the other configured catalogs.
         current_catalog: name of the session's current catalog.
         current_namespace: the session's current namespace.
+        refused: whether every parser has refused the statement. Then the answer is an error that says what to
+            type instead, or no text.
     """
 
     text: str
@@ -30,6 +32,7 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
     other_catalogs: list[str] = []
     current_catalog: str = ""
     current_namespace: list[str] = []
+    refused: bool = False
 
 
 class CheckSettings(Question, tag="check_settings", frozen=True):

@@ -1,0 +1,55 @@
+// In packages of these names, since Spark looks for the class <format>.DefaultSource if no data source has registered the name.
+
+/** `format("parquetry")`: a habit of Delta's and Iceberg's users, answered with what reads and writes a table here. */
+package parquetry {
+  class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("parquetry")
+}
+
+/** Where Delta's own data source is in the session, Spark finds that one, and this class is not used; so for the others. */
+package delta {
+  class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("delta")
+}
+
+package iceberg {
+  class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("iceberg")
+}
+
+package hudi {
+  class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("hudi")
+}
+
+package paimon {
+  class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("paimon")
+}
+
+package org.apache.spark.sql.parquetry.formats {
+
+  import java.util
+
+  import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+  import org.apache.spark.sql.connector.expressions.Transform
+  import org.apache.spark.sql.parquetry.protocol.ParquetryException
+  import org.apache.spark.sql.types.StructType
+  import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+  /**
+   * A format of no files: tables of a catalog have names. A write with `saveAsTable` or `writeTo` uses nothing
+   * of it, and the catalog decides about the format's name. All else is refused, with what to say instead.
+   */
+  abstract class FormatOfNames(format: String) extends TableProvider {
+    override def inferSchema(options: CaseInsensitiveStringMap): StructType = refuse(options)
+    override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
+      refuse(new CaseInsensitiveStringMap(properties))
+    override def supportsExternalMetadata(): Boolean = true
+
+    private def refuse(options: CaseInsensitiveStringMap): Nothing = {
+      val path = Option(options.get("path"))
+      val table = path.filter(text => text.contains(".") && !text.contains("/")).getOrElse("lake.db.t")
+      val what = if (format == "parquetry") "Parquetry's tables have names, and no format of a folder"
+        else s"This session has no data source $format, and Parquetry's tables have no format of a folder"
+      throw new ParquetryException("UNSUPPORTED", s"format('$format')${path.fold("")(" and " + _)}: $what. Read with " +
+        s"spark.table('$table') or spark.readStream.table('$table'), and write with df.write.saveAsTable('$table'), df.writeTo('$table') or " +
+        s"writeStream.toTable('$table'). A folder of Parquet or ORC files becomes a table by CREATE TABLE … LOCATION '…', and then CALL lake.system.sync.")
+    }
+  }
+}

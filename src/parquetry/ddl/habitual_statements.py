@@ -1,0 +1,112 @@
+"""Answer statements of other products about our tables with what to type instead. `habits` has the table.
+
+A statement that Spark parses is answered before: it would be refused later, in words that name no remedy. Any
+other is answered only if every parser of the session has refused it, so statements of other extensions stay
+theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from parquetry.ddl import habits
+from parquetry.ddl.session import Session, SessionTable, read_table
+from parquetry.errors import UnsupportedError
+from parquetry.identifiers import joined_name, parse_name, part_text
+from parquetry.sqltext import TokenCursor
+
+_SHOWN_LENGTH = 100
+
+
+def refuse_parsed(cursor: TokenCursor, session: Session) -> None:
+    """Refuse a statement that Spark parses, and that has no meaning here.
+
+    Raises:
+        UnsupportedError: it is one; the message says what to type instead.
+    """
+    words = _words(cursor)
+    for habit in habits.PARSED:
+        _answer(habit, words, cursor, session)
+
+
+def refuse_unparsed(cursor: TokenCursor, session: Session) -> None:
+    """Refuse a statement that no parser has understood, if it is a habit from another product.
+
+    Raises:
+        UnsupportedError: it is one; the message says what to type instead.
+
+    >>> session = Session(frozenset({"lake"}), frozenset(), "lake", ("db",))
+    >>> refuse_unparsed(TokenCursor("REORG TABLE t APPLY (PURGE)"), session)
+    Traceback (most recent call last):
+    parquetry.errors.UnsupportedError: Parquetry has no REORG TABLE t: DELETE, UPDATE and MERGE write files anew, so none has rows to be \
+purged: CALL lake.system.compact(table => 'db.t') writes small files anew.
+    """
+    words = _words(cursor)
+    called = habits.EXECUTE.match(words)
+    if called is not None and (table := _table(called, "table", cursor, session)) is not None:
+        names = part_text(table.catalog), joined_name(table.table)
+        answer = habits.procedure_answer(called["procedure"], *names)
+        raise _refused(called, cursor, answer or f"procedures are called: CALL {names[0]}.system.….")
+    for habit in habits.UNPARSED:
+        _answer(habit, words, cursor, session)
+
+
+def _words(cursor: TokenCursor) -> str:
+    """Return the statement's words and signs, with a blank between two; `'` for a text, `` ` `` for a quoted name.
+
+    Words that the tokenizer takes for one, such as CLUSTER BY, have `_` between them.
+    """
+    words = []
+    for token in cursor.tokens[cursor.at : -1]:
+        if token.kind == "SEMICOLON":
+            break
+        words.append("_".join(token.word.split()) or ("'" if token.quoted else "`"))
+    return " ".join(words)
+
+
+def _answer(habit: habits.Habit, words: str, cursor: TokenCursor, session: Session) -> None:
+    anchored = not habit.pattern.pattern.startswith(("(?:from|join)", "(?:hudi_)?"))
+    search: Callable[[str], re.Match[str] | None] = habit.pattern.match if anchored else habit.pattern.search
+    found = search(words)
+    if found is None:
+        return
+    groups = [name for name, group in found.groupdict().items() if group is not None]
+    if not groups:  # it names no table that is there
+        if session.catalogs:
+            catalog = part_text(min(session.catalogs))
+            raise _refused(found, cursor, habits.filled(habit.answer, catalog, "db.t"))
+        return
+    table = _table(found, groups[0], cursor, session)
+    if table is not None:
+        filled = habits.filled(habit.answer, part_text(table.catalog), joined_name(table.table))
+        raise _refused(found, cursor, filled)
+
+
+def _table(found: re.Match[str], group: str, cursor: TokenCursor, session: Session) -> SessionTable | None:
+    """Return the table of ours that a group of a match names, or None."""
+    at = cursor.at
+    cursor.at = at + _tokens_before(found, found.start(group))
+    try:
+        if group == "text":
+            try:
+                return session.named(parse_name(cursor.next.text))
+            except ValueError:
+                return None
+        return read_table(cursor, session)
+    finally:
+        cursor.at = at
+
+
+def _refused(found: re.Match[str], cursor: TokenCursor, answer: str) -> UnsupportedError:
+    first = cursor.at + _tokens_before(found, found.start())
+    last = cursor.at + _tokens_before(found, found.end()) - (found.string[found.end() - 1] == " ")
+    said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
+    said = said.rstrip("( ")
+    if len(said) > _SHOWN_LENGTH:
+        said = f"{said[:_SHOWN_LENGTH]}…"
+    return UnsupportedError(f"Parquetry has no {said}: {answer}")
+
+
+def _tokens_before(found: re.Match[str], position: int) -> int:
+    return found.string.count(" ", 0, position)
