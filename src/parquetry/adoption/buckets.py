@@ -22,6 +22,7 @@ from parquetry.metastore.versions import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.predicate.pruning import KnownValues, Match
 from parquetry.predicate.pruning.match import match
+from parquetry.texts import counted
 from parquetry.types import Value
 
 
@@ -93,7 +94,7 @@ def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[D
             now = msgspec.structs.replace(arrangement, buckets=bucketed.buckets)
             transaction.replace(values, bucketed.files, partition.entry.location, now)
             size = sum(file.bytes for file in files)
-            detail = f"in {bucketed.buckets.count} buckets"
+            detail = f"in {counted(bucketed.buckets.count, 'bucket')}"
             yield Difference("changed", _name(snapshot, values), len(files), row_sum(files), size, detail)
         yield from unbucketed(snapshot, values, partition.location, bucketed)
 

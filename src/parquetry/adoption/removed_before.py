@@ -17,6 +17,7 @@ from parquetry.maintenance.deletion import FileAccess
 from parquetry.maintenance.history import history
 from parquetry.metastore.commits import RemovedFile, files_removed
 from parquetry.metastore.versions import TableSnapshot
+from parquetry.texts import counted
 from parquetry.types import Value, identity
 
 
@@ -104,7 +105,7 @@ class RemovedFilesFilter:
         elif len(folders) == 1:
             what = f"{min(folders) or '.'}: {len(files)} files"
         else:
-            what = f"{len(files)} files in {len(folders)} folders, such as {path}:"
+            what = f"{counted(len(files), 'file')} in {counted(len(folders), 'folder')}, such as {path}:"
         return (
             f"{what} taken out {when}. CALL system.sync(table => '{self._snapshot.label}', readopt => true) "
             "takes in again what was taken out."

@@ -16,6 +16,7 @@ from parquetry.catalog.drawing import facts_html, table_html, text_html
 from parquetry.key_schema import KeySchema
 from parquetry.scan import EVERYTHING, Estimate, KeyScan, ScanPlan
 from parquetry.scan.plan_text import plan_text
+from parquetry.texts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ class Plan:
         if self.partitions is None:
             return text
         if self.keys_examined is None:
-            keys = f"{self.keys_returned:,} keys returned: the store tested the others, and does not say how many"
+            keys = f"{counted(self.keys_returned or 0, 'key')} returned: the store tested the others, and does not say how many"
         else:
-            keys = f"{self.keys_examined:,} keys examined"
-        return f"{text}\n{self.partitions:,} partitions found, {keys}"
+            keys = f"{counted(self.keys_examined, 'key')} examined"
+        return f"{text}\n{counted(self.partitions, 'partition')} found, {keys}"

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from parquetry._version import __version__
+from parquetry.cli.commands import Command, Group
 
 if TYPE_CHECKING:
     from parquetry.catalog import Catalog
 
-app = typer.Typer(
+
+class _App(typer.Typer):
+    def command(self, *arguments: Any, **options: Any) -> Any:
+        return super().command(*arguments, **{"cls": Command, **options})
+
+
+app = _App(
     name="parquetry",
+    cls=Group,
     help="Show a Parquetry warehouse, its tables, partitions and files, and maintain it.",
     epilog="Example: parquetry tables --warehouse /data/lake",
     no_args_is_help=True,
@@ -63,6 +71,25 @@ def _tables(context: typer.Context, incomplete: str) -> list[str]:
 LimitOption = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=0, help="List at most N.", show_default=False)
 ]
+WhereOption = Annotated[
+    str | None,
+    typer.Option("--where", metavar="FILTER", help="The filter, as an option.", show_default=False),
+]
+FilterArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILTER", help="A filter on partition columns, in SQL: only these.", show_default=False
+    ),
+]
+
+
+def one_filter(argument: str | None, option: str | None) -> str | None:
+    """Return the filter, which may be an argument or the option --where."""
+    if argument is not None and option is not None:
+        raise typer.BadParameter("Two filters are given: join them with AND, as FILTER or as --where FILTER.")
+    return argument if option is None else option
+
+
 TableArgument = Annotated[
     str,
     typer.Argument(

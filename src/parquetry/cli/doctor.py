@@ -114,7 +114,7 @@ def settings_in_effect(warehouse: str | None = None, store: str | None = None) -
         )
     for setting in TABLE_SETTINGS:
         ways = {
-            "option": "option of the write",
+            "option": f"option of the {'read' if setting.of_reads else 'write'}",
             "session": f"SET `{SESSION_PREFIX}{setting.name}`",
             "property": "table property at creation" if setting.fixed else "table property",
         }

@@ -16,12 +16,15 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import (
+    FilterArgument,
     JsonOption,
     StorageOption,
     StoreOption,
     TableArgument,
     WarehouseOption,
+    WhereOption,
     app,
+    one_filter,
     open_catalog,
 )
 
@@ -38,15 +41,6 @@ ColumnsOption = Annotated[
         "--columns", metavar="A,B", help="The index's columns, instead of its name.", show_default=False
     ),
 ]
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        metavar="FILTER",
-        help="A filter on partition columns, in SQL: only these partitions.",
-        show_default=False,
-    ),
-]
 IndexArgument = Annotated[str | None, typer.Argument(metavar="INDEX", help="Its name.", show_default=False)]
 _RIGHT_ALIGNED_COLUMNS = ("files", "rows", "size", "count")
 
@@ -60,7 +54,10 @@ def rollback(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a table what it was in an earlier version, as a new version."""
+    """Make a table what it was in an earlier version.
+
+    This is a new version, so it can be undone by another rollback.
+    """
     with open_catalog(warehouse, store, storage_option) as catalog:
         before = catalog.table(table)
         after = catalog.rollback(table, version)
@@ -108,7 +105,10 @@ def vacuum(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete files and records that only old versions of a table need."""
+    """Delete what only old versions of a table need.
+
+    These are files and records, and files that no version lists.
+    """
     before = older_than.astimezone() if older_than is not None and older_than.tzinfo is None else older_than
     with open_catalog(warehouse, store, storage_option) as catalog:
         removed: Sequence[Removed] = catalog.vacuum(
@@ -133,9 +133,9 @@ def compact_metadata(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rewrite long lists of files, sorted and in full parts, so that plans read less of them.
+    """Rewrite a table's long lists of files.
 
-    No data file is read or written, and no answer changes.
+    They become sorted and in full parts, so that plans read less of them. No data file is read or written, and no answer changes.
     """
     from parquetry.progress import progress_bar
 
@@ -147,7 +147,7 @@ def compact_metadata(
         print("All lists of files are as they should be: nothing to do.")
     else:
         print(
-            f"The lists of {texts.count(done.partitions)} partitions, which had {texts.count(done.chunks_before)} parts, "
+            f"The lists of {texts.counted(done.partitions, 'partition')}, which had {texts.counted(done.chunks_before, 'part')}, "
             f"have {texts.count(done.chunks_after)} now."
         )
 
@@ -164,7 +164,9 @@ def fsck(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the metadata of a table with itself and with the files.
+    """Compare a table's metadata with its files.
+
+    The metadata is compared with itself, too.
 
     The exit code is 1 if a problem was found that was not repaired.
     """
@@ -182,23 +184,24 @@ def fsck(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: parquetry verify sales.orders --where \"day >= '2026-03-01'\"")
+@app.command(epilog="Example: parquetry verify sales.orders \"day >= '2026-03-01'\"")
 def verify(
     table: TableArgument,
+    condition: FilterArgument = None,
     where: WhereOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the rows of a table's buckets, and report files with rows in a wrong bucket or out of order.
+    """Check that rows are in their buckets, in order.
 
-    The exit code is 1 if there is such a file, or if a file cannot be read.
+    Reads the rows, and lists files with rows in a wrong bucket or out of order. The exit code is 1 if there is such a file, or if a file cannot be read.
     """
     from parquetry.progress import progress_bar
 
     with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
-        found: Sequence[Misplacement] = catalog.verify(table, where, progress=progress)
+        found: Sequence[Misplacement] = catalog.verify(table, one_filter(condition, where), progress=progress)
     if as_json:
         output.print_json(map(dataclasses.asdict, found))
     else:
@@ -222,9 +225,10 @@ def verify(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: parquetry sync sales.orders --where \"day >= '2026-03-01'\" --dry-run")
+@app.command(epilog="Example: parquetry sync sales.orders \"day >= '2026-03-01'\" --dry-run")
 def sync(
     table: TableArgument,
+    condition: FilterArgument = None,
     where: WhereOption = None,
     dry_run: DryRunOption = False,
     readopt: Annotated[
@@ -247,9 +251,9 @@ def sync(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a table of Parquet files agree with the files below its location.
+    """Make a table agree with the files below it.
 
-    Files that others wrote or changed are adopted, and files that others deleted are dropped, in one commit.
+    This is for tables of Parquet. Files that others wrote or changed are adopted, and files that others deleted are dropped, in one commit.
     Only Spark reads ORC files: CALL system.sync.
     """
     from parquetry.progress import progress_bar
@@ -257,7 +261,7 @@ def sync(
     with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
         found: Sequence[Difference] = catalog.sync(
             table,
-            where,
+            one_filter(condition, where),
             dry_run=dry_run,
             readopt=readopt,
             buckets=buckets,
@@ -298,7 +302,10 @@ def create_partition_index(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make an index over partition columns, for filters that skip the first."""
+    """Make an index over partition columns.
+
+    It is for filters that skip the first column.
+    """
     from parquetry.progress import progress_bar
 
     with open_catalog(warehouse, store, storage_option) as catalog, progress_bar() as progress:
@@ -333,7 +340,10 @@ def rebuild_partition_index(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Build an index over partition columns again, while queries use the old one."""
+    """Build an index over partition columns again.
+
+    Meanwhile, queries use the old one.
+    """
     from parquetry.progress import progress_bar
 
     which = _which(index, columns)

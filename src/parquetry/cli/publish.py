@@ -37,7 +37,9 @@ def publish(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish a table and its partitions to a Hive metastore, so that Hive reads its files in place.
+    """Publish a table to a Hive metastore.
+
+    Its partitions are published, too, so that Hive reads its files in place.
 
     This includes heavy values and buckets. It starts Spark with Hive support; Spark's settings or a
     hive-site.xml name the metastore. It publishes the table as it is now: publish again after writing.

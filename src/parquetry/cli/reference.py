@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from parquetry.cli.commands import GROUPS
 from parquetry.cli.main import app
 
 INTRODUCTION = """\
@@ -56,7 +57,13 @@ or `verify` found. 2: wrong usage.
 def reference() -> str:
     """Return the reference as Markdown."""
     commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands")  # noqa: B009
-    return "\n".join([INTRODUCTION, *(_section(name, command) for name, command in commands.items())])
+    names = [name for group in GROUPS.values() for name in group]
+    return "\n".join([INTRODUCTION, _contents(), *(_section(name, commands[name]) for name in names)])
+
+
+def _contents() -> str:
+    lines = (f"| {title} | {', '.join(f'`{name}`' for name in names)} |" for title, names in GROUPS.items())
+    return "\n".join(["| | |", "|---|---|", *lines, ""])
 
 
 def _section(name: str, command: Any) -> str:
@@ -65,17 +72,21 @@ def _section(name: str, command: Any) -> str:
 
 def _lines(name: str, command: Any) -> Iterator[str]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    usage = " ".join(["parquetry", name, *(each.name.upper() for each in arguments), "[OPTIONS]"])
+    usage = " ".join(["parquetry", name, *map(_argument, arguments), "[OPTIONS]"])
     yield from (f"## `{usage}`", "", inspect.cleandoc(command.help), "")
     yield from ("```console", f"$ {command.epilog.removeprefix('Example: ')}", "```", "")
     yield from ("| | |", "|---|---|")
     for each in command.params:
         if each.param_type_name == "argument":
-            yield f"| `{each.name.upper()}` | {each.help} |"
+            yield f"| `{each.metavar}` | {each.help} |"
         else:
             value = f" {each.metavar}" if each.metavar else ""
             default = f" Default: `{each.default}`." if each.default and not each.is_flag else ""
             yield f"| `{', '.join(each.opts)}{value}` | {each.help}{default} |"
+
+
+def _argument(argument: Any) -> str:
+    return str(argument.metavar if argument.required else f"[{argument.metavar}]")
 
 
 if __name__ == "__main__":

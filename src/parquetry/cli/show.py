@@ -5,6 +5,7 @@ Imports are in the commands, so that each loads only what it needs. `output` pri
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -12,15 +13,42 @@ import typer
 from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import (
+    FilterArgument,
     JsonOption,
     LimitOption,
     StorageOption,
     StoreOption,
     TableArgument,
     WarehouseOption,
+    WhereOption,
     app,
+    one_filter,
     open_catalog,
 )
+
+
+@app.command(epilog="Example: parquetry databases --json")
+def databases(
+    warehouse: WarehouseOption = None,
+    store: StoreOption = None,
+    storage_option: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the databases, and how many tables each has."""
+    from parquetry.identifiers import parse_name
+
+    with open_catalog(warehouse, store, storage_option) as catalog:
+        counts = Counter(parse_name(name)[0] for name in catalog.tables())
+        found = [(name, counts[name]) for name in catalog.databases()]
+    if as_json:
+        output.print_json({"database": name, "tables": count} for name, count in found)
+        return
+    output.print_table(
+        ("database", "tables"),
+        ((name, texts.count(count)) for name, count in found),
+        numbers=("tables",),
+        empty="The warehouse has no databases.",
+    )
 
 
 @app.command(epilog="Example: parquetry tables --json")
@@ -98,15 +126,11 @@ def describe(
         print(f"{name:{width}}  {texts.cell(value)}")
 
 
-@app.command(epilog="Example: parquetry partitions sales.orders --where \"day >= '2024-01-01'\"")
+@app.command(epilog="Example: parquetry partitions sales.orders \"day >= '2024-01-01'\"")
 def partitions(
     table: TableArgument,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where", metavar="FILTER", help="A filter on partition columns, in SQL.", show_default=False
-        ),
-    ] = None,
+    condition: FilterArgument = None,
+    where: WhereOption = None,
     limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
@@ -122,7 +146,7 @@ def partitions(
     from parquetry.locations import path_within
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.partitions(table, where, limit)
+        found = catalog.partitions(table, one_filter(condition, where), limit)
         if as_json:
             output.print_json(
                 {
@@ -154,18 +178,18 @@ def partitions(
         )
 
 
-@app.command(epilog='Example: parquetry files sales.orders --where "customer = 17" --json')
+@app.command(epilog='Example: parquetry files sales.orders "customer = 17" --json')
 def files(
     table: TableArgument,
-    where: Annotated[
+    condition: Annotated[
         str | None,
-        typer.Option(
-            "--where",
+        typer.Argument(
             metavar="FILTER",
-            help="Only files that can hold rows of this filter, in SQL, on any columns.",
+            help="A filter on any columns, in SQL: only files that can hold rows of it.",
             show_default=False,
         ),
     ] = None,
+    where: WhereOption = None,
     limit: LimitOption = None,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
@@ -180,7 +204,7 @@ def files(
     from parquetry.locations import path_within
 
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.files(table, where, limit)
+        found = catalog.files(table, one_filter(condition, where), limit)
         if as_json:
             output.print_json(
                 {
@@ -207,7 +231,8 @@ def files(
 @app.command(epilog='Example: parquetry plan sales.orders "hour > 7" --run')
 def plan(
     table: TableArgument,
-    where: Annotated[str, typer.Argument(metavar="FILTER", help="A filter on partition columns, in SQL.")],
+    condition: FilterArgument = None,
+    where: WhereOption = None,
     run: Annotated[
         bool,
         typer.Option(
@@ -224,8 +249,11 @@ def plan(
     A plan has ranges of keys in the metastore, shown by their values, and conditions to test on these keys.
     With --json a bound is the bytes of a key, hexadecimal.
     """
+    filter_text = one_filter(condition, where)
+    if filter_text is None:
+        raise typer.BadParameter("There is no filter to plan: parquetry plan TABLE FILTER.")
     with open_catalog(warehouse, store, storage_option) as catalog:
-        found = catalog.plan(table, where, run=run)
+        found = catalog.plan(table, filter_text, run=run)
     print(output.json_text(found.to_dict()) if as_json else found)
 
 

@@ -5,11 +5,13 @@ Imports are in the commands, so that each loads only what it needs. `doctor` has
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parquetry import texts
 from parquetry.cli import output
 from parquetry.cli.app import JsonOption, StorageOption, StoreOption, WarehouseOption, app
 
@@ -56,9 +58,9 @@ def restore(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill an empty metastore from a dump, and give it the warehouse.
+    """Fill an empty metastore from a dump.
 
-    The metastore is made if it does not exist, and refused if it has tables. Tables below the dumped
+    It also gets the warehouse. The metastore is made if it does not exist, and refused if it has tables. Tables below the dumped
     warehouse get locations below this one: copy their files there. Other tables keep their locations.
 
     From then on the warehouse belongs to this metastore. The one that was dumped may be read, and refuses
@@ -123,7 +125,8 @@ def claim(
         print(f"The metastore in {done.before} {state}.")
     if done.original is not None:
         print(
-            f"It is a copy of {done.original}: {done.shared} tables with files outside of it are only read."
+            f"It is a copy of {done.original}: {texts.counted(done.shared, 'table')} with files outside of it "
+            f"{'is' if done.shared == 1 else 'are'} only read."
         )
 
 
@@ -142,15 +145,14 @@ def relocate(
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change locations after a folder was moved, in all tables. No file is touched.
+    """Change locations after a folder was moved.
 
-    Locations below the warehouse need no change: they are relative to it. This is for tables and partitions
+    This is for all tables, and no file is touched. Locations below the warehouse need no change: they are relative to it. This is for tables and partitions
     elsewhere, and for a moved warehouse that a Parquetry before format 4 wrote. If FROM and TO are the same,
     absolute locations below the warehouse become relative. If it is interrupted, run it again.
     """
     import dataclasses
 
-    from parquetry import texts
     from parquetry.cli.app import open_catalog
     from parquetry.progress import progress_bar
 
@@ -173,7 +175,8 @@ def _print_manifest(manifest: Manifest, done: str, as_json: bool) -> None:
     if as_json:
         output.print_json({"table": full_name(t.database, t.name), "id": t.id} for t in manifest.tables)
     else:
-        print(f"{len(manifest.tables)} tables of {len(manifest.databases)} databases {done}")
+        tables = texts.counted(len(manifest.tables), "table")
+        print(f"{tables} of {texts.counted(len(manifest.databases), 'database')} {done}")
 
 
 @app.command(epilog="Example: parquetry doctor --warehouse /data/lake")
@@ -184,20 +187,23 @@ def doctor(
             "--write", help="Write a small file to the warehouse, read it back and delete it, for its rights."
         ),
     ] = False,
+    settings: Annotated[
+        bool, typer.Option("--settings", help="Also show all settings, with their values and defaults.")
+    ] = False,
     warehouse: WarehouseOption = None,
     store: StoreOption = None,
     storage_option: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the installation and the warehouse, and show the settings.
+    """Check the installation and the warehouse.
 
     The checks cover Python, PySpark, Java, libraries, the bridge, the metastore with its clock, and the
     warehouse's files: reach, rights, and with --write the clock. Without --write, the command only reads.
     Files are reached as this command reaches them, outside of Spark. CALL lake.system.doctor() checks them in
     a session, with the session's settings of the file system.
 
-    The settings are the values outside of a session: the catalog's, with the origin of each, and the tables'
-    defaults, with the ways to set them. Spark's own settings for joins of bucketed tables follow.
+    With --settings, the values outside of a session follow: the catalog's, with the origin of each, and the
+    tables' defaults, with the ways to set them; then Spark's own settings for joins of bucketed tables.
 
     The exit code is 1 if a check fails. The remedy is printed beside it.
     """
@@ -205,39 +211,51 @@ def doctor(
     from parquetry.cli.doctor import examine, settings_in_effect
 
     checks = list(examine(warehouse, store, storage_options(storage_option), write=write))
-    settings = list(settings_in_effect(warehouse, store))
-    (_print_checks_as_json if as_json else _print_checks)(checks, settings)
+    shown = list(settings_in_effect(warehouse, store)) if settings else None
+    (_print_checks_as_json if as_json else _print_checks)(checks, shown)
     if any(c.ok is False for c in checks):
         raise typer.Exit(1)
 
 
-def _print_checks_as_json(checks: Sequence[Check], settings: Sequence[InEffect]) -> None:
+def _print_checks_as_json(checks: Sequence[Check], settings: Sequence[InEffect] | None) -> None:
     from parquetry.config import SPARK_SETTINGS
 
+    of_spark = SPARK_SETTINGS if settings is not None else ()
     output.print_json(
         [
             *({"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks),
-            *({"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how} for s in settings),
-            *({"spark_setting": s.name, "configure_sets": s.value, "for": s.text} for s in SPARK_SETTINGS),
+            *(
+                {"setting": s.name, "value": s.value, "from": s.origin, "set_with": s.how}
+                for s in settings or ()
+            ),
+            *({"spark_setting": s.name, "configure_sets": s.value, "for": s.text} for s in of_spark),
         ]
     )
 
 
-def _print_checks(checks: Sequence[Check], settings: Sequence[InEffect]) -> None:
-    from parquetry.config import SPARK_SETTINGS
-
+def _print_checks(checks: Sequence[Check], settings: Sequence[InEffect] | None) -> None:
     marks = {True: "ok", False: "PROBLEM", None: "note"}
     for c in checks:
         print(f"{marks[c.ok]:8} {c.name}: {c.found}")
         if c.remedy is not None:
             print(f"{'':8} → {c.remedy}")
+    if settings is None:
+        print("\nSettings: parquetry doctor --settings")
+    else:
+        _print_settings(settings)
+
+
+def _print_settings(settings: Sequence[InEffect]) -> None:
+    """Print each setting on lines of its own: names and values can be copied whole, whatever their length."""
+    from parquetry.config import SPARK_SETTINGS
+
     print()
-    output.print_table(
-        ("setting", "value", "from", "set with"),
-        ((s.name, s.value or "", s.origin or "", ", ".join(s.how)) for s in settings),
-    )
-    print()
-    output.print_table(
-        ("setting of Spark's", "configure sets", "for"),
-        ((s.name, s.value or "", s.text) for s in SPARK_SETTINGS),
-    )
+    for s in settings:
+        origin = "" if s.origin is None else f"  ({s.origin})"
+        print(f"{s.name}{'' if s.value is None else f' = {s.value}'}{origin}")
+        print("".join(f"    {way}\n" for way in s.how), end="")
+    print("\nSettings of Spark's, with the value that parquetry.configure gives them:")
+    for each in SPARK_SETTINGS:
+        print(f"{each.name}{'' if each.value is None else f' = {each.value}'}")
+        for line in textwrap.wrap(each.text, 76, break_long_words=False, break_on_hyphens=False):
+            print(f"    {line}")

@@ -33,8 +33,8 @@ depend on them:
 {of_spark}
 
 `parquetry conf` prints them for `spark-submit`, `pyspark` and `spark-defaults.conf`. A session that has them
-needs only `parquetry.attach(spark)`. `parquetry doctor` shows the warehouse and the store outside a session,
-where each was set, and these settings of Spark's.
+needs only `parquetry.attach(spark)`. `parquetry doctor --settings` shows the warehouse and the store outside
+a session, where each was set, and these settings of Spark's.
 
 Anyone who can read a metastore sees minimum and maximum values of files, including files that he may not
 read. The metastore has the rights of the warehouse's folder, unless you give it others. A session opens a

@@ -255,6 +255,7 @@ TABLE_SETTINGS = (
         "their greatest common divisor. `larger` keeps the larger number if it is a multiple of the other: "
         "with 4 and 8 buckets, each file of the first table is read twice.",
         levels=EVERYWHERE,
+        of_reads=True,
     ),
     Setting(
         RUNTIME_PRUNING,
@@ -263,6 +264,7 @@ TABLE_SETTINGS = (
         "Whether values from the build side of a join prune the other table while a query runs: partitions, "
         "directories, buckets, files. See [runtime pruning](runtime-pruning.md).",
         levels=EVERYWHERE,
+        of_reads=True,
     ),
     Setting(
         RUNTIME_PRUNING_MAX_BUILD_SIZE,
@@ -271,6 +273,7 @@ TABLE_SETTINGS = (
         "Largest estimated size of a build side that is not broadcast and is read once more for its values, "
         "to prune this table's files. `0`: no build side is read twice.",
         levels=EVERYWHERE,
+        of_reads=True,
     ),
     Setting(
         RUNTIME_PRUNING_MAX_WAIT,
@@ -280,6 +283,7 @@ TABLE_SETTINGS = (
         "After that it is stopped, and the table is read without them. `none`: without limit. It does not "
         "apply to a broadcast, which the join needs anyway: Spark has a limit of its own for it.",
         levels=EVERYWHERE,
+        of_reads=True,
     ),
     Setting(
         BUCKET_BEGIN_PARTITION,

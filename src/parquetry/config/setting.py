@@ -33,6 +33,7 @@ class Setting:
         text: its effect, for the reference.
         levels: where users may set it; empty for options of a catalog.
         fixed: whether it is allowed only when a table is created.
+        of_reads: whether its option is one of a read, not of a write.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Setting:
     text: str
     levels: tuple[Level, ...] = ()
     fixed: bool = False
+    of_reads: bool = False
 
     def read(self, text: str, level: Level) -> Any:
         """Return the value of a text from some level.

@@ -28,6 +28,7 @@ from parquetry.maintenance.hive_record import (
 )
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.progress import Progress, silent, track
+from parquetry.texts import counted
 from parquetry.types import ColumnType
 
 OWNED_BY = "parquetry.table"
@@ -193,12 +194,12 @@ def _require_readable(
     name = f"Table {snapshot.label} cannot be published: "
     if left:
         raise UnsupportedError(
-            f"{name}{system.name(folder)} holds {len(left)} files that are not of this version, such as {_some(left)}, and "
+            f"{name}{system.name(folder)} holds {counted(len(left), 'file')} not of this version, such as {_some(left)}, and "
             "Hive would read them. Delete what is old with vacuum, older_than now; take in what is new with sync."
         )
     if away:
         raise UnsupportedError(
-            f"{name}{len(away)} files are outside {system.name(folder)}, such as {_some(away)}, and Hive would not find them. "
+            f"{name}{counted(len(away), 'file')} outside {system.name(folder)}, such as {_some(away)}, would not be found by Hive. "
             "Write the partition anew with INSERT OVERWRITE, and vacuum."
         )
 

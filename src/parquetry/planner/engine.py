@@ -208,7 +208,7 @@ class NoEngine(ArrowFooters):
             UnsupportedError: always.
         """
         raise UnsupportedError(
-            f"The {len(rewrites)} partitions of table {table} cannot be written anew without an engine: CALL system.{operation} in Spark."
+            f"Partitions of table {table} ({len(rewrites)}) cannot be written anew without an engine: CALL system.{operation} in Spark."
         )
 
     def heavy_values(

@@ -22,6 +22,7 @@ from parquetry.planner.writes import own_destinations
 from parquetry.progress import Progress
 from parquetry.spark.active import active_session
 from parquetry.spark.write import RowArrangement, Uncommitted, collect, file_options, write_files
+from parquetry.texts import counted
 
 _FILE_SIZE_MARGIN = 1.3
 """The factor on the target size of files when bucketed files are compacted.
@@ -102,6 +103,6 @@ def _require_all(snapshot: TableSnapshot, rewrite: Rewrite, rows: int) -> None:
     expected = sum(count or 0 for count in counts)
     if None not in counts and rows != expected:
         raise FileCorruptError(
-            f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {len(counts)} files are "
-            f"recorded with {expected} rows, and {rows} were read of them; nothing was changed. CALL system.fsck for details."
+            f"Partition {snapshot.describe(rewrite.partition.key)} of table {snapshot.label}: {counted(len(counts), 'file')} "
+            f"should have {counted(expected, 'row')}, and {rows} were read; nothing was changed. CALL system.fsck for details."
         )

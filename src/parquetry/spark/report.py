@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from parquetry.planner import report_from_json
 from parquetry.prune.report import SETTINGS, Report
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.session import attach
+from parquetry.texts import shortened
+
+_SHOWN_LENGTH = 100
 
 
 def explain(query: DataFrame | str) -> Report:
@@ -24,7 +27,7 @@ def explain(query: DataFrame | str) -> Report:
         BridgeError: the session has no bridge.
     """
     if not isinstance(query, str):
-        frame = _checked(query)
+        frame = _checked(query, "explain")
         if not hasattr(frame, "_jdf"):
             return report_of_frame(frame, of_run=False)
         return report_from_json(_door(attach(frame.sparkSession)).planned(frame._jdf, list(SETTINGS)))
@@ -34,8 +37,8 @@ def explain(query: DataFrame | str) -> Report:
     return report_from_json(_door(spark).ofSql(spark._jsparkSession, query, list(SETTINGS)))
 
 
-def report(frame: DataFrame) -> Report:
-    """Return what the scans of a DataFrame have read, or what they will read if they have not run yet.
+def report(query: DataFrame | str) -> Report:
+    """Return what the scans of a query have read, or what they will read if it has not run yet.
 
     Joins are reported as planned, without the changes that adaptive execution makes while they run.
 
@@ -45,22 +48,37 @@ def report(frame: DataFrame) -> Report:
     within statements. If there is none, the report's first line says that the query has not run.
 
     Args:
-        frame: with scans of Parquetry's tables. Other scans are ignored.
+        query: a DataFrame, or SQL for the active session, which is not run here. Scans of other tables than
+            Parquetry's are ignored.
 
     Raises:
         BridgeError: the session has no bridge.
-        TypeError: `frame` is no DataFrame.
+        TypeError: `query` is neither a DataFrame nor SQL.
     """
-    frame = _checked(frame)
+    if isinstance(query, str):
+        spark = attach(SparkSession.active())
+        if not hasattr(spark, "_jsparkSession"):
+            return report_of_sql(spark, query, of_run=True)
+        queries = spark._jvm.org.apache.spark.sql.parquetry.reports.FinishedQueries
+        return report_from_json(queries.reportOfRun(spark._jsparkSession, query, list(SETTINGS)))
+    frame = _checked(query, "report")
     if not hasattr(frame, "_jdf"):
         return report_of_frame(frame)
     return report_from_json(_door(attach(frame.sparkSession)).of(frame._jdf, list(SETTINGS)))
 
 
-def _checked(frame: Any) -> DataFrame:
-    if not isinstance(frame, DataFrame):
-        raise TypeError(f"{frame!r} is a {type(frame).__name__}: give a DataFrame, or SQL to explain.")
-    return frame
+def _checked(frame: Any, function: str) -> DataFrame:
+    if isinstance(frame, DataFrame):
+        return frame
+    if isinstance(frame, list | tuple | Row) or hasattr(frame, "to_dict"):  # collected, or of pandas or Arrow
+        raise TypeError(
+            f"A {type(frame).__name__} has rows, and not the query that gave them: keep the DataFrame, and say "
+            f"parquetry.{function}(query) after query.collect()."
+        )
+    shown = shortened(repr(frame), _SHOWN_LENGTH)
+    raise TypeError(
+        f"{shown} is of type {type(frame).__name__}: parquetry.{function} takes a DataFrame, or SQL as text."
+    )
 
 
 def _door(spark: SparkSession) -> Any:

@@ -27,6 +27,7 @@ from parquetry.predicate import Filter
 from parquetry.predicate.pruning import KnownValues, Match
 from parquetry.predicate.pruning.match import match
 from parquetry.progress import Progress, silent, track
+from parquetry.texts import counted
 from parquetry.verification.bucket_check import check_buckets
 
 _MAX_READER_THREADS = 8
@@ -137,7 +138,7 @@ def _check_file(
         return [Misplacement("unreadable", partition, file.path, file.bucket, file.rows, error.message)]
     misplacements = []
     if check.wrong:
-        detail = f"{check.example}, of {check.rows} rows."
+        detail = f"{check.example}, of {counted(check.rows, 'row')}."
         misplacements.append(
             Misplacement("wrong bucket", partition, file.path, file.bucket, check.wrong, detail)
         )

@@ -163,7 +163,7 @@ def test_publish(tmp_path: Path) -> None:
     for error, says in zip(
         out["refused"],
         (
-            "2 files that are not of this version",
+            "2 files not of this version",
             "not of this version",
             "cannot be read",
             "not published from",

@@ -52,6 +52,26 @@ def test_a_query(spark: SparkSession, db: str, query: str):
     assert newest(spark) == [(query, parquetry.report(frame))]
 
 
+def test_a_report_is_given_for_text_and_refused_for_rows(spark: SparkSession, db: str):
+    """SQL stands for its newest run, and is not run; collected rows have no query, which the error says."""
+    query = f"SELECT sum(id) FROM {db}.sales WHERE day = 7"
+    assert "has not run" in str(parquetry.report(query)).splitlines()[0]
+    frame = spark.sql(query)
+    rows = frame.collect()
+    assert parquetry.report(query).scans == parquetry.report(frame).scans
+    assert "has not run" not in str(parquetry.report(query))
+    frame.where("true").show()
+    assert newest(spark)[0][0].startswith(("a DataFrame of", "SELECT"))
+    for wrong in (rows, rows[0], frame.toPandas()):
+        with pytest.raises(
+            TypeError,
+            match=r"has rows, and not the query.*parquetry\.report\(query\) after query\.collect\(\)",
+        ):
+            parquetry.report(wrong)
+    with pytest.raises(TypeError, match=r"17 is of type int: parquetry\.explain takes a DataFrame, or SQL as text"):
+        parquetry.explain(17)
+
+
 @pytest.mark.parametrize("write", ["CREATE TABLE {db}.copy USING parquet AS", "INSERT INTO {db}.copy"])
 def test_a_write(spark: SparkSession, db: str, write: str):
     """A write is one query, with the report of the query whose rows it writes."""

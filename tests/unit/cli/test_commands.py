@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,6 +14,7 @@ import typer
 
 import parquetry
 from parquetry.cli import doctor
+from parquetry.cli.commands import GROUPS, POINTERS
 from parquetry.cli.main import app, main
 from parquetry.cli.reference import reference
 from parquetry.config import SPARK_SERIES, spark
@@ -387,6 +389,54 @@ def test_every_command_has_help_with_an_example_that_names_it(run, name):
     assert example in out, "the example is broken over lines: shorten it"
 
 
+def test_the_help_begins_with_reading_and_fits_a_terminal(run, monkeypatch):
+    """Each command is in one group, and its summary in one line of 80 columns; a usage has no braces."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run("--help")
+    assert code == 0
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS)
+    assert grouped[:6] == ["databases", "tables", "describe", "partitions", "files", "plan"]
+    lines = [line.split() for line in out.splitlines()]
+    for name in grouped:
+        (line,) = [line for line in lines if line[:1] == [name]]
+        assert " ".join(line[1:]) == COMMANDS[name].help.splitlines()[0]
+        assert "{" not in run(name, "--help")[1].split("\n\n")[0]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", POINTERS)
+def test_names_of_other_tools_are_answered(run, name):
+    """A command that users of others try is none, and the error names a command that is, or a statement."""
+    assert name not in COMMANDS
+    code, out, err = run(name, "sales.orders")
+    assert (code, out) == (2, "")
+    assert f"No such command '{name}': " in err
+    said = re.findall(r"`parquetry (\S+)[^`]*`|\$\(parquetry (conf)", " ".join(err.split()))
+    assert said
+    assert {command or other for command, other in said} <= {*COMMANDS, "--help", "--version"}
+
+
+@pytest.mark.parametrize("command", ["partitions", "files", "plan", "verify", "sync"])
+def test_filters_are_given_in_one_way_or_the_other(run, command):
+    """As an argument, as in Python, or as --where; both at once are refused, and plan needs one."""
+    more = ["--dry-run"] if command == "sync" else []
+    by_argument = run(command, "t", "day = DATE '1970-01-02'", *more)
+    assert by_argument[0] == 0, by_argument
+    assert run(command, "t", "--where", "day = DATE '1970-01-02'", *more) == by_argument
+    code, _, err = run(command, "t", "id = 3", "--where", "id = 4", *more)
+    assert (code, "join them with AND" in " ".join(err.split())) == (2, True)
+    if command == "plan":
+        code, _, err = run(command, "t")
+        assert (code, "parquetry plan TABLE FILTER" in " ".join(err.split())) == (2, True)
+
+
+def test_databases(run, objects):
+    """Each database has its number of tables, an empty one, too."""
+    assert objects("databases") == [{"database": "default", "tables": 2}, {"database": "sales", "tables": 1}]
+    assert run("databases")[1].splitlines()[0].split() == ["database", "tables"]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(name):
     """The help of each option and argument is a sentence."""
@@ -590,22 +640,22 @@ def test_doctor_looks_at_the_files(warehouse):
 
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
-    """A problem has a remedy below it, and makes the exit code 1.
-
-    The settings come after the checks, and Spark's settings last.
-    """
+    """A problem has a remedy below it and makes the exit code 1; settings follow if they are asked for, names whole."""
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]
     )
     monkeypatch.setattr(spark, "SPARK_SETTINGS", [spark.SparkSetting("t", None, "z")])
-    settings = "setting  value  from  set with\ns        3      file  x, y\n"
-    settings += "\nsetting of Spark's  configure sets  for\nt                                   z\n"
+    pointer = "\nSettings: parquetry doctor --settings\n"
+    settings = "\ns = 3  (file)\n    x\n    y\n\nSettings of Spark's, with the value that parquetry.configure gives them:\nt\n    z\n"
     monkeypatch.setattr(doctor, "examine", lambda *_, **__: [good, doctor.Check("c", None, "3")])
-    assert run("doctor") == (0, f"ok       a: 1\nnote     c: 3\n\n{settings}", "")
+    assert run("doctor") == (0, f"ok       a: 1\nnote     c: 3\n{pointer}", "")
     monkeypatch.setattr(doctor, "examine", lambda *_, **__: [good, bad])
-    assert run("doctor") == (1, f"ok       a: 1\nPROBLEM  b: 2\n         → mend it\n\n{settings}", "")
-    code, out, _ = run("doctor", "--json")
+    assert run("doctor", "--settings") == (
+        1, f"ok       a: 1\nPROBLEM  b: 2\n         → mend it\n{settings}", "",
+    )  # fmt: skip
+    assert [each["check"] for each in json.loads(run("doctor", "--json")[1])] == ["a", "b"]
+    code, out, _ = run("doctor", "--settings", "--json")
     assert code == 1
     assert json.loads(out)[1:] == [
         {"check": "b", "ok": False, "found": "2", "remedy": "mend it"},
@@ -644,6 +694,7 @@ def test_doctor_says_how_each_setting_is_set():
     assert store.how == ("--store", "PARQUETRY_STORE", "parquetry.toml", "spark.sql.catalog.<name>.store")
     assert (size.value, size.origin) == ("128mb", "default")
     assert size.how == ("option of the write", "SET `parquetry.target-file-size`", "table property")
+    assert settings["runtime-pruning"].how[0] == settings["bucket-join"].how[0] == "option of the read"
     assert (indexes.value, indexes.origin) == (None, None)
     assert indexes.how == ("table property at creation",)
 

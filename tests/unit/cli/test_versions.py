@@ -105,7 +105,7 @@ def test_history_as_json(run: Run) -> None:
 def test_dump_and_restore(run: Run, tmp_path: Path, warehouse: Path) -> None:
     """A dump fills a metastore elsewhere; neither command overwrites anything."""
     folder, elsewhere = str(tmp_path / "dump"), f"sqlite://{tmp_path}/other.sqlite"
-    assert run("dump", folder)[:2] == (0, f"1 tables of 2 databases written to {folder}\n")
+    assert run("dump", folder)[:2] == (0, f"1 table of 2 databases written to {folder}\n")
     code, _, error = run("dump", folder)
     assert code == 1
     assert "exists already" in error

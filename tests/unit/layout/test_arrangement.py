@@ -85,7 +85,7 @@ def test_columns() -> None:
     [
         (lambda: SkewMap((), ()), "names no column"),
         (lambda: SkewMap(("x", "X"), ()), "names the column 'X' twice"),
-        (lambda: SkewMap(("x", "y"), ((1,),)), r"over 2 columns \(x, y\) has the cell \(1,\) of 1 values"),
+        (lambda: SkewMap(("x", "y"), ((1,),)), r"over 2 columns \(x, y\) has the cell \(1,\) of 1 value:"),
         (lambda: SkewMap(("x",), ((1, 2),)), "of 2 values"),
         (lambda: SkewMap(("x",), ((1,), (2,), (1,))), r"names the cell \(1,\) twice"),
         (lambda: SkewMap(("x",), ((math.nan,), (float("nan"),))), r"names the cell \(nan,\) twice"),

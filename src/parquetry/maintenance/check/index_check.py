@@ -16,6 +16,7 @@ from parquetry.metastore.storage import (
     live_head,
 )
 from parquetry.metastore.versions import TableSnapshot, entry_rows, index_columns, load
+from parquetry.texts import counted
 
 
 def check_indexes(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
@@ -68,7 +69,5 @@ def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Findin
     if repair:
         delete_in_batches(table.store, sorted(found))
     if found:
-        text = (
-            f"{len(found)} entries lead to rows, or belong to indexes, that no version has; they do no harm"
-        )
+        text = f"{counted(len(found), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
         yield Finding("unneeded index entry", None, None, text, repair)

@@ -10,6 +10,7 @@ from parquetry.identifiers import joined_name
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import schema_of, wire_rows
 from parquetry.planner.protocol import answers, questions
+from parquetry.texts import counted
 
 _RESULT_SCHEMA = schema_of(
     (
@@ -43,7 +44,11 @@ def _analyze(lake: Lake, q: questions.Analyze) -> answers.Called:
                     f"{', '.join(table.metadata.partition_by) or 'none'}."
                 )
         totals = table.totals
-        unknown = f" The rows of {totals.uncounted} partitions are not known." if totals.uncounted else ""
+        unknown = (
+            f" The rows of {counted(totals.uncounted, 'partition')} are not known."
+            if totals.uncounted
+            else ""
+        )
         shown = joined_name((lake.name, table.database, table.name))
         rows.append(
             (shown, totals.partitions, totals.files, totals.rows, totals.bytes, _NOTHING_TO_COMPUTE + unknown)

@@ -20,7 +20,7 @@ from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol import answers, questions
 from parquetry.prune.report import BucketReport
 from parquetry.prune.rules import bucket_specs
-from parquetry.texts import size_text
+from parquetry.texts import counted, size_text
 from parquetry.types import type_text
 
 
@@ -50,7 +50,7 @@ class ScanBuckets(NamedTuple):
 
     def text(self, size: int) -> str:
         """Return the text for EXPLAIN; `size` is the number of bytes if Spark reads each file once."""
-        text = f"{self.reported.held} buckets by {', '.join(self.reported.columns)}"
+        text = f"{counted(self.reported.held, 'bucket')} by {', '.join(self.reported.columns)}"
         if self.reported.order:
             order = ", ".join(each.column + " DESC" * each.descending for each in self.reported.order)
             text = f"{text}, sorted by {order}"

@@ -27,6 +27,7 @@ from parquetry.prune.report import (
     reductions,
 )
 from parquetry.prune.runtime import LIMITS
+from parquetry.texts import counted
 from parquetry.types import sql_literal
 
 _WITHIN_FUNCTION = "WITHIN"
@@ -112,7 +113,7 @@ def _count(node: Predicate) -> int | None:
 
 def _summary(node: In) -> str:
     least, greatest = (sql_literal(node.type, value) for value in (node.values[0], node.values[-1]))
-    return f"{name_text(node.column)} IN ({len(node.values):,} values from {least} to {greatest})"
+    return f"{name_text(node.column)} IN ({counted(len(node.values), 'value')} from {least} to {greatest})"
 
 
 def runtime_report(

@@ -20,6 +20,7 @@ from parquetry.metastore.storage import TableMetadata
 from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.prune.report import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
+from parquetry.texts import counted
 from parquetry.types import type_text
 
 
@@ -45,7 +46,11 @@ def without_buckets(
 
     def named(parts: NDArray[Any]) -> str:
         first = snapshot.describe(partitions[int(parts[0])].key)
-        return f"partition {first}" if len(parts) == 1 else f"partition {first} and {len(parts) - 1:,} others"
+        return (
+            f"partition {first}"
+            if len(parts) == 1
+            else f"partition {first} and {counted(len(parts) - 1, 'other')}"
+        )
 
     columns = {column.physical: column for column in snapshot.metadata.columns}
     own = [columns[name] for name in shown.columns if name in columns]
