@@ -1,11 +1,11 @@
-// In packages of these names, since Spark looks for the class <format>.DefaultSource if no data source has registered the name.
+// In packages of these names: Spark looks for a class <format>.DefaultSource if no data source has the name.
 
-/** `format("parquetry")`: a habit of Delta's and Iceberg's users, answered with what reads and writes a table here. */
+/** `format("parquetry")`, a habit of Delta's and Iceberg's users. */
 package parquetry {
   class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("parquetry")
 }
 
-/** Where Delta's own data source is in the session, Spark finds that one, and this class is not used; so for the others. */
+/** Spark uses Delta's own data source if the session has it. So it is with the next ones. */
 package delta {
   class DefaultSource extends org.apache.spark.sql.parquetry.formats.FormatOfNames("delta")
 }
@@ -33,8 +33,8 @@ package org.apache.spark.sql.parquetry.formats {
   import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
   /**
-   * A format of no files: tables of a catalog have names. A write with `saveAsTable` or `writeTo` uses nothing
-   * of it, and the catalog decides about the format's name. All else is refused, with what to say instead.
+   * A format that has no files, since tables of a catalog have names. It refuses reads and writes, with what
+   * to say instead. `saveAsTable` and `writeTo` do not use it: the catalog decides about the format's name.
    */
   abstract class FormatOfNames(format: String) extends TableProvider {
     override def inferSchema(options: CaseInsensitiveStringMap): StructType = refuse(options)

@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
  * Passes all texts to the previous parser: Spark's own, or another extension's. If one of the planner's words
  * occurs in a statement, the planner sees it first, and may return another text, with parameters filled in.
  * Then that text is parsed. Errors show it, too, since their positions are positions in it.
- * A statement that no parser understands goes to the planner as well: it knows what users of other products type.
+ * A statement that no parser understands goes to the planner as well, which knows the statements of other
+ * products.
  */
 class Parser(session: SparkSession, protected val inner: ParserInterface) extends StatementParser with DelegatingParser {
   override protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan] =

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from parquetry.catalog import Catalog
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
 class _App(typer.Typer):
-    def command(self, *arguments: Any, **options: Any) -> Any:
+    def command(self, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
         return super().command(*arguments, **{"cls": Command, **options})
 
 

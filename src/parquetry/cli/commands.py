@@ -39,7 +39,7 @@ _POINTERS = {
     "say `parquetry --help`": ("help", "commands"),
     "say `parquetry --version`": ("version",),
 }  # fmt: skip
-"""What to say instead of names that users of other tools try."""
+"""The commands of other tools, and the answer to each."""
 POINTERS = {name: pointer for pointer, names in _POINTERS.items() for name in names}
 
 _INDEXED = max(len(name) for names in GROUPS.values() for name in names)

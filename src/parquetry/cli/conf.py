@@ -69,7 +69,7 @@ def conf(
     from parquetry.spark.configuration.spark_in_use import defaults_file
 
     if sum((flags, as_json, write is not None)) > 1:
-        raise ConfigurationError("--flags, --json and --write exclude each other: give one of them.")
+        raise ConfigurationError("Options --flags, --json and --write exclude each other: give one of them.")
     settings, hidden = _settings(catalog, spark, warehouse, store)
     file = write or defaults_file()
     text = _read(file) if file is not None else ""
@@ -90,7 +90,7 @@ def conf(
 def _settings(
     catalog: str, spark: str | None, warehouse: str | None, store: str | None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the settings, and the names of those that are not printed because they are passwords."""
+    """Return the settings, and the names of passwords, which are not printed."""
     import parquetry
     from parquetry.errors import ConfigurationError
     from parquetry.spark.configuration.spark_in_use import version_in_use
@@ -100,7 +100,7 @@ def _settings(
     version = spark or version_in_use()
     if version is None:
         raise ConfigurationError(
-            "parquetry conf finds no Spark, and each series of Spark has a jar of its own: say parquetry conf --spark 4.1, set "
+            "No Spark was found for parquetry conf, and each series of Spark has a jar of its own: say parquetry conf --spark 4.1, set "
             "SPARK_HOME, or pip install 'parquetry[spark]'."
         )
     options = {} if found.store is None else {"store": found.store}

@@ -135,7 +135,8 @@ def compact_metadata(
 ) -> None:
     """Rewrite a table's long lists of files.
 
-    They become sorted and in full parts, so that plans read less of them. No data file is read or written, and no answer changes.
+    They become sorted and in full parts, so that plans read less of them. No data file is read or written,
+    and no answer changes.
     """
     from parquetry.progress import progress_bar
 
@@ -196,7 +197,8 @@ def verify(
 ) -> None:
     """Check that rows are in their buckets, in order.
 
-    Reads the rows, and lists files with rows in a wrong bucket or out of order. The exit code is 1 if there is such a file, or if a file cannot be read.
+    The rows are read, and the command lists files with rows in a wrong bucket or out of order. The exit code
+    is 1 if there is such a file, or if a file cannot be read.
     """
     from parquetry.progress import progress_bar
 
@@ -253,8 +255,8 @@ def sync(
 ) -> None:
     """Make a table agree with the files below it.
 
-    This is for tables of Parquet. Files that others wrote or changed are adopted, and files that others deleted are dropped, in one commit.
-    Only Spark reads ORC files: CALL system.sync.
+    This is for tables of Parquet. Files that others wrote or changed are adopted, and files that others
+    deleted are dropped, in one commit. Only Spark reads ORC files: CALL system.sync.
     """
     from parquetry.progress import progress_bar
 

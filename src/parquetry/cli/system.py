@@ -60,8 +60,9 @@ def restore(
 ) -> None:
     """Fill an empty metastore from a dump.
 
-    It also gets the warehouse. The metastore is made if it does not exist, and refused if it has tables. Tables below the dumped
-    warehouse get locations below this one: copy their files there. Other tables keep their locations.
+    It also gets the warehouse. The metastore is made if it does not exist, and refused if it has tables.
+    Tables below the dumped warehouse get locations below this one: copy their files there. Other tables keep
+    their locations.
 
     From then on the warehouse belongs to this metastore. The one that was dumped may be read, and refuses
     writes, if it has the same warehouse. If the warehouse belongs to neither, the restore is refused.
@@ -147,9 +148,10 @@ def relocate(
 ) -> None:
     """Change locations after a folder was moved.
 
-    This is for all tables, and no file is touched. Locations below the warehouse need no change: they are relative to it. This is for tables and partitions
-    elsewhere, and for a moved warehouse that a Parquetry before format 4 wrote. If FROM and TO are the same,
-    absolute locations below the warehouse become relative. If it is interrupted, run it again.
+    This is for all tables, and no file is touched. Locations below the warehouse need no change: they are
+    relative to it. This is for tables and partitions elsewhere, and for a moved warehouse that a Parquetry
+    before format 4 wrote. If FROM and TO are the same, absolute locations below the warehouse become
+    relative. If it is interrupted, run it again.
     """
     import dataclasses
 
@@ -202,8 +204,9 @@ def doctor(
     Files are reached as this command reaches them, outside of Spark. CALL lake.system.doctor() checks them in
     a session, with the session's settings of the file system.
 
-    With --settings, the values outside of a session follow: the catalog's, with the origin of each, and the
-    tables' defaults, with the ways to set them; then Spark's own settings for joins of bucketed tables.
+    With --settings, the settings outside of a session follow. They are the catalog's values, with the origin
+    of each, and the tables' defaults, with the ways to set them. Spark's own settings for joins of bucketed
+    tables come last.
 
     The exit code is 1 if a check fails. The remedy is printed beside it.
     """
@@ -246,7 +249,7 @@ def _print_checks(checks: Sequence[Check], settings: Sequence[InEffect] | None) 
 
 
 def _print_settings(settings: Sequence[InEffect]) -> None:
-    """Print each setting on lines of its own: names and values can be copied whole, whatever their length."""
+    """Print each setting on lines of its own, so that users can copy names and values of any length."""
     from parquetry.config import SPARK_SETTINGS
 
     print()

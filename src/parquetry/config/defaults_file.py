@@ -1,4 +1,4 @@
-r"""Read spark-defaults.conf, and write settings into it beside what is there.
+r"""Read spark-defaults.conf, and add settings to it.
 
 Spark reads the file as Java properties (`java.util.Properties.load`): a name, then a space, `=` or `:`, then
 the value. A line that ends with a backslash goes on in the next one. `#` and `!` begin a comment. If a name
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from parquetry.config.spark import SPARK_SETTINGS
 
 LISTS = ("spark.jars", "spark.sql.extensions")
-"""Settings whose values are lists, to which users and other products add their own."""
+"""Settings whose values are lists. Users and other products add their own values."""
 
 _OUR_JAR = re.compile(r"(?:.*/)?(?:[0-9a-f]{16}-)?parquetry-bridge-[^/]*\.jar")
 _OF_SPARK = {setting.name for setting in SPARK_SETTINGS}
@@ -75,7 +75,7 @@ def _unescaped(text: str) -> str:
 
 
 def beside(existing: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings as they are to be set where others are set already.
+    """Return settings, with the existing values that stay.
 
     A list keeps the values of others, and loses the jars of other versions of Parquetry. Spark's own settings
     for buckets keep a user's value.

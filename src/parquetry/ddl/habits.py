@@ -1,4 +1,4 @@
-"""What users of Delta, Iceberg, Hudi and Hive type, and what they type here instead: one table.
+"""The table of habits: statements and procedures of Delta, Iceberg, Hudi and Hive, each with its answer.
 
 A habit is a pattern and an answer. Patterns of statements are matched against the words of a statement, with
 one blank between two (`ddl.habitual_statements`); patterns of procedures against the name in CALL. The first
@@ -135,6 +135,11 @@ UNPARSED = _habits(
     (f"undrop table (?:if exists )?{_T}", _NONE + "a table that was dropped is gone. Within a table, {call}.rollback undoes a change, and `parquetry dump` keeps the metastore."),
     (f"(?:create|drop) bloomfilter index (?:on )?(?:table )?{_T}", "ALTER TABLE {table} SET TBLPROPERTIES ('bloom-filter-columns' = '…') has files written with Bloom filters."),
     (f"(?:show|refresh|drop|alter) index(?:es)? (?:.* )?(?:on|from|in) (?:table )?{_T}", _INDEX),
+    (f"optimi[sz]e (?:table )?{_T}", "OPTIMIZE {table}, also with WHERE and a filter on partition columns, is all there is of it: " + _COMPACT),
+    (f"vacuum (?:table )?{_T}", "VACUUM {table} RETAIN 168 HOURS DRY RUN is all there is of it, and its last words may be left out: " + _VACUUM),
+    (f"restore (?:table )?{_T}", "RESTORE TABLE {table} TO VERSION AS OF 3 is all there is of it."),
+    (f"desc(?:ribe)? (?:history|detail) {_T}", _HISTORY + " DESCRIBE DETAIL {table} shows details."),
+    (f"analy[sz]e table {_T}", _STATISTICS),
     (f"(?:un)?lock table {_T}", _LOCKS),
     (f"export table {_T}", "INSERT OVERWRITE DIRECTORY '…' USING parquet SELECT * FROM {table} writes the rows elsewhere."),
     (f"import (?:external )?table {_T}", _ADOPT),
@@ -164,7 +169,7 @@ UNPARSED_WORDS = (
     *("BRANCH", "TAG", "TAGS", "IDENTITY", "GENERATED", "EXPRESSION", "FEATURE", "UPGRADE", "COMPACT", "REWRITE", "OPTIMIZE", "OPTIMISE"),
     *("EXCHANGE", "ARCHIVE", "UNARCHIVE", "TOUCH", "PROPERTIES", "DROP", "RESTORE", "CLONE", "COPY", "CONVERT", "REORG", "GENERATE"),
     *("FSCK", "UNDROP", "INDEX", "INDEXES", "LOCK", "UNLOCK", "EXPORT", "IMPORT", "PURGE", "SNAPSHOT", "SNAPSHOTS", "AT", "BEFORE"),
-    *("CHANGES", "EXECUTE"),
+    *("CHANGES", "EXECUTE", "VACUUM", "HISTORY", "DETAIL", "ANALYZE", "ANALYSE", "OPTIMIZE"),
 )  # fmt: skip
 """Each statement of `UNPARSED` has one of these words."""
 

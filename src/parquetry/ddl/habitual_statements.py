@@ -53,9 +53,10 @@ purged: CALL lake.system.compact(table => 'db.t') writes small files anew.
 
 
 def _words(cursor: TokenCursor) -> str:
-    """Return the statement's words and signs, with a blank between two; `'` for a text, `` ` `` for a quoted name.
+    """Return the statement's words and signs, with a blank between two.
 
-    Words that the tokenizer takes for one, such as CLUSTER BY, have `_` between them.
+    A text is `'`, and a quoted name is `` ` ``. Words that the tokenizer takes for one, such as CLUSTER BY,
+    have `_` between them.
     """
     words = []
     for token in cursor.tokens[cursor.at : -1]:
@@ -72,7 +73,7 @@ def _answer(habit: habits.Habit, words: str, cursor: TokenCursor, session: Sessi
     if found is None:
         return
     groups = [name for name, group in found.groupdict().items() if group is not None]
-    if not groups:  # it names no table that is there
+    if not groups:  # it names no table
         if session.catalogs:
             catalog = part_text(min(session.catalogs))
             raise _refused(found, cursor, habits.filled(habit.answer, catalog, "db.t"))

@@ -1,8 +1,9 @@
 """Read the clause `SKEWED BY (columns) ON (values | AUTO) [[NOT] STORED AS DIRECTORIES]`.
 
 `ON AUTO` means directories unless the clause says NOT. Named values, which are Hive's, have directories only
-if the clause says so. Its text from the first parenthesis on is also the value of the table property `skewed-by`. This module does
-not check whether the table has such columns, and does not convert the constants to their types.
+if the clause says so. Its text from the first parenthesis on is also the value of the table property
+`skewed-by`. This module does not check whether the table has such columns, and does not convert the constants
+to their types.
 """
 
 from __future__ import annotations

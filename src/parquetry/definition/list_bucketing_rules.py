@@ -1,8 +1,8 @@
 """The combinations that directories for heavy values exclude: rules, each with its reason and remedy.
 
 Hive's design names these combinations. Where Hive could not support one and Parquetry can, the table property
-`list-bucketing-rules` = `relaxed` lifts the rule; for tables that measure their heavy values (`ON AUTO`, which
-Hive has not) this is the default. The other rules always apply.
+`list-bucketing-rules` = `relaxed` lifts the rule. This is the default of tables that measure their heavy
+values (`ON AUTO`), which Hive has not. The other rules always apply.
 """
 
 from __future__ import annotations

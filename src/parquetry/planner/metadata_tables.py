@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
+from parquetry.identifiers import joined_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
 from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
@@ -37,24 +38,16 @@ from parquetry.types import Value, parse_type
 _PARTITION_COLUMNS = (("location", "string"), ("files", "long"), ("rows", "long"), ("bytes", "long"))
 _FILE_COLUMNS = (("path", "string"), ("rows", "long"), ("bytes", "long"), ("modified", "timestamp"))
 
-_ICEBERG_NAMES = dict.fromkeys(
-    ("snapshots", "refs", "metadata_log_entries", "changes"), "history"
-) | dict.fromkeys(
-    (
-        *(
-            "data_files",
-            "all_data_files",
-            "all_files",
-            "entries",
-            "all_entries",
-            "manifests",
-            "all_manifests",
-        ),
-        *("delete_files", "all_delete_files", "position_deletes"),
-    ),
-    "files",
+_ICEBERG_HISTORIES = ("snapshots", "refs", "branches", "tags", "metadata_log_entries", "changes")
+_ICEBERG_FILES = (
+    *("data_files", "all_data_files", "all_files", "entries", "all_entries", "manifests", "all_manifests"),
+    *("delete_files", "all_delete_files", "position_deletes"),
 )
+_ICEBERG_NAMES = dict.fromkeys(_ICEBERG_HISTORIES, "history") | dict.fromkeys(_ICEBERG_FILES, "files")
 """Names of Iceberg's metadata tables, and the table here that has the same facts."""
+
+_ICEBERG_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
+"""Beginnings of the last part of a name by which Iceberg's users read a branch or a version."""
 
 ROWS_PER_PAGE = 5_000
 """Rows in one answer, about a megabyte of JSON. A shorter answer is the last page."""
@@ -72,6 +65,12 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
         UnsupportedError: the name is Iceberg's, and another metadata table has the same facts here.
     """
     name = q.name.lower()
+    if len(q.namespace) == 2 and name.startswith(_ICEBERG_SELECTORS):
+        table = joined_name((lake.name, *q.namespace))
+        raise UnsupportedError(
+            f"{table}.{q.name} does not exist here: tables have versions, and neither branches nor tags: {table}.history lists "
+            f"versions, and {table} VERSION AS OF 3, or TIMESTAMP AS OF '…', reads one."
+        )
     if len(q.namespace) != 2 or name not in _READERS.keys() | _ICEBERG_NAMES.keys():
         full = ".".join([lake.name, *q.namespace, q.name])
         known = ", ".join(f"{lake.name}.db.t.{known}" for known in _READERS)

@@ -155,7 +155,7 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
 
 
 def _build_facts(spark: str) -> str:
-    """Return the Scala source with what a build knows: versions, and the words of the planner's statements."""
+    """Return the Scala source with the versions, and the words of the planner's statements."""
     lists = (STATEMENT_WORDS, UNPARSED_WORDS, SPARK_SERIES)
     words, unparsed, series = (", ".join(f'"{each}"' for each in names) for names in lists)
     return (

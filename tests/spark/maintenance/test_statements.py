@@ -89,6 +89,8 @@ def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str,
         ("CALL lake.show_commits(table => '{}')", "CALL lake.system.history"),
         ("CALL lake.system.frobnicate()", "known are claim, "),
         ("SELECT * FROM {}.position_deletes", r"\.files"),
+        ("SELECT * FROM {}.branch_audit", "neither branches nor tags"),
+        ("OPTIMIZE {} FULL", "CALL lake.system.compact"),
     ],
 )
 def test_habits_from_other_products(spark: SparkSession, table: str, statement: str, says: str) -> None:

@@ -68,7 +68,9 @@ def test_a_report_is_given_for_text_and_refused_for_rows(spark: SparkSession, db
             match=r"has rows, and not the query.*parquetry\.report\(query\) after query\.collect\(\)",
         ):
             parquetry.report(wrong)
-    with pytest.raises(TypeError, match=r"17 is of type int: parquetry\.explain takes a DataFrame, or SQL as text"):
+    with pytest.raises(
+        TypeError, match=r"17 is of type int: parquetry\.explain takes a DataFrame, or SQL as text"
+    ):
         parquetry.explain(17)
 
 

@@ -88,7 +88,7 @@ def test_spark_home_says_which(
 def test_errors_name_what_was_typed(conf: Conf, jars: Path) -> None:
     """No Spark, a series that is none of ours, an install without jars: each says what to do."""
     assert conf() == (
-        1, "", "parquetry: parquetry conf finds no Spark, and each series of Spark has a jar of its own: say parquetry conf "
+        1, "", "parquetry: No Spark was found for parquetry conf, and each series of Spark has a jar of its own: say parquetry conf "
         "--spark 4.1, set SPARK_HOME, or pip install 'parquetry[spark]'.\n",
     )  # fmt: skip
     with pytest.raises(ConfigurationError, match=r"parquetry\.settings finds no Spark.*spark='4\.1'"):

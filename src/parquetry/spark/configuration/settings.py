@@ -43,7 +43,8 @@ def settings(
             becomes a setting of its own.
 
     Raises:
-        ConfigurationError: the name cannot be a catalog's, the store's URL is ambiguous, or no Spark is found.
+        ConfigurationError: the name cannot be a catalog's, the store's URL is ambiguous, or there is no
+            Spark.
         BridgeError: there is no bridge for this Spark.
     """
     version = spark or version_in_use()

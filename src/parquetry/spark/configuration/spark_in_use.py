@@ -1,7 +1,7 @@
 """Find the version of Spark that settings are for, and the bridge's jar for it.
 
-A wheel carries a jar for each series of Spark. Which one is needed, the caller says, or SPARK_HOME, or the
-installed PySpark: the first of them that is there.
+A wheel carries a jar for each series of Spark. The series is the one that the caller names, or that
+SPARK_HOME has, or that is installed as PySpark, in this order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPARK_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 def version_of_home(home: Path) -> str | None:
-    """Return the version of the Spark in a folder, by its file RELEASE or its jars; None if it holds no Spark."""
+    """Return the version of the Spark in a folder, by its file RELEASE or its jars, or None."""
     try:
         found = _RELEASE.match((home / "RELEASE").read_text(encoding="utf-8", errors="replace"))
     except OSError:
@@ -36,7 +36,7 @@ def version_of_home(home: Path) -> str | None:
 
 
 def installed_pyspark() -> tuple[str, Path] | None:
-    """Return the version and the folder of the installed PySpark, without importing it; None if there is none."""
+    """Return the version and the folder of the installed PySpark, or None. It is not imported."""
     try:
         spec = find_spec("pyspark")
     except ValueError:  # its import is blocked
