@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
-    from parquetry.spark.configuration.settings import settings
+    from parquetry.spark.configuration import settings
     from parquetry.spark.report import explain, report
     from parquetry.spark.session import attach, configure
 
@@ -37,7 +37,7 @@ _ON_SPARK = {
     "configure": "parquetry.spark.session",
     "explain": "parquetry.spark.report",
     "report": "parquetry.spark.report",
-    "settings": "parquetry.spark.configuration.settings",
+    "settings": "parquetry.spark.configuration.catalog_settings",
 }
 
 

@@ -64,16 +64,16 @@ def conf(
 
     A password in the store's URL is not printed; standard error says where to put it.
     """
-    from parquetry.config.defaults_file import beside, entries, line
+    from parquetry.config import beside_existing, defaults_entries
     from parquetry.errors import ConfigurationError
-    from parquetry.spark.configuration.spark_in_use import defaults_file
+    from parquetry.spark.configuration import defaults_file
 
     if sum((flags, as_json, write is not None)) > 1:
         raise ConfigurationError("Options --flags, --json and --write exclude each other: give one of them.")
     settings, hidden = _settings(catalog, spark, warehouse, store)
     file = write or defaults_file()
     text = _read(file) if file is not None else ""
-    settings = beside({each.name: each.value for each in entries(text)}, settings)
+    settings = beside_existing({each.name: each.value for each in defaults_entries(text)}, settings)
     if write is not None:
         _write(write, text, settings)
     elif as_json:
@@ -81,10 +81,7 @@ def conf(
     elif flags:
         _print_flags(settings)
     else:
-        for name, value in settings.items():
-            print(line(name, value))
-        for name in hidden:
-            print(f"# {name} ***")
+        _print_lines(settings, hidden)
 
 
 def _settings(
@@ -93,7 +90,7 @@ def _settings(
     """Return the settings, and the names of passwords, which are not printed."""
     import parquetry
     from parquetry.errors import ConfigurationError
-    from parquetry.spark.configuration.spark_in_use import version_in_use
+    from parquetry.spark.configuration import version_in_use
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)
@@ -111,6 +108,15 @@ def _settings(
         print(f"parquetry: {name} is not printed: {_PASSWORD_REMEDY}", file=sys.stderr)
     settings["spark.parquetry.python"] = sys.executable
     return settings, hidden
+
+
+def _print_lines(settings: Mapping[str, str], hidden: list[str]) -> None:
+    from parquetry.config import defaults_line
+
+    for name, value in settings.items():
+        print(defaults_line(name, value))
+    for name in hidden:
+        print(f"# {name} ***")
 
 
 def _print_flags(settings: Mapping[str, str]) -> None:
@@ -143,10 +149,10 @@ def _write(file: Path, text: str, settings: Mapping[str, str]) -> None:
     import shutil
 
     from parquetry import texts
-    from parquetry.config.defaults_file import entries, written
+    from parquetry.config import defaults_entries, with_settings
 
-    after = written(text, settings)
-    before = {each.name: each.value for each in entries(text)}
+    after = with_settings(text, settings)
+    before = {each.name: each.value for each in defaults_entries(text)}
     changed = sum(before.get(name) != value for name, value in settings.items())
     if after != text:
         target = file.resolve()  # a link stays one

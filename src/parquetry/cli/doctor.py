@@ -169,7 +169,7 @@ def _left_out(version: str) -> Iterator[Check]:
 
 def _spark_home(home: str) -> Check:
     """Check the Spark that SPARK_HOME makes PySpark start instead of its own."""
-    from parquetry.spark.configuration.spark_in_use import version_of_home
+    from parquetry.spark.configuration import version_of_home
 
     found = version_of_home(Path(home))
     if found is None:

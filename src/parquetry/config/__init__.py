@@ -12,6 +12,13 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.config.defaults_file import (
+        LIST_SETTINGS,
+        beside_existing,
+        defaults_entries,
+        defaults_line,
+        with_settings,
+    )
     from parquetry.config.foreign_options import refuse_foreign
     from parquetry.config.parse import count_up_to, parse_boolean, parse_size
     from parquetry.config.precedence import Settings, settle

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from parquetry.config.spark import SPARK_SETTINGS
 
-LISTS = ("spark.jars", "spark.sql.extensions")
+LIST_SETTINGS = ("spark.jars", "spark.sql.extensions")
 """Settings whose values are lists. Users and other products add their own values."""
 
 _OUR_JAR = re.compile(r"(?:.*/)?(?:[0-9a-f]{16}-)?parquetry-bridge-[^/]*\.jar")
@@ -41,11 +41,11 @@ class Entry(NamedTuple):
     end: int
 
 
-def entries(text: str) -> Iterator[Entry]:
+def defaults_entries(text: str) -> Iterator[Entry]:
     r"""Yield the settings of a file, in their order.
 
     >>> text = "# mine\nspark.jars /a.jar,\\\n  /b.jar\nspark.a=1\nspark.b : c\\\\d"
-    >>> [(each.name, each.value) for each in entries(text)]
+    >>> [(each.name, each.value) for each in defaults_entries(text)]
     [('spark.jars', '/a.jar,/b.jar'), ('spark.a', '1'), ('spark.b', 'c\\d')]
     """
     start, logical = 0, ""
@@ -74,14 +74,14 @@ def _unescaped(text: str) -> str:
     )
 
 
-def beside(existing: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+def beside_existing(existing: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     """Return settings, with the existing values that stay.
 
     A list keeps the values of others, and loses the jars of other versions of Parquetry. Spark's own settings
     for buckets keep a user's value.
 
     >>> theirs = {"spark.jars": "/x.jar,/old/parquetry-bridge-0.1.0-spark-4.2.1.jar", "spark.sql.extensions": "a.B"}
-    >>> beside(theirs, {"spark.jars": "/parquetry-bridge-0.2.0-spark-4.3.0.jar", "spark.sql.extensions": "p.Q"})
+    >>> beside_existing(theirs, {"spark.jars": "/parquetry-bridge-0.2.0-spark-4.3.0.jar", "spark.sql.extensions": "p.Q"})
     {'spark.jars': '/x.jar,/parquetry-bridge-0.2.0-spark-4.3.0.jar', 'spark.sql.extensions': 'a.B,p.Q'}
     """
     return {name: _beside(name, existing.get(name, ""), value) for name, value in settings.items()}
@@ -90,7 +90,7 @@ def beside(existing: Mapping[str, str], settings: Mapping[str, str]) -> dict[str
 def _beside(name: str, existing: str, value: str) -> str:
     if name in _OF_SPARK and existing:
         return existing
-    if name not in LISTS:
+    if name not in LIST_SETTINGS:
         return value
     parts = [part for each in existing.split(",") if (part := each.strip())]
     if value in parts:
@@ -98,24 +98,24 @@ def _beside(name: str, existing: str, value: str) -> str:
     return ",".join([*(part for part in parts if not _OUR_JAR.fullmatch(part)), value])
 
 
-def written(text: str, settings: Mapping[str, str]) -> str:
+def with_settings(text: str, settings: Mapping[str, str]) -> str:
     r"""Return the text of a file with settings in it: in the place of the same setting, or at the end.
 
     All other lines stay as they are. Settings that are there already change nothing.
 
-    >>> written("spark.a 1 # no comment\n! mine", {"spark.b": "c\\d", "spark.a": "2"})
+    >>> with_settings("spark.a 1 # no comment\n! mine", {"spark.b": "c\\d", "spark.a": "2"})
     'spark.a 2\n! mine\nspark.b c\\\\d\n'
     """
-    last = {each.name: each for each in entries(text)}
+    last = {each.name: each for each in defaults_entries(text)}
     for each in sorted(last.values(), key=lambda entry: -entry.start):
         if each.name in settings and settings[each.name] != each.value:
-            text = text[: each.start] + line(each.name, settings[each.name]) + text[each.end :]
-    added = [line(name, value) for name, value in settings.items() if name not in last]
+            text = text[: each.start] + defaults_line(each.name, settings[each.name]) + text[each.end :]
+    added = [defaults_line(name, value) for name, value in settings.items() if name not in last]
     if added and text and not text.endswith(("\n", "\r")):
         text += "\n\n" if _CONTINUED.search(text) else "\n"
     return text + "".join(f"{each}\n" for each in added)
 
 
-def line(name: str, value: str) -> str:
+def defaults_line(name: str, value: str) -> str:
     """Return the line of a setting. A backslash is doubled, because it escapes."""
     return f"{name} {value.replace(chr(92), 2 * chr(92))}"

@@ -8,9 +8,10 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.ddl.clustered_by import ClusteredBy, parse_clustered_by
+    from parquetry.ddl.habits import UNPARSED_WORDS, procedure_answer
     from parquetry.ddl.partition_spec import filter_text
     from parquetry.ddl.session import Session
-    from parquetry.ddl.skewed_by import SkewedBy, is_not_directories, parse_skewed_by
+    from parquetry.ddl.skewed_by import NOT_DIRECTORIES, SkewedBy, is_not_directories, parse_skewed_by
     from parquetry.ddl.skewed_locations import SkewedLocations, parse_skewed_locations
 
 lazy_exports(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquetry.data_files import TableColumn
-from parquetry.ddl.skewed_by import NOT_DIRECTORIES
+from parquetry.ddl import NOT_DIRECTORIES
 from parquetry.identifiers import part_text
 from parquetry.layout import SkewMap, cell_directory
 from parquetry.locations import join_location

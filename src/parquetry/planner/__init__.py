@@ -12,6 +12,6 @@ if FOR_TYPE_CHECKERS:
     from parquetry.planner.planner import Planner
     from parquetry.planner.predicates import conjuncts, replace_where, whole
     from parquetry.planner.report_facts import report_from_facts, report_from_json
-    from parquetry.planner.statements import STATEMENT_WORDS, UNPARSED_WORDS
+    from parquetry.planner.statements import REFUSED_STATEMENT_WORDS, STATEMENT_WORDS
 
 lazy_exports(__name__)

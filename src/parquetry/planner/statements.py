@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquetry.ddl import Session, habits, rewrite
+from parquetry.ddl import UNPARSED_WORDS, Session, rewrite
 from parquetry.planner.protocol import answers, questions
 
-UNPARSED_WORDS: tuple[str, ...] = habits.UNPARSED_WORDS
+REFUSED_STATEMENT_WORDS: tuple[str, ...] = UNPARSED_WORDS
 """The words that make the bridge send a statement that no parser has understood."""
 STATEMENT_WORDS: tuple[str, ...] = rewrite.WORDS
 """The words that make the bridge send a statement; it gets them when it connects to the planner."""

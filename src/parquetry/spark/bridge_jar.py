@@ -21,7 +21,7 @@ import pyspark
 from parquetry._version import __version__
 from parquetry.config import SPARK_SERIES, listed_series, series_of
 from parquetry.errors import BridgeError
-from parquetry.planner import STATEMENT_WORDS, UNPARSED_WORDS
+from parquetry.planner import REFUSED_STATEMENT_WORDS, STATEMENT_WORDS
 
 _HERE = Path(__file__).resolve().parent
 # The compiler runs only once. Without the JVM's optimizing compiler it needs half of the processor time.
@@ -156,7 +156,7 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
 
 def _build_facts(spark: str) -> str:
     """Return the Scala source with the versions, and the words of the planner's statements."""
-    lists = (STATEMENT_WORDS, UNPARSED_WORDS, SPARK_SERIES)
+    lists = (STATEMENT_WORDS, REFUSED_STATEMENT_WORDS, SPARK_SERIES)
     words, unparsed, series = (", ".join(f'"{each}"' for each in names) for names in lists)
     return (
         "package org.apache.spark.sql.parquetry.protocol\n\n"

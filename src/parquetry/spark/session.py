@@ -14,11 +14,10 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from parquetry._version import __version__
-from parquetry.config import SESSION_PREFIX, TABLE_SETTINGS, settle
-from parquetry.config.defaults_file import LISTS, entries
+from parquetry.config import LIST_SETTINGS, SESSION_PREFIX, TABLE_SETTINGS, defaults_entries, settle
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar
-from parquetry.spark.configuration.settings import (
+from parquetry.spark.configuration import (
     BRIDGE_PACKAGE,
     EXTENSIONS_CLASS,
     SPARK_DEFAULTS,
@@ -67,7 +66,7 @@ def configure(
     of_session = session_settings(catalog, warehouse, options)
     to_load = {"spark.jars": str(bridge_jar.jar()), "spark.sql.extensions": EXTENSIONS_CLASS}
     for key, value in {**to_load, **of_session}.items():
-        if key in LISTS:
+        if key in LIST_SETTINGS:
             held = [part for part in _builder_setting(builder, key).split(",") if part]
             value = ",".join([*held, *([] if value in held else [value])])
         elif key in SPARK_DEFAULTS and (_builder_setting(builder, key) or _is_set(key)):
@@ -191,7 +190,7 @@ def _builder_setting(builder: SparkSession.Builder, key: str) -> str:
     )
     defaults = Path(home) / "spark-defaults.conf"
     if defaults.is_file():
-        found = {each.name: each.value for each in entries(defaults.read_text(encoding="utf-8"))}
+        found = {each.name: each.value for each in defaults_entries(defaults.read_text(encoding="utf-8"))}
         return found.get(key, "")
     return ""
 

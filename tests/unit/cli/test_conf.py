@@ -14,8 +14,7 @@ import pytest
 import parquetry
 from parquetry._version import __version__
 from parquetry.cli.main import main
-from parquetry.config import SPARK_SERIES
-from parquetry.config.defaults_file import beside, entries, written
+from parquetry.config import SPARK_SERIES, beside_existing, defaults_entries, with_settings
 from parquetry.config.spark import SPARK_SETTINGS
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark.configuration import spark_in_use
@@ -165,7 +164,7 @@ def test_written_files_keep_what_is_theirs(conf: Conf, jars: Path, tmp_path: Pat
     file.chmod(0o600)
     assert conf("--spark", "4.1", "--write", str(file))[0] == 0
     text = file.read_text()
-    found = {each.name: each.value for each in entries(text)}
+    found = {each.name: each.value for each in defaults_entries(text)}
     assert found["spark.jars"] == f"/mine.jar,{jars}/parquetry-bridge-{__version__}-spark-4.1.7.jar"
     assert found["spark.sql.extensions"] == f"a.B,{EXTENSION}"
     assert (found[bucketing], found["spark.executor.memory"]) == ("false", "4g")
@@ -177,7 +176,7 @@ def test_written_files_keep_what_is_theirs(conf: Conf, jars: Path, tmp_path: Pat
     )
     assert (file.read_text(), file.stat().st_ino) == (text, before.st_ino)
     assert conf("--spark", "4.3", "--catalog", "two", "--write", str(file))[0] == 0
-    found = {each.name: each.value for each in entries(file.read_text())}
+    found = {each.name: each.value for each in defaults_entries(file.read_text())}
     assert found["spark.jars"].endswith(
         "/mine.jar," + f"{jars}/parquetry-bridge-{__version__}-spark-4.3.7.jar"
     )
@@ -191,13 +190,13 @@ def test_written_files_keep_what_is_theirs(conf: Conf, jars: Path, tmp_path: Pat
 def test_files_are_read_as_java_reads_properties() -> None:
     """The separators, comments, escapes and continued lines of java.util.Properties; the last of two lines counts."""
     text = "a=1\r\n b :\t2\n!c 3\n#d 4 \\\ne\\ f 5\\\n   6\n\ng\nh \\u0041\\\\\na = 7\\"
-    assert [(each.name, each.value) for each in entries(text)] == [
+    assert [(each.name, each.value) for each in defaults_entries(text)] == [
         ("a", "1"), ("b", "2"), ("e f", "56"), ("g", ""), ("h", "A\\"), ("a", "7"),
     ]  # fmt: skip
-    after = written(text, {"a": "8", "b": "2", "i": "9"})
-    assert {each.name: each.value for each in entries(after)}["a"] == "8"
+    after = with_settings(text, {"a": "8", "b": "2", "i": "9"})
+    assert {each.name: each.value for each in defaults_entries(after)}["a"] == "8"
     assert after.startswith("a=1\r\n b :\t2\n!c 3\n")
     assert after.endswith("\na 8\ni 9\n")
-    assert [each.name for each in entries(written("z 7\\", {"y": "8"}))] == ["z", "y"]
-    assert written(after, {"a": "8", "i": "9"}) == after
-    assert beside({"spark.jars": " , "}, {"spark.jars": "/p.jar"}) == {"spark.jars": "/p.jar"}
+    assert [each.name for each in defaults_entries(with_settings("z 7\\", {"y": "8"}))] == ["z", "y"]
+    assert with_settings(after, {"a": "8", "i": "9"}) == after
+    assert beside_existing({"spark.jars": " , "}, {"spark.jars": "/p.jar"}) == {"spark.jars": "/p.jar"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.adoption import SyncOptions, synchronise
-from parquetry.ddl.habits import procedure_answer
+from parquetry.ddl import procedure_answer
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import part_text
 from parquetry.metastore.versions import TableSnapshot
