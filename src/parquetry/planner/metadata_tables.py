@@ -47,7 +47,7 @@ _ICEBERG_NAMES = dict.fromkeys(_ICEBERG_HISTORIES, "history") | dict.fromkeys(_I
 """Names of Iceberg's metadata tables, and the table here that has the same facts."""
 
 _ICEBERG_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
-"""Beginnings of the last part of a name by which Iceberg's users read a branch or a version."""
+"""Prefixes of a name's last part: with them, Iceberg's users read a branch or a version."""
 
 ROWS_PER_PAGE = 5_000
 """Rows in one answer, about a megabyte of JSON. A shorter answer is the last page."""
