@@ -72,7 +72,7 @@ def test_of_the_selected_partitions_what_differs_is_told() -> None:
         ("id",), ("int",), "2", 8, "partition p=0 is not in buckets"
     )
     assert told(made(EIGHT, twelve, files=(None,)), where="p < 2") == BucketReport(
-        ("id",), ("int",), "2", 4, "the buckets of 2 files are not known, in partition p=0 and 1 others"
+        ("id",), ("int",), "2", 4, "the buckets of 2 files are not known, in partition p=0 and 1 other"
     )
     assert told(made(None, own=None)) is None
     assert reason(made(None)) == "partition p=0 is not in buckets"
