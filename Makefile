@@ -79,6 +79,7 @@ wheel: java $(READY) ## build dist/*.whl, which carries the bridge compiled for 
 docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.config.reference > docs/configuration.md
 	@$(RUN) -m parquetry.cli.reference > docs/cli.md
+	@PYTHONPATH=src $(RUN) -m scripts.errors_page > docs/errors.md
 	@if [ -e benchmarks/results/tpcds.json ]; then $(RUN) -m benchmarks.tpcds.page; fi
 
 site: $(SITE)/.parquetry ## build the site into site/, and fail if a link or an anchor leads nowhere; open site/index.html

@@ -10,7 +10,7 @@ The stars are also run beside Iceberg and an oracle.
 | `oracle` | Spark, given exactly the files that hold matching rows |
 | `iceberg` | Apache Iceberg, in an environment of its own |
 | `findings` | ratios and targets |
-| `page`, `charts` | docs/benchmarks.md, out of the results |
+| `page`, `targets_page`, `charts` | docs/benchmarks.md and docs/benchmark-targets.md, out of the results |
 
 Every answer is compared with Spark's. Times are taken in turns; `BENCH_ROUNDS=0` counts only, which takes
 minutes instead of hours.

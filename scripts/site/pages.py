@@ -24,24 +24,27 @@ PAGES = {
 """Pages of the root, and their names in the site."""
 API = {
     "Sessions": (
-        "parquetry.spark.session.configure",
-        "parquetry.spark.session.attach",
-        "parquetry.spark.session.settings",
+        "parquetry.configure",
+        "parquetry.attach",
+        "parquetry.settings",
     ),
     "Reports": (
-        "parquetry.spark.report.explain",
-        "parquetry.spark.report.report",
-        "parquetry.prune.report.report.Report",
+        "parquetry.explain",
+        "parquetry.report",
+        "parquetry.prune.report.Report",
     ),
     "Warehouses without Spark": (
         "parquetry.open",
-        "parquetry.catalog.catalog.Catalog",
-        "parquetry.catalog.shapes",
+        "parquetry.catalog.Catalog",
+        *(
+            f"parquetry.catalog.{name}"
+            for name in ("Table", "Column", "Partition", "DataFile", "Statistics", "Commit", "Plan")
+        ),
     ),
     "Filters": (
-        "parquetry.predicate.filter.Filter",
+        "parquetry.predicate.Filter",
         *(
-            f"parquetry.predicate.nodes.{name}"
+            f"parquetry.predicate.{name}"
             for name in ("Compare", "In", "TupleIn", "IsNull", "Like", "And", "Or", "Not")
         ),
     ),
@@ -51,6 +54,8 @@ API = {
 """Sections of the Python reference: functions, classes and modules whose docstrings it shows."""
 SHIM = "assets/iframe-worker.js"
 """Lets search run where a browser gives no workers: in a file."""
+STYLE = "assets/site.css"
+"""Lets output wrap."""
 _SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 """Where the theme would fetch it from."""
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
@@ -58,7 +63,12 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)#\s]*)(#[^)\s]*)
 
 def api_page() -> str:
     """Return the page of the Python reference, which mkdocstrings fills in."""
-    lines = ["# Python reference", "", "`import parquetry` gives all names of the first three sections.", ""]
+    lines = [
+        "# Python reference",
+        "",
+        "Names are shown as they are imported: `parquetry.configure`, `from parquetry.errors import CommitConflictError`.",
+        "",
+    ]
     for title, names in API.items():
         lines += [f"## {title}", ""]
         for name in names:
@@ -94,15 +104,15 @@ def in_site(text: str, folder: str) -> str:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages of the root, the Python reference, and a script that search needs in a file."""
+    """Add the pages of the root, the Python reference, the style sheet, and a script that search needs."""
     from mkdocs.structure.files import File
 
     for source, name in PAGES.items():
         files.append(File.generated(config, name, content=in_site((ROOT / source).read_text("utf-8"), "")))
     files.append(File.generated(config, "api.md", content=api_page()))
-    files.append(
-        File.generated(config, SHIM, content=(ROOT / "scripts" / "site" / Path(SHIM).name).read_text())
-    )
+    for asset in (SHIM, STYLE):
+        content = (ROOT / "scripts" / "site" / Path(asset).name).read_text("utf-8")
+        files.append(File.generated(config, asset, content=content))
     return files
 
 

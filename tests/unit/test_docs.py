@@ -11,6 +11,7 @@ from parquetry.config import SPARK_SERIES
 from parquetry.config.reference import reference
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
+from scripts import errors_page
 from tests.support.stores.metastores import metadata
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,40 @@ ROOT = Path(__file__).parents[2]
 def test_configuration_reference_is_current() -> None:
     """docs/configuration.md is what the registry of settings writes."""
     assert (ROOT / "docs" / "configuration.md").read_text() == reference(), "run `make docs`"
+
+
+def test_the_page_of_errors_is_current() -> None:
+    """docs/errors.md is what the classes of errors and the bridge's sources say."""
+    assert (ROOT / "docs" / "errors.md").read_text() == errors_page.page(), "run `make docs`"
+
+
+def test_each_condition_has_a_remedy() -> None:
+    """Each condition that Python or the bridge raises is on the page of errors once, and no other is."""
+    listed = [code for section in errors_page.REMEDIES.values() for code in section]
+    assert sorted(listed) == sorted({*errors_page.codes_of_python(), *errors_page.codes_of_bridge()})
+    assert set(errors_page.BRIDGE_ONLY).isdisjoint(errors_page.codes_of_python())
+
+
+def test_figures_of_the_readme_are_measured() -> None:
+    """Each number in the words of a link from the README's designs begins a number of the page that it leads to."""
+    designs = (ROOT / "README.md").read_text().partition("## Quick start")[0]
+    links = re.findall(r"\[([^\]]*\d[^\]]*)\]\((docs/[\w-]+\.md)", designs)
+    assert len(links) == 4
+    for words, page in links:
+        measured = re.findall(r"[\d.]+", (ROOT / page).read_text())
+        for number in re.findall(r"\d+(?:\.\d+)?", words):
+            assert any(each.startswith(number) for each in measured), (words, page)
+
+
+def test_figures_of_the_benchmarks_are_measured() -> None:
+    """Each number in the first table of the benchmarks stands on the page that its row names."""
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    rows = re.findall(r"^\| (.*) \| \[[^\]]*\]\(([\w-]*(?:\.md)?)#[\w-]+\) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    for cells, target in rows:
+        measured = (ROOT / "docs" / target).read_text() if target else page.partition("## TPC-DS")[2]
+        for number in re.findall(r"\d+\.\d+|\d{3,}", cells.partition(" | ")[2]):
+            assert number in measured, (number, target)
 
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -21,10 +21,12 @@ from parquetry.config import SPARK_SERIES, series_of
 from parquetry.spark import bridge_jar
 from tests.support import effort
 from tests.support.jvm.spark_pairs import jvm
+from tests.support.pages.blocks import blocks_of, is_printed
 
 pytestmark = pytest.mark.spark
 
 PROJECT = Path(__file__).parents[2]
+README = blocks_of((PROJECT / "README.md").read_text())
 SCALA = sorted(
     path.relative_to(PROJECT / "bridge").as_posix() for path in (PROJECT / "bridge").rglob("*.scala")
 )
@@ -211,3 +213,64 @@ def test_a_series_takes_what_does_not_differ_from_newer_ones() -> None:
         assert len(found) == len(names)
         for path in (folders / series).iterdir():
             assert path in found
+
+
+@pytest.fixture(scope="module")
+def home(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty home, in which the README's lines of the shell were typed, in the clone and after `make wheel`."""
+    folder = tmp_path_factory.mktemp("home")
+    (lines,) = (block.text for block in README if block.language == "sh")
+    made, _, rest = lines.partition("\n")
+    assert made == "make wheel"
+    typed(rest, folder, clone)
+    return folder
+
+
+def typed(lines: str, home: Path, folder: Path) -> str:
+    """Return what lines of the shell print, on a machine that has Python and Java, and nothing of this project."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYTHON", "PYSPARK", "SPARK", "PARQUETRY"))
+    }
+    downloads = os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))
+    path = f"{sys.base_prefix}/bin:{os.environ['PATH']}"
+    environment = {
+        **kept,
+        "HOME": str(home),
+        "PATH": path,
+        "PIP_CACHE_DIR": downloads,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", lines],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_quick_start_runs_from_the_wheel(home: Path, tmp_path: Path):
+    """The README's lines, as they are printed, install the wheel in an empty home and print what it says; and so
+    they do again. Nothing is compiled.
+    """
+    (program,) = (block.text for block in README if block.language == "python")
+    (output,) = (block.text for block in README if block.mark == "output")
+    (tmp_path / "quick_start.py").write_text(f"{program}\n{program}\n")
+    said = typed(". ~/parquetry/bin/activate; python quick_start.py", home, tmp_path)
+    assert is_printed(f"{output}\n{output}", said), said
+    assert not (home / ".cache" / "parquetry").exists()
+
+
+def test_the_first_table_is_made_from_the_wheel(home: Path, tmp_path: Path):
+    """All blocks of the page First table print in the same home what the page says."""
+    page = PROJECT / "docs" / "first-table.md"
+    typed(
+        f". ~/parquetry/bin/activate; PYTHONPATH='{PROJECT}' python -m tests.support.pages.run_page '{page}'",
+        home,
+        tmp_path,
+    )

@@ -36,7 +36,7 @@ class Machine:
     def __init__(self, folder: Path):
         self.folder = folder
         self.home = folder / "spark"
-        self.replaced = {"/data/lake": str(folder / "lake"), "pip install 'parquetry[spark]'\n": ""}
+        self.replaced = {"/data/lake": str(folder / "lake")}
         (self.home / "conf").mkdir(parents=True)
         for part in doors.SPARK.iterdir():
             (self.home / part.name).symlink_to(part)

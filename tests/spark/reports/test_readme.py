@@ -1,50 +1,62 @@
-"""The quick start of the README does what the README says."""
+"""The four lines of SQL with which the README introduces the designs do what the README says."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 
-from tests.support.goldens import UPDATE
-from tests.support.planning import report_picture
-from tests.support.spark import series
+import pytest
 
-README = Path(__file__).parents[3] / "README.md"
+from tests.support import processes
+from tests.support.pages.blocks import blocks_of
+
+README = (processes.ROOT / "README.md").read_text()
+BLOCKS = blocks_of(README)
+(DESIGNS,) = (block.statements for block in BLOCKS if block.language == "sql")
+(QUICK_START,) = (block.text for block in BLOCKS if block.language == "python")
+QUERIES = """
+def ask(statement):
+    frame = spark.sql(statement)
+    frame.collect()
+    print(parquetry.report(frame))
+
+key, values, buckets, directories = DESIGNS
+ask(key)
+ask(values)
+spark.sql(buckets)
+spark.sql("INSERT INTO lake.shop.orders SELECT id, DATE '2026-01-01' FROM range(1000)")
+ask("SELECT /*+ MERGE(b) */ count(*) FROM lake.shop.orders a JOIN lake.shop.orders b ON a.id = b.id")
+spark.sql(directories)
+spark.sql("INSERT INTO lake.shop.visits SELECT IF(id % 2 = 0, 7, id), 1, DATE '2026-01-01' FROM range(1000)")
+ask("SELECT sum(ms) FROM lake.shop.visits WHERE page = 7")
+"""
 
 
-def test_quick_start_runs(tmp_path: Path) -> None:
-    """The quick start, run as it stands in an empty folder, prints the rows, the report and the last partitions; and so it does again.
-    The README's picture shows what it prints, and so does the text for those who do not see it; a file is left out."""
-    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert len(code) == 1
-    lines = [line for line in code[0].splitlines() if line.strip()]
-    assert len(lines) <= 24, "a quick start is quick"
-    (tmp_path / "quick_start.py").write_text(code[0] * 2)
-    done = subprocess.run(
-        [sys.executable, "quick_start.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("lake.shop.sales: partitions 2 of 90 (") == 2
-    assert re.findall(r"\|(2026-03-0\d)\|", done.stdout) == ["2026-03-01"] * 2
-    assert "{'day': datetime.date(2026, 3, 31)} 1000" in done.stdout
-    printed = done.stdout[: len(done.stdout) // 2].partition("{'day'")[0]
-    assert done.stdout.count(printed) == 2
-    if os.environ.get(UPDATE) == "1":
-        report_picture.PICTURE.write_text(report_picture.draw(printed), encoding="utf-8")
-    if series.is_before("4.1"):
-        return  # its files have other sizes than those of the picture
-    picture = report_picture.text(report_picture.PICTURE.read_text(encoding="utf-8"))
-    assert picture == report_picture.text(report_picture.draw(printed)), f"run again with {UPDATE}=1"
-    (alternative,) = re.findall(r"!\[(.*)\]\(docs/images/report\.svg\)", README.read_text())
-    (report,) = re.findall(r"^lake\.shop\.sales: .*", printed, re.MULTILINE)
-    told = [part.partition(" (")[0] for part in alternative.split(" · ")]
-    assert told == [part.partition(" (")[0] for part in report.partition(": ")[2].split(" · ")]
-    assert "files 1 of 2" in told
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the lines report after the quick start, run in an empty folder."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "lines.py").write_text(f"{QUICK_START}\nDESIGNS = {DESIGNS!r}\n{QUERIES}")
+    return processes.run([sys.executable, "lines.py"], folder)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        r"lake\.shop\.sales: partitions 1 of 90 \(day = DATE '2026-03-01'\)",
+        r"lake\.shop\.sales: .* files 2 of 90 \(run-time values id IN \(471, 59100\)\)",
+        r"lake\.shop\.orders INNER JOIN lake\.shop\.orders ON id = id: no shuffle \(16 buckets by id\)",
+        r"lake\.shop\.visits: .* directories 1 of 2 \(page = 7\)",
+    ],
+    ids=["a key for each partition", "runtime filters", "buckets", "list bucketing"],
+)
+def test_a_line_shows_its_design(printed: str, report: str) -> None:
+    """Each line, as it is printed, leads to a report in which its design has left something out."""
+    assert len(DESIGNS) == 4
+    assert re.search(f"^{report}", printed, re.MULTILINE), printed
+
+
+def test_the_quick_start_is_quick() -> None:
+    """It has few lines, and its report is of the run that `show()` made."""
+    assert len([line for line in QUICK_START.splitlines() if line.strip()]) <= 26
+    assert QUICK_START.rstrip().endswith("query.show()\nprint(parquetry.report(query))")

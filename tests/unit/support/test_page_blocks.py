@@ -9,7 +9,7 @@ import pytest
 from tests.support.pages.blocks import Block, blocks_of, is_printed
 
 ROOT = Path(__file__).parents[3]
-GENERATED = ("cli.md", "configuration.md")
+GENERATED = ("cli.md", "configuration.md", "errors.md")
 """Pages that the code writes; their examples have tests of their own."""
 PAGES = [
     ROOT / "README.md",
