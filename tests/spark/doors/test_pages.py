@@ -108,9 +108,11 @@ def configured(machine: Machine) -> tuple[Machine, subprocess.CompletedProcess[s
 
 
 def test_spark_sql(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
-    """Three lines configure Spark and query; the log says which process plans."""
+    """Two lines configure Spark and query; the log says which process plans."""
     machine, done = configured
-    assert done.stdout == BY_DAY
+    written, _, rows = done.stdout.partition("\n")
+    assert re.search(r"spark-defaults\.conf: \d+ settings written", written)
+    assert rows == BY_DAY
     python = re.search(
         r"spark.parquetry.python (.*)", (machine.home / "conf" / "spark-defaults.conf").read_text()
     )
@@ -149,6 +151,25 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
     starts = [(scripts[2].text, ""), (f'"{sys.executable}" -i', machine.text(session.text) + "\n")]
     with machine.serving(starts[number][0], port, starts[number][1]):
         assert "| 90000 " in machine.run(beeline).stdout
+
+
+def test_a_bi_tool(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
+    """With the lines for BI tools, a connection of JDBC needs no name of a catalog, and lists its databases."""
+    machine, _ = configured
+    port = doors.free_port()
+    machine.replaced["10000"] = str(port)
+    lines = next(block.text for block in blocks("install.md", "text") if "defaultCatalog" in block.text)
+    jar = re.search(r"^spark\.jars +(.*)$", (machine.home / "conf" / "spark-defaults.conf").read_text(), re.M)
+    assert jar
+    settings = [line.split() for line in re.sub(r"\S+\.jar", jar[1], lines).splitlines()]
+    flags = " ".join(f"--conf {name}={value}" for name, value in settings)
+    server = blocks("sql-clients.md", "sh")[2].text.replace(" spark-internal", f" {flags} spark-internal")
+    with machine.serving(server, port):
+        said = machine.run(
+            f"beeline -u jdbc:hive2://127.0.0.1:{port}/ -e 'SHOW SCHEMAS; SELECT count(*) FROM shop.sales'"
+        )
+    assert re.search(r"^\| shop +\|$", said.stdout, re.M)
+    assert "| 90000 " in said.stdout
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="PySpark before 4.3 brings no script for Spark Connect")
