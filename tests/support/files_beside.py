@@ -27,7 +27,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from parquetry.data_files import ColumnStatistics, FileRecord, Trust
-from parquetry.data_files.footers import ArrowFooters, FooterReader
+from parquetry.data_files.footers import ArrowFooters, FooterReader, FooterVisitor
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
@@ -65,9 +65,9 @@ def files_in(folder: Path) -> list[tuple[Path, str]]:
 
 def recorded(footers: FooterReader, path: Path, file_format: str) -> FileRecord | str:
     """Return what is recorded of a file, or why it is not taken in."""
-    broken: dict[str, str] = {}
-    found = footers.data_files(file_format, f"file:{path.parent}", [path.name], broken=broken)
-    return found[0] if found else broken[path.name]
+    visitor = FooterVisitor()
+    found = footers.data_files(file_format, f"file:{path.parent}", [path.name], visitor=visitor)
+    return found[0] if found else visitor.broken[path.name]
 
 
 class ArrowReads:

@@ -10,7 +10,13 @@ import msgspec
 
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.data_files import FileRecord
-from parquetry.data_files.footers import FooterReader, ParquetFooter, unfit_columns, unfit_statistics
+from parquetry.data_files.footers import (
+    FooterReader,
+    FooterVisitor,
+    ParquetFooter,
+    unfit_columns,
+    unfit_statistics,
+)
 from parquetry.data_files.stored_types import without_table_types
 from parquetry.locations import is_absolute, join_relative
 from parquetry.metastore.storage import TableMetadata
@@ -82,7 +88,7 @@ class NewFooters:
         return taken
 
     def _read(self, partitions: Sequence[tuple[str, Sequence[str]]]) -> list[ReadFooters]:
-        metadata, broken = self._metadata, dict[str, str]()
+        metadata = self._metadata
         unfit: dict[str, list[str]] = {}
         encrypted: set[str] = set()
 
@@ -98,8 +104,9 @@ class NewFooters:
         for number, (place, paths) in enumerate(partitions):
             for path in paths:
                 owners[path if alone else join_relative(place, path)].append((number, path))
-        files = self._footers.data_files(metadata.format, root, list(owners), broken=broken, look=look)
-        if metadata.format != "parquet":  # ORC readers do not pass footers to `look`
+        visitor = FooterVisitor(look)
+        files = self._footers.data_files(metadata.format, root, list(owners), visitor=visitor)
+        if metadata.format != "parquet":  # ORC readers do not pass footers to a visitor
             for file in files:
                 if sentences := list(unfit_statistics(file, metadata.data_columns)):
                     unfit[file.path] = sentences
@@ -110,8 +117,8 @@ class NewFooters:
                 found[number].files.append(msgspec.structs.replace(recorded, path=path))
         for whole, each in owners.items():
             for number, path in each:
-                if whole in broken:
-                    found[number].broken[path] = broken[whole]
+                if whole in visitor.broken:
+                    found[number].broken[path] = visitor.broken[whole]
                 if whole in unfit:
                     found[number].unfit[path] = unfit[whole]
                 if whole in encrypted:

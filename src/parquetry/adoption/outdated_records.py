@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from parquetry.data_files import FileRecord, Trust
-from parquetry.data_files.footers import FooterReader
+from parquetry.data_files.footers import FooterReader, FooterVisitor
 from parquetry.data_files.stored_types import without_table_types
 from parquetry.errors import FileMissingError, UnsupportedError
 from parquetry.locations import is_absolute
@@ -75,10 +75,10 @@ def _records(
     transaction: Transaction, footers: FooterReader, partition: PartitionSnapshot, files: Sequence[FileRecord]
 ) -> dict[str, FileRecord]:
     """Return new records of some files of a partition by their paths, without unreadable files."""
-    metadata, broken = transaction.base.metadata, dict[str, str]()
+    metadata, visitor = transaction.base.metadata, FooterVisitor()
     found: dict[str, FileRecord] = {}
     for root, paths in _by_folder(partition.location, files).items():
-        read = footers.data_files(metadata.format, root, list(paths), broken=broken)
+        read = footers.data_files(metadata.format, root, list(paths), visitor=visitor)
         found |= {paths[file.path]: file for file in read}
     recorded = {file.path: file for file in files}
     return {

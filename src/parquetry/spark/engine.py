@@ -15,7 +15,13 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.config import SESSION_PREFIX, settle
 from parquetry.data_files import FileRecord, TableColumn
-from parquetry.data_files.footers import ArrowFooters, Look, from_bridge, mixed_columns, unknown_columns
+from parquetry.data_files.footers import (
+    ArrowFooters,
+    FooterVisitor,
+    from_bridge,
+    mixed_columns,
+    unknown_columns,
+)
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
@@ -61,12 +67,11 @@ class SparkEngine:
         file_format: str,
         location: str,
         paths: Sequence[str],
-        broken: dict[str, str] | None = None,
-        look: Look | None = None,
+        visitor: FooterVisitor | None = None,
     ) -> list[FileRecord]:
         """Return the records of files; see `FooterReader.data_files`. The bridge reads the footers of ORC."""
         if file_format == "parquet":
-            return ArrowFooters().data_files(file_format, location, paths, broken, look)
+            return ArrowFooters().data_files(file_format, location, paths, visitor)
         spark = active_session()
         door = spark._jvm.org.apache.spark.sql.parquetry.datafiles.OrcStatistics
         files: list[FileRecord] = []
@@ -81,9 +86,9 @@ class SparkEngine:
                         f"The file '{answer['path']}' is not a whole ORC file that can be read: {answer['error']}. "
                         "Remove or restore it."
                     )
-                    if broken is None or answer["missing"]:
+                    if visitor is None or answer["missing"]:
                         raise kind(message)
-                    broken[path] = message
+                    visitor.broken[path] = message
                     continue
                 files.append(msgspec.structs.replace(from_bridge(answer), path=path))
         return files

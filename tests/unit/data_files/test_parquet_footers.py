@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from parquetry.data_files import Trust
 from parquetry.data_files.footers.parquet_footer import UNCLEAR, ParquetFooter
 from parquetry.data_files.footers.parquet_statistics import (
+    FooterVisitor,
     footer_record,
     open_footer,
     parse_tail,
@@ -89,7 +90,9 @@ def test_encrypted_footers_are_no_broken_files(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PARE" + b"x" * 50 + b"\x20\0\0\0PARE")
     seen: list[ParquetFooter] = []
-    record = read_parquet_footer(LOCAL, str(path), look=lambda _, footer: seen.append(footer))
+    record = read_parquet_footer(
+        LOCAL, str(path), visitor=FooterVisitor(lambda _, footer: seen.append(footer))
+    )
     assert (record.rows, record.columns, record.bytes) == (None, None, path.stat().st_size)
     assert [footer.has_encrypted_columns for footer in seen] == [True]
 
@@ -98,7 +101,7 @@ def test_encrypted_columns_have_no_statistics() -> None:
     """PyArrow ends the process at this file. Its plain columns are believed, its rows counted."""
     seen: list[ParquetFooter] = []
     path = str(ODD_FILES / "encrypted_columns.parquet")
-    record = read_parquet_footer(LOCAL, path, look=lambda _, footer: seen.append(footer))
+    record = read_parquet_footer(LOCAL, path, visitor=FooterVisitor(lambda _, footer: seen.append(footer)))
     assert record.rows == 50
     assert seen[0].has_encrypted_columns
     columns = record.columns or {}

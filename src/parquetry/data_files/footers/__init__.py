@@ -11,7 +11,11 @@ if FOR_TYPE_CHECKERS:
     from parquetry.data_files.footers.footer_reader import ArrowFooters, FooterReader
     from parquetry.data_files.footers.orc_statistics import from_bridge
     from parquetry.data_files.footers.parquet_footer import ParquetFooter
-    from parquetry.data_files.footers.parquet_statistics import Look, from_writer, read_parquet_footer
+    from parquetry.data_files.footers.parquet_statistics import (
+        FooterVisitor,
+        from_writer,
+        read_parquet_footer,
+    )
     from parquetry.data_files.footers.spark_readable import (
         mixed_columns,
         unfit_columns,

@@ -9,7 +9,7 @@ import pyarrow.fs as pafs
 
 from parquetry.data_files.footers.parquet_statistics import (
     TAIL_BYTES,
-    Look,
+    FooterVisitor,
     footer_errors,
     footer_record,
     parse_tail,
@@ -36,8 +36,7 @@ class FooterReader(Protocol):
         file_format: str,
         location: str,
         paths: Sequence[str],
-        broken: dict[str, str] | None = None,
-        look: Look | None = None,
+        visitor: FooterVisitor | None = None,
     ) -> list[FileRecord]:
         """Return the records of files, from their footers.
 
@@ -45,8 +44,8 @@ class FooterReader(Protocol):
             file_format: ``parquet`` or ``orc``.
             location: a folder, as Hadoop writes it.
             paths: relative to `location`; the records keep them.
-            broken: takes the paths of broken files with the reasons, instead of an error for the first one.
-            look: called with the path and the footer of each Parquet file.
+            visitor: sees the footers of Parquet files, and takes broken files, instead of an error for the
+                first one.
 
         Returns:
             One record for each file that is not broken, in the order of the paths.
@@ -87,8 +86,7 @@ class ArrowFooters:
         file_format: str,
         location: str,
         paths: Sequence[str],
-        broken: dict[str, str] | None = None,
-        look: Look | None = None,
+        visitor: FooterVisitor | None = None,
     ) -> list[FileRecord]:
         """Return the records of Parquet files, from their footers; see `FooterReader.data_files`."""
         if file_format != "parquet" and paths:
@@ -98,10 +96,8 @@ class ArrowFooters:
             )
         filesystem, root = open_location(location)
         if (remote := remote_files(filesystem)) is not None:
-            return _read_remote_footers(filesystem, remote, root, paths, broken, look)
-        return read_footers(
-            filesystem, paths, root=root, threads=_MAX_READER_THREADS, broken=broken, look=look
-        )
+            return _read_remote_footers(filesystem, remote, root, paths, visitor)
+        return read_footers(filesystem, paths, root=root, threads=_MAX_READER_THREADS, visitor=visitor)
 
 
 def _read_remote_footers(
@@ -109,8 +105,7 @@ def _read_remote_footers(
     remote: RemoteFiles,
     root: str,
     paths: Sequence[str],
-    broken: dict[str, str] | None = None,
-    look: Look | None = None,
+    visitor: FooterVisitor | None,
 ) -> list[FileRecord]:
     """Read many Parquet footers.
 
@@ -119,9 +114,7 @@ def _read_remote_footers(
         remote: what it offers for many files.
         root: a directory; the recorded paths are relative to it.
         paths: the files, below `root`.
-        broken: takes the paths of files that are not whole, and why, instead of an error for the first of
-            them.
-        look: is called with the path and the footer of each file.
+        visitor: sees the footers, and takes broken files, instead of an error for the first one.
 
     Returns:
         One record per path, in the same order, without the broken files.
@@ -135,11 +128,11 @@ def _read_remote_footers(
         batch = paths[start : start + _FILES_PER_BATCH]
         for name, tail in zip(batch, _tails(remote, [prefix + path for path in batch]), strict=True):
             try:
-                files.append(_record(filesystem, prefix + name, name, tail, look))
+                files.append(_record(filesystem, prefix + name, name, tail, visitor))
             except FileCorruptError as error:
-                if broken is None:
+                if visitor is None:
                     raise
-                broken[name] = error.message
+                visitor.broken[name] = error.message
     return files
 
 
@@ -149,7 +142,11 @@ def _tails(remote: RemoteFiles, paths: Sequence[str]) -> Iterator[FileTail | OSE
 
 
 def _record(
-    filesystem: pafs.FileSystem, path: str, name: str, tail: FileTail | OSError, look: Look | None
+    filesystem: pafs.FileSystem,
+    path: str,
+    name: str,
+    tail: FileTail | OSError,
+    visitor: FooterVisitor | None,
 ) -> FileRecord:
     with footer_errors(path):
         if isinstance(tail, OSError):
@@ -160,4 +157,4 @@ def _record(
                 return bytes(source.read_at(count, position))
 
         footer = parse_tail(tail.tail, tail.size, read_at)
-        return footer_record(footer, name, tail.size, tail.modified, look)
+        return footer_record(footer, name, tail.size, tail.modified, visitor)

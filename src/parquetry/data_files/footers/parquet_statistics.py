@@ -27,6 +27,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -50,12 +51,22 @@ _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legac
 TAIL_BYTES = 64 * 1024
 """How much of a file's end is read before its footer's length is known. A footer is seldom longer."""
 
-Look = Callable[[str, ParquetFooter], None]
-"""Called with the path and the footer of a Parquet file, by one of several threads."""
+
+@dataclass(frozen=True, slots=True)
+class FooterVisitor:
+    """Sees footers while they are read, and takes the files that cannot be read.
+
+    Attributes:
+        look: called with the path and the footer of each Parquet file, by one of several threads; or None.
+        broken: the reasons why files cannot be read, by their paths.
+    """
+
+    look: Callable[[str, ParquetFooter], None] | None = None
+    broken: dict[str, str] = field(default_factory=dict)
 
 
 def read_parquet_footer(
-    filesystem: pafs.FileSystem, path: str, *, name: str | None = None, look: Look | None = None
+    filesystem: pafs.FileSystem, path: str, *, name: str | None = None, visitor: FooterVisitor | None = None
 ) -> FileRecord:
     """Read a Parquet file's rows, bytes and column statistics from its footer.
 
@@ -63,7 +74,7 @@ def read_parquet_footer(
         filesystem: the file system of the file; see `locations.filesystem.open_location`.
         path: the file on `filesystem`.
         name: the path to record, or None for `path`.
-        look: called with the footer.
+        visitor: sees the footer.
 
     Raises:
         FileMissingError: there is no such file.
@@ -76,7 +87,7 @@ def read_parquet_footer(
     modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
     with footer_errors(path):
         footer = open_footer(filesystem, path)
-        return footer_record(footer, name or path, info.size, modified, look)
+        return footer_record(footer, name or path, info.size, modified, visitor)
 
 
 def open_footer(filesystem: pafs.FileSystem, path: str) -> ParquetFooter:
@@ -152,7 +163,7 @@ def footer_record(
     name: str,
     size: int,
     modified: int | None,
-    look: Look | None = None,
+    visitor: FooterVisitor | None = None,
     *,
     whole_texts: bool = False,
 ) -> FileRecord:
@@ -163,11 +174,11 @@ def footer_record(
         name: the path to record.
         size: the file's bytes.
         modified: its time of change in milliseconds since the epoch, or None.
-        look: called with the footer.
+        visitor: sees the footer.
         whole_texts: whether the writer surely has not shortened the bounds of texts and binaries.
     """
-    if look is not None:
-        look(name, footer)
+    if visitor is not None and visitor.look is not None:
+        visitor.look(name, footer)
     if footer.rows is None:
         return FileRecord(path=name, bytes=size, modified=modified)
     writer = parquet_writer(footer.created_by)
@@ -183,8 +194,7 @@ def read_footers(
     root: str = "",
     threads: int = 8,
     progress: Callable[[int, int], None] | None = None,
-    broken: dict[str, str] | None = None,
-    look: Look | None = None,
+    visitor: FooterVisitor | None = None,
 ) -> list[FileRecord]:
     """Read many Parquet footers at once.
 
@@ -194,8 +204,7 @@ def read_footers(
         root: a directory; the recorded paths are relative to it.
         threads: how many files are read at a time.
         progress: called with the number of files read so far and of all.
-        broken: takes the paths of broken files with the reasons, instead of an error for the first one.
-        look: called with each footer.
+        visitor: sees the footers, and takes broken files, instead of an error for the first one.
 
     Returns:
         One record for each file that is not broken, in the order of the paths.
@@ -207,7 +216,7 @@ def read_footers(
     files = []
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         reads = [
-            pool.submit(read_parquet_footer, filesystem, prefix + path, name=path, look=look)
+            pool.submit(read_parquet_footer, filesystem, prefix + path, name=path, visitor=visitor)
             for path in paths
         ]
         try:
@@ -215,9 +224,9 @@ def read_footers(
                 try:
                     files.append(read.result())
                 except FileCorruptError as error:
-                    if broken is None:
+                    if visitor is None:
                         raise
-                    broken[paths[done - 1]] = error.message
+                    visitor.broken[paths[done - 1]] = error.message
                 if progress is not None:
                     progress(done, len(reads))
         finally:

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from parquetry.data_files import TableColumn
-from parquetry.data_files.footers import ParquetFooter, read_parquet_footer, unfit_columns, unfit_statistics
+from parquetry.data_files.footers import (
+    FooterVisitor,
+    ParquetFooter,
+    read_parquet_footer,
+    unfit_columns,
+    unfit_statistics,
+)
 from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations import StoragePath, is_own, join_location
 from parquetry.maintenance.deletion import FileAccess
@@ -75,7 +81,7 @@ def _look(system: FileAccess, place: StoragePath, columns: Sequence[TableColumn]
 
     filesystem, path = system.opened(place)
     try:
-        read_parquet_footer(filesystem, path, look=look)
+        read_parquet_footer(filesystem, path, visitor=FooterVisitor(look))
     except FileMissingError:
         return []  # a finding of its own
     except FileCorruptError as error:
