@@ -230,7 +230,7 @@ class FileAccess:
     def time(self, folder: StoragePath) -> int | None:
         """Return a file system's time in milliseconds since the epoch.
 
-        It comes from a file that is written and deleted.
+        The method writes a small file, looks at its time, and deletes it even if that fails.
 
         Return None if the folder does not exist, or cannot be written to.
         """
@@ -243,9 +243,11 @@ class FileAccess:
                 with system.open_output_stream(probe) as file:
                     file.write(b"?")
             (info,) = system.get_file_info([probe])
-            system.delete_file(probe)
         except OSError:
             return None
+        finally:
+            with contextlib.suppress(OSError):  # it may not have been written
+                system.delete_file(probe)
         return None if info.mtime_ns is None else info.mtime_ns // 1_000_000
 
     def delete(self, place: StoragePath) -> None:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
 
 from parquetry.errors import ParquetryError
-from parquetry.metastore.storage import IN_FLIGHT, decoder, encode, prefix_range, store_now_ms
+from parquetry.metastore.storage import IN_FLIGHT, decoder, encode, prefix_range, store_now_ms, uptime_s
 from parquetry.store import Store
 
 HEARTBEAT_S = 15 * 60.0
@@ -52,14 +51,14 @@ def keep_in_flight(store: Store, table: bytes, every: float = HEARTBEAT_S) -> It
         every: seconds between heartbeats.
     """
     key = IN_FLIGHT + table + os.urandom(8)
-    ended, began = threading.Event(), time.monotonic()
+    ended, began = threading.Event(), uptime_s()
     beats = threading.Thread(target=_beat, args=(store, key, ended, began, every), daemon=True)
     beats.start()
     try:
         yield
     finally:
         ended.set()
-        if time.monotonic() - began >= every:
+        if uptime_s() - began >= every:
             beats.join()
             try:
                 store.delete_many([key])
@@ -71,7 +70,7 @@ def _beat(store: Store, key: bytes, ended: threading.Event, began: float, every:
     while not ended.wait(every):
         try:
             now = store_now_ms(store)
-            elapsed = int((time.monotonic() - began) * 1000)
+            elapsed = int((uptime_s() - began) * 1000)
             store.put_many([(key, encode(WriteInFlight(now - elapsed, now)))])
         except ParquetryError as error:
             _LOG.warning("A write could not say that it is under way; it tries again: %s", error)

@@ -103,7 +103,7 @@ if FOR_TYPE_CHECKERS:
         Totals,
         ViewDefinition,
     )
-    from parquetry.metastore.storage.owner import Owner, active_owner, now_ms
+    from parquetry.metastore.storage.owner import Owner, active_owner, now_ms, uptime_s
     from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
     from parquetry.metastore.storage.wire import (
         RecordDecoder,

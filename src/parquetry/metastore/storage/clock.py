@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
 from weakref import WeakKeyDictionary
 
-from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.storage.owner import now_ms, uptime_s
 from parquetry.store import Clock, Store
 
 _LOG = logging.getLogger("parquetry")
@@ -16,7 +15,7 @@ _REMEMBERED_S = 60.0
 """Seconds: for so long a server's time is counted on from its last answer, and a commit does not ask."""
 
 _answers: WeakKeyDictionary[object, tuple[float, int]] = WeakKeyDictionary()
-"""By store: when its server was asked last, by this process's monotonic clock, and what it answered."""
+"""By store: when its server was asked last, by `uptime_s`, and what it answered."""
 
 
 def server_time(store: Store) -> int | None:
@@ -34,10 +33,10 @@ def store_now_ms(store: Store) -> int:
     if clock is None:
         return now_ms()
     asked, answer = _answers.get(clock, (0.0, None))
-    elapsed = time.monotonic() - asked
+    elapsed = uptime_s() - asked
     if answer is None or elapsed > _REMEMBERED_S:
         answer, elapsed = clock.server_time(), 0.0
-        _answers[clock] = time.monotonic(), answer
+        _answers[clock] = uptime_s(), answer
     return answer + int(elapsed * 1000)
 
 

@@ -24,6 +24,8 @@ LEASE_MS = 15 * 60 * 1000
 because its data files are written before it begins."""
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_UPTIME: int | None = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+"""The system's clock that includes sleep: Linux has the first, macOS counts sleep in the second."""
 _active: set[bytes] = set()
 _active_lock = threading.Lock()
 
@@ -66,6 +68,14 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
 def now_ms() -> int:
     """Return the time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def uptime_s() -> float:
+    """Return the seconds since a fixed moment, which include the time that the machine sleeps.
+
+    Python's `time.monotonic` stands still while a machine with Linux or macOS sleeps.
+    """
+    return time.monotonic() if _UPTIME is None else time.clock_gettime(_UPTIME)
 
 
 @contextlib.contextmanager

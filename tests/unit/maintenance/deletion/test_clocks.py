@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pyarrow.fs as pafs
 import pytest
 
 from parquetry.errors import ConfigurationError, FileMissingError, WarehouseError
 from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_of
 from parquetry.maintenance.deletion.clocks import HOUR_MS, Clocks
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
 from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
@@ -203,6 +205,46 @@ def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest
     transaction = Transaction(metastore.table("default", "t"), "append")
     transaction.append((), [])
     assert 0 <= commit(transaction).committed_at - now - 5000 < 60_000
+
+
+def test_time_goes_on_while_the_machine_sleeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's time is counted on, and a write is as old as it is, by a clock that does not stand still in a sleep."""
+    store = ServerStore()
+    table = make(store, tmp_path).table("default", "t")
+    now = owner.now_ms()
+    store.time = lambda: now
+    clock._answers.clear()
+    began = clock.store_now_ms(table.store)
+    real = time.clock_gettime
+    with keep_in_flight(table.store, table.id, every=1.0):
+        slept = 40  # less than the minute after which the server is asked again
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + slept)
+        assert slept * 1000 <= clock.store_now_ms(table.store) - began < (slept + 15) * 1000
+        while not (writes := writes_in_flight(table.store, table.id)):
+            time.sleep(0.01)
+        (write,) = writes.values()
+        assert write.beat - write.began >= slept * 1000
+
+
+@pytest.mark.parametrize("fails", ["get_file_info", "nothing", "open_output_stream"])
+def test_the_file_that_asks_for_the_time_is_always_deleted(
+    fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails after it was written; then the file system's time is not known."""
+
+    class Disk:
+        """A local disk of which a request fails."""
+
+        def __getattr__(self, request: str) -> object:
+            if request == fails:
+                raise OSError("the request was lost")
+            return getattr(pafs.LocalFileSystem(), request)
+
+    files = FileAccess()
+    place = files.storage_path(str(tmp_path))
+    monkeypatch.setattr(files, "opened", lambda _: (Disk(), place.path))
+    assert (files.time(place) is None) == (fails != "nothing")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_machines_of_one_name_are_distinguished_by_their_boot(
