@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.errors import CommitConflictError, IndexNotFoundError, TableExistsError, TableNotFoundError
+from parquetry.errors import (
+    CommitConflictError,
+    IndexExistsError,
+    IndexNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+)
 from parquetry.locations.uri import join_location
 from parquetry.maintenance.check.fsck import fsck
 from parquetry.maintenance.deletion.vacuum import vacuum
@@ -55,7 +61,7 @@ def attempt(world: CrashWorld, metastore: Metastore, name: str, other: str) -> b
     except (TableExistsError, TableNotFoundError):
         assert other.endswith(" table") or (name, other) == ("rollback", "vacuum")
         return False
-    except IndexNotFoundError:
+    except (IndexExistsError, IndexNotFoundError):
         assert other.endswith((" table", " index"))
         return False
     return True

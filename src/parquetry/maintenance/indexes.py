@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from parquetry.errors import CommitConflictError, IndexNotFoundError
+from parquetry.errors import CommitConflictError, IndexExistsError, IndexNotFoundError, ParquetryError
 from parquetry.metastore.commits import Transaction, commit
 from parquetry.metastore.storage import PartitionIndex, TableMetadata, batches, complement, fields_of
 from parquetry.metastore.versions import TableSnapshot, entry_rows, find_index, index_columns, new_index
@@ -48,10 +48,10 @@ def create_index(
 
     Raises:
         ColumnNotFoundError: a column is not a partition column.
-        IndexExistsError: such an index exists.
+        IndexExistsError: such an index exists, or another process has begun it meanwhile.
         UnsupportedError: the index would not help any query.
         CommitConflictError: others keep changing the table's metadata.
-        IndexNotFoundError: others dropped the index while it was being built, or began it anew.
+        IndexNotFoundError: the index was dropped, or the table replaced, while it was being built.
         TableNotFoundError: the table was dropped.
     """
 
@@ -77,7 +77,8 @@ def rebuild_index(
         The first version that uses the new index.
 
     Raises:
-        IndexNotFoundError: no such index exists, or others dropped it or began it anew meanwhile.
+        IndexExistsError: another process has begun to build the same index meanwhile.
+        IndexNotFoundError: no such index exists, or it was dropped, or the table replaced, meanwhile.
         CommitConflictError: others keep changing the table's metadata.
         TableNotFoundError: the table was dropped.
     """
@@ -136,10 +137,7 @@ def _build(
 
     def finish(metadata: TableMetadata) -> Indexes:
         if index not in metadata.indexes:
-            raise IndexNotFoundError(
-                f"Index {index.name!r} of table {table.label} was dropped, or begun anew, while it was being "
-                "built; create it again."
-            )
+            raise _overtaken(index, metadata, table.label)
         ready = msgspec.structs.replace(index, ready=True)
         others = (other for other in metadata.indexes if other.name != index.name)
         return (*others, ready)
@@ -148,6 +146,34 @@ def _build(
     (index,) = announced
     _fill(first, index, progress)
     return _commit(first, "index built", finish)
+
+
+def _overtaken(index: PartitionIndex, metadata: TableMetadata, table: str) -> ParquetryError:
+    """Return the error of an index that the table no longer has when all its entries are written.
+
+    Args:
+        index: as it was announced.
+        metadata: of the table now.
+        table: its name.
+    """
+    others = [each for each in metadata.indexes if each.name == index.name or each.order == index.order]
+    if not others:
+        return IndexNotFoundError(
+            f"Index {index.name!r} of table {table} was dropped, or the table replaced, while it was being built: create it "
+            "again."
+        )
+    other = next((each for each in others if each.ready), others[0])
+    state = "built" if other.ready else "begun to build"
+    use = (
+        "It is in use: nothing is left to do"
+        if other.ready
+        else "Wait for that, or create it again if it was interrupted"
+    )
+    return IndexExistsError(
+        f"Index {index.name!r} of table {table} was not made: another process has {state} the index {other.name!r} on "
+        f"({', '.join(index_columns(metadata, other))}) meanwhile. {use}; for another index, drop this one first, or choose "
+        "another name and other columns."
+    )
 
 
 def _fill(table: TableSnapshot, index: PartitionIndex, progress: Progress) -> None:

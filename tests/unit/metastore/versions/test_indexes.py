@@ -6,6 +6,7 @@ They are used if they examine fewer keys.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,44 @@ def test_drop_and_build_anew() -> None:
     assert entries(table) == 0
     with pytest.raises(ParquetryError, match="vacuumed away"):
         found(table, "region = 'eu'")
+
+
+def _begin(table: TableSnapshot) -> None:
+    def crash(*_: object) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        create_index(table, ["region"], progress=crash)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (lambda t: create_index(t, ["region"]), "has built the index 'region' on (region) meanwhile. It is in"),
+        (lambda t: create_index(t, ["region", "ds"], "by_region"), "has built the index 'by_region' on (region, ds)"),
+        (lambda t: create_index(t, ["hour"], "region"), "has built the index 'region' on (hour) meanwhile"),
+        (_begin, "has begun to build the index 'region' on (region) meanwhile. Wait for that, or create it again"),
+    ],
+)  # fmt: skip
+def test_two_that_create_one_index(other: Callable[[TableSnapshot], Any], words: str) -> None:
+    """Who finishes second is told what the other has done, and what to do now; the other's index is whole."""
+    table = make(2)
+    with pytest.raises(IndexExistsError, match=re.escape(words)):
+        create_index(table, ["region"], progress=lambda *_: other(table))
+    now = table.refresh()
+    healthy(now)
+    assert [index.ready for index in now.metadata.indexes] == [other is not _begin]
+
+
+def test_two_that_rebuild_one_index() -> None:
+    """Who finishes second is told that the index is built; if it was dropped meanwhile, it has to be created again."""
+    table = create_index(make(2), ["region"])
+    with pytest.raises(IndexExistsError, match=r"has built the index 'region' on \(region\)"):
+        rebuild_index(table, ["region"], progress=lambda *_: rebuild_index(table, ["region"]) and None)
+    healthy(table)
+    with pytest.raises(IndexNotFoundError, match=r"was dropped, or the table replaced, .*: create it again"):
+        rebuild_index(table, ["region"], progress=lambda *_: drop_index(table, ["region"]) and None)
+    assert table.refresh().metadata.indexes == ()
 
 
 def test_vacuum_removes_entries_of_partitions_that_are_gone() -> None:
