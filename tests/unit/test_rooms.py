@@ -50,6 +50,7 @@ FLOORS = {
     ),
     "metastore": (
         {"metastore"},
+        {"copies"},
         {"access", "namespace", "warehouse_store"},
         {"location_rewrite"},
         {"commits"},

@@ -150,5 +150,6 @@ def _reason(scheme: str, error: Exception) -> str:
         )
     return (
         f"{error}. Check the scheme, the address and the credentials; outside of Spark, Arrow reads file, s3, gs "
-        "and abfs, and parquetry.open takes storage_options. In a Spark session, Hadoop's file systems reach it."
+        "and abfs, with the credentials of the environment, of parquetry.open's storage_options, or of the command's "
+        "--storage-option KEY=VALUE. In a Spark session, Hadoop's file systems reach it."
     )

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 
 import pyarrow.fs as pafs
 
-from parquetry.errors import WarehouseError
 from parquetry.locations.filesystem import open_location
 from parquetry.locations.remote_access import remote_files
 
@@ -31,7 +30,8 @@ def read_small_file(location: str) -> bytes | None:
     """Return the bytes of a file, or None if it does not exist.
 
     Raises:
-        WarehouseError: it cannot be read.
+        OSError: it cannot be read.
+        WarehouseError: its file system is unknown, or cannot be reached.
     """
     filesystem, path = open_location(location)
     text = b""
@@ -45,10 +45,10 @@ def read_small_file(location: str) -> bytes | None:
                     text = file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except OSError as error:
+        except OSError:
             if _is_missing(filesystem, path):
                 return None
-            raise _failure(location, "read", error) from None
+            raise
         if text:
             break
         time.sleep(_PAUSE_SECONDS)
@@ -59,7 +59,8 @@ def create_small_file(location: str, text: bytes) -> bytes:
     """Create a file unless it exists, and return the bytes that it has then: these, or another writer's.
 
     Raises:
-        WarehouseError: it cannot be written.
+        OSError: it cannot be written.
+        WarehouseError: its file system is unknown, or cannot be reached.
     """
     filesystem, path = open_location(location)
     try:
@@ -71,16 +72,16 @@ def create_small_file(location: str, text: bytes) -> bytes:
             return there
         else:
             _write(filesystem, path, text)
-    except OSError as error:
+    except OSError:
         there = read_small_file(location)
         if there is not None:
             return there
-        if (remote := remote_files(filesystem)) is None:
-            raise _failure(location, "written", error) from None
+        if remote_files(filesystem) is None:
+            raise
         replace_small_file(location, text)  # a store may not know conditional writes
     there = read_small_file(location)
     if there is None:
-        raise _failure(location, "written", OSError("it is gone after it was written"))
+        raise FileNotFoundError("it is gone after it was written")
     return there
 
 
@@ -88,20 +89,18 @@ def replace_small_file(location: str, text: bytes) -> None:
     """Write a file, over one that may exist.
 
     Raises:
-        WarehouseError: it cannot be written.
+        OSError: it cannot be written.
+        WarehouseError: its file system is unknown, or cannot be reached.
     """
     filesystem, path = open_location(location)
-    try:
-        if isinstance(filesystem, pafs.LocalFileSystem):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with _temporary(path, text) as made:
-                os.replace(made, path)
-        elif (remote := remote_files(filesystem)) is not None:
-            remote.write_file(path, text)
-        else:
-            _write(filesystem, path, text)
-    except OSError as error:
-        raise _failure(location, "written", error) from None
+    if isinstance(filesystem, pafs.LocalFileSystem):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with _temporary(path, text) as made:
+            os.replace(made, path)
+    elif (remote := remote_files(filesystem)) is not None:
+        remote.write_file(path, text)
+    else:
+        _write(filesystem, path, text)
 
 
 def _is_missing(filesystem: pafs.FileSystem, path: str) -> bool:
@@ -145,10 +144,3 @@ def _temporary(path: str, text: bytes) -> Iterator[str]:
 def _write(filesystem: pafs.FileSystem, path: str, text: bytes) -> None:
     with filesystem.open_output_stream(path) as file:
         file.write(text)
-
-
-def _failure(location: str, done: str, error: OSError) -> WarehouseError:
-    return WarehouseError(
-        f"{location} cannot be {done}: {error.strerror or error}. It names the metastore that the warehouse "
-        "belongs to: give this user the right to read and write it."
-    )

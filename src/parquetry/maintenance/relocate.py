@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -40,6 +41,7 @@ from parquetry.metastore.storage import (
 from parquetry.metastore.versions import forget_metadata
 from parquetry.progress import Progress, silent
 
+_LOG = logging.getLogger("parquetry")
 _MAX_PASSES = 10
 _MAX_COMMIT_ATTEMPTS = 10
 _ROWS_PER_PROGRESS = 1000
@@ -96,14 +98,30 @@ class _Relocation:
                 f"The metastore of {self._metastore.warehouse} has no location at {self._old} or below it: no location was "
                 "changed. Give the folder as `parquetry describe` shows it, or a folder above."
             )
-        if dry_run or not found:
+        if dry_run:
             return list(found.values())
+        if found:
+            self._rewrite()
+        self._review_copy()
+        return list(found.values())
+
+    def _review_copy(self) -> None:
+        """In a copied warehouse, end what is the original's no more, and say what still is."""
+        if shared := self._metastore.review_shared():
+            _LOG.warning(
+                "%d tables have files outside of the warehouse %s that belong to the warehouse which it was copied from, as far as "
+                "is known: they are read here, and neither written nor deleted. If all these files were copied, or the original "
+                "is no more, run `parquetry claim --outside`.", shared, self._metastore.warehouse,
+            )  # fmt: skip
+
+    def _rewrite(self) -> None:
+        """Rewrite the rows of all versions, until none has the old location."""
         self._announce()
         for _ in range(_MAX_PASSES):
             remaining = self._look(write=True)
             forget_metadata(self._metastore.store)
             if not remaining:
-                return list(found.values())
+                return
         raise CommitConflictError(
             f"Others keep writing locations at {self._old} or below it: end the sessions that do, and run it again."
         )

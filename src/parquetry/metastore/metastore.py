@@ -24,8 +24,9 @@ from parquetry.errors import (
 from parquetry.locations import warehouse_location
 from parquetry.metastore.cleanup import delete_table
 from parquetry.metastore.commits import Replacement
+from parquetry.metastore.copies import shared_tables
 from parquetry.metastore.namespace import Databases, NamedTable, StagedTable, TableNames, new_token
-from parquetry.metastore.ownership import Claimed, Ownership, claim
+from parquetry.metastore.ownership import Claimed, Ownership, claim, review_shared
 from parquetry.metastore.storage import (
     DEFAULT_DATABASE,
     FIRST,
@@ -102,7 +103,20 @@ class Metastore:
                 f"The metastore of {self.warehouse} is in memory and ends with the process: open the warehouse with a "
                 "store that stays."
             )
-        return claim(self.ownership, self.store.tables_outside, copy=copy, outside=outside)
+        return claim(self.ownership, self.shared_with, copy=copy, outside=outside)
+
+    def shared_with(self, original: str | None) -> set[bytes]:
+        """Return the ids of tables with files that belong to the original; see `copies.shared_tables`."""
+        return shared_tables(self.store, self.warehouse, original)
+
+    def review_shared(self) -> int:
+        """Find out anew which tables of a copied warehouse have files of the original.
+
+        Return the number of these tables. See `ownership.handover.review_shared`.
+        """
+        if self.ownership is None or self.ownership.is_guest:
+            return 0
+        return review_shared(self.ownership, self.shared_with)
 
     def server_time(self) -> int | None:
         """Return the time of the store's server in milliseconds since the epoch, or None if it tells none."""

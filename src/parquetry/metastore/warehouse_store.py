@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from parquetry.errors import MetastoreDamagedError
@@ -168,22 +169,30 @@ class WarehouseStore:
         for key, value in self.rows.scan(start, stop):
             yield key, without_checksum(key, value)
 
-    def tables_outside(self) -> set[bytes]:
-        """Return the ids of tables that any row gives files or folders outside of the warehouse."""
-        found: set[bytes] = set()
+    def locations_outside(self) -> dict[bytes, set[str]]:
+        """Return the locations outside of the warehouse in the rows of each table, by the tables' ids."""
+        return self._locations(
+            lambda location: is_absolute(location) and self.below.kept(location) == location
+        )
+
+    def locations(self) -> dict[bytes, set[str]]:
+        """Return the locations in the rows of each table, by the tables' ids."""
+        return self._locations(is_absolute)
+
+    def _locations(self, wanted: Callable[[str], bool]) -> dict[bytes, set[str]]:
+        found: dict[bytes, set[str]] = defaultdict(set)
 
         def look(location: str) -> str:
-            if location and self.below.kept(location) == location and is_absolute(location):
-                found.add(table)
+            if location and wanted(location):
+                found[table].add(location)
             return location
 
         for tag in (METADATA, PARTITIONS, CHUNKS):
             for key, value in self.scan(*prefix_range(tag)):
                 table = key[len(tag) : len(tag) + TABLE_ID_BYTES]
-                if table not in found:
-                    with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
-                        rewrite_locations(key, value, look)
-        return found
+                with contextlib.suppress(MetastoreDamagedError):  # fsck reports it
+                    rewrite_locations(key, value, look)
+        return dict(found)
 
     def _reading(self, rows: Iterable[Row]) -> Iterator[Row]:
         # Many rows are checked together: a scan may pass a million partitions, and few have a location. The

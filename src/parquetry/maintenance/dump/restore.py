@@ -122,7 +122,7 @@ def restore(
         _write(metastore, source, manifest, text, progress, lambda: None)
         return manifest
     dumped = Source(manifest.metastore or None, manifest.store or None, manifest.warehouse, manifest.shared)
-    with receive(metastore.ownership, dumped, metastore.store.tables_outside, claims=claims) as take:
+    with receive(metastore.ownership, dumped, metastore.shared_with, claims=claims) as take:
         _write(metastore, source, manifest, text, progress, take)
     return manifest
 

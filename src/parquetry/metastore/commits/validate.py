@@ -81,6 +81,7 @@ def require_own_folder(table: TableSnapshot, location: str) -> None:
     if ownership.shares(table.id) and not ownership.is_inside(location):
         raise ForeignWarehouseError(
             f"Table {table.label} cannot be written: {location} is outside of this warehouse, which was copied, and belongs to the "
-            "original with all tables there. CREATE TABLE … AS SELECT makes a table here; if the original is no more, "
-            "`parquetry claim --outside` takes them over."
+            "original with all tables there. CREATE TABLE … AS SELECT makes a table here. If these files were copied, too, "
+            "`parquetry relocate FROM TO` names their new place; if the original is no more, `parquetry claim --outside` "
+            "takes them over."
         )

@@ -7,8 +7,9 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.metastore.ownership.handover import Claimed, Source, claim, receive
+    from parquetry.metastore.ownership.handover import Claimed, Source, claim, receive, review_shared
     from parquetry.metastore.ownership.identity import read_identity
+    from parquetry.metastore.ownership.mark import canonical, is_same_folder, read_mark
     from parquetry.metastore.ownership.owner import Ownership, Unmarked, ownership_of
 
 lazy_exports(__name__)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from parquetry.errors import ConfigurationError, ForeignWarehouseError, ParquetryError, WarehouseError
 from parquetry.metastore.ownership.identity import (
+    Identity,
     make_identity,
     read_identity,
     reinstate,
@@ -30,6 +31,13 @@ from parquetry.metastore.ownership.mark import (
 )
 from parquetry.metastore.ownership.owner import Ownership
 from parquetry.store import EMBEDDED, Store, reopen_store
+
+_UNKNOWN = "the warehouse that it is a copy of"
+SharedWith = Callable[[str | None], Iterable[bytes]]
+"""Return the ids of tables with files outside of the warehouse that belong to the original.
+
+The argument is the original's folder. If it is unknown (None), all tables with files outside are returned.
+"""
 
 _LOG = logging.getLogger("parquetry")
 
@@ -58,7 +66,7 @@ class Claimed(NamedTuple):
 
 def claim(
     ownership: Ownership,
-    tables_outside: Callable[[], Iterable[bytes]],
+    shared_with: SharedWith,
     *,
     copy: bool = False,
     outside: bool = False,
@@ -69,7 +77,7 @@ def claim(
 
     Args:
         ownership: of the metastore.
-        tables_outside: returns the ids of tables with files outside of the warehouse.
+        shared_with: see `SharedWith`.
         copy: whether the warehouse is a copy of one that is not seen from here.
         outside: whether files outside of a copied warehouse belong to this metastore, too: they were copied,
             or the original is no more.
@@ -85,11 +93,14 @@ def claim(
         mark = None  # damaged: it is written anew
     original = None if mark is None else original_of(mark, warehouse)
     if copy and original is None:
-        original = "the warehouse that it is a copy of"
+        original = _UNKNOWN
     before = read_identity(ownership.rows)
-    shared = set() if before is None or outside else set(before.shared)
+    shared = {} if before is None or outside else _still_shared(before, shared_with)
     if original is not None and not outside:
-        shared |= {table.hex() for table in tables_outside()}
+        folder = "" if original == _UNKNOWN else original
+        known = () if before is None else before.shared
+        new = {table.hex(): folder for table in shared_with(folder or None)}
+        shared |= {table: new[table] for table in new if table not in known}
     identity = renew_identity(ownership.rows, shared)
     replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))
     reinstate(ownership.rows)
@@ -105,6 +116,46 @@ def claim(
         original,
         len(shared),
     )
+
+
+def review_shared(ownership: Ownership, shared_with: SharedWith) -> int:
+    """Find out anew which tables of a copied warehouse have files that belong to the original.
+
+    A copy without an identity of its own gets one, by a claim.
+
+    Args:
+        ownership: of the metastore, whose tables have got other locations.
+        shared_with: see `SharedWith`.
+
+    Returns:
+        The number of tables whose files outside of the warehouse still belong to the original.
+
+    Raises:
+        WarehouseError: the mark cannot be written.
+    """
+    if ownership.original() is not None:
+        return claim(ownership, shared_with).shared
+    before = read_identity(ownership.rows)
+    if before is None or not before.shared:
+        return 0
+    shared = _still_shared(before, shared_with)
+    if set(shared) != set(before.shared):
+        renew_identity(ownership.rows, shared, before.id)
+        ownership.forget()
+    return len(shared)
+
+
+def _still_shared(identity: Identity, shared_with: SharedWith) -> dict[str, str]:
+    """Return the tables of `Identity.shared` that still are, each with its original, or an empty text."""
+    found: dict[str, str] = {}
+    for folder in {identity.originals.get(table, "") for table in identity.shared}:
+        now = {table.hex() for table in shared_with(folder or None)}
+        found |= {
+            table: folder
+            for table in identity.shared
+            if table in now and identity.originals.get(table, "") == folder
+        }
+    return found
 
 
 class Source(NamedTuple):
@@ -125,14 +176,14 @@ class Source(NamedTuple):
 
 @contextmanager
 def receive(
-    ownership: Ownership, source: Source, tables_outside: Callable[[], Iterable[bytes]], *, claims: bool
+    ownership: Ownership, source: Source, shared_with: SharedWith, *, claims: bool
 ) -> Iterator[Callable[[], None]]:
     """Let a restore write in a block, which gives the warehouse to its metastore by the yielded function.
 
     Args:
         ownership: of the metastore that is filled.
         source: the dumped metastore.
-        tables_outside: returns the ids of tables with files outside of the warehouse.
+        shared_with: see `SharedWith`.
         claims: whether to take the warehouse from any metastore that has it.
 
     Raises:
@@ -149,10 +200,11 @@ def receive(
 
     def take() -> None:
         identity = make_identity(ownership.rows)
-        shared = {*identity.shared, *source.shared}
+        shared = dict.fromkeys(source.shared, "")
         if original is not None:
-            shared |= {table.hex() for table in tables_outside()}
-        if shared != set(identity.shared):
+            shared |= {table.hex(): original for table in shared_with(None) if table.hex() not in shared}
+        shared |= {table: identity.originals.get(table, "") for table in identity.shared}
+        if set(shared) != set(identity.shared):
             identity = renew_identity(ownership.rows, shared)
             _LOG.warning(
                 "%d tables have files outside of the warehouse %s, which belong to %s: they are read here, and neither "

@@ -7,7 +7,7 @@ now. Older libraries do not know that, so a retired metastore has format `RETIRE
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import msgspec
 
@@ -24,10 +24,12 @@ class Identity(msgspec.Struct, frozen=True):
         id: random, hexadecimal.
         shared: hexadecimal ids of tables whose files outside of the warehouse belong to the metastore that
             this one is a copy of. They are read here, and neither written nor deleted.
+        originals: the folder of that metastore's warehouse for each of these tables, as far as it is known.
     """
 
     id: str
     shared: tuple[str, ...] = ()
+    originals: dict[str, str] = {}
 
 
 def read_identity(store: Store) -> Identity | None:
@@ -47,14 +49,16 @@ def make_identity(store: Store) -> Identity:
     return identity
 
 
-def renew_identity(store: Store, shared: Iterable[str]) -> Identity:
+def renew_identity(store: Store, shared: Mapping[str, str], id: str | None = None) -> Identity:
     """Give a metastore a new identity.
 
     Args:
         store: the store itself.
-        shared: see `Identity.shared`.
+        shared: see `Identity.shared`, each with its folder in `Identity.originals`, or with an empty text.
+        id: the id to keep, or None for a new one.
     """
-    identity = Identity(secrets.token_hex(_ID_BYTES), tuple(sorted(shared)))
+    originals = {table: folder for table, folder in sorted(shared.items()) if folder}
+    identity = Identity(id or secrets.token_hex(_ID_BYTES), tuple(sorted(shared)), originals)
     while True:
         value = store.get(IDENTITY)
         if swap(store, IDENTITY, value, encode(identity)):

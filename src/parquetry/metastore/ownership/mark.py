@@ -8,6 +8,8 @@ The file is beside the folder `_parquetry`, not in it. Who moves an old metastor
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -20,6 +22,10 @@ from parquetry.store import EMBEDDED, METASTORE_FOLDER
 MARK_FILE = "_parquetry_metastore.json"
 """Name of the mark in the warehouse's folder. Spark's readers skip names that begin with `_`."""
 _FORMAT = "parquetry warehouse"
+_REMOTE_REMEDY = (
+    "Outside of Spark, address and credentials come from the environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, "
+    "profiles), `--storage-option`, or parquetry.open's storage_options."
+)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -68,7 +74,8 @@ def read_mark(warehouse: str) -> Mark | None:
     """
     from parquetry.locations import read_small_file  # opens PyArrow, which reading a metastore does not need
 
-    text = read_small_file(mark_location(warehouse))
+    with _access_errors(warehouse, "read"):
+        text = read_small_file(mark_location(warehouse))
     return None if text is None else _decode(warehouse, text)
 
 
@@ -80,7 +87,9 @@ def create_mark(warehouse: str, mark: Mark) -> Mark:
     """
     from parquetry.locations import create_small_file
 
-    return _decode(warehouse, create_small_file(mark_location(warehouse), _encode(mark)))
+    with _access_errors(warehouse, "written"):
+        text = create_small_file(mark_location(warehouse), _encode(mark))
+    return _decode(warehouse, text)
 
 
 def replace_mark(warehouse: str, mark: Mark) -> None:
@@ -91,7 +100,8 @@ def replace_mark(warehouse: str, mark: Mark) -> None:
     """
     from parquetry.locations import replace_small_file
 
-    replace_small_file(mark_location(warehouse), _encode(mark))
+    with _access_errors(warehouse, "written"):
+        replace_small_file(mark_location(warehouse), _encode(mark))
     if read_mark(warehouse) != mark:
         raise WarehouseError(
             f"The mark {mark_location(warehouse)} was written by another process meanwhile: look whose it is, and "
@@ -116,6 +126,19 @@ def store_name(store: str, warehouse: str) -> str:
     "the warehouse's own folder (/lake/_parquetry)"
     """
     return f"{OWN_FOLDER} ({join_location(warehouse, METASTORE_FOLDER)})" if store == EMBEDDED else store
+
+
+@contextmanager
+def _access_errors(warehouse: str, done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        location = mark_location(warehouse)
+        where = "" if take_apart(location).is_local else f" {_REMOTE_REMEDY}"
+        raise WarehouseError(
+            f"{location} cannot be {done}: {str(error.strerror or error).rstrip('.')}. It names the metastore that the warehouse "
+            f"belongs to: give this user the right to read and write it.{where}"
+        ) from None
 
 
 def _encode(mark: Mark) -> bytes:

@@ -19,7 +19,6 @@ retires the old store where it can reach it (`identity.retire`): each commit rea
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,7 +35,7 @@ from parquetry.metastore.ownership.mark import (
     replace_mark,
     store_name,
 )
-from parquetry.metastore.storage import FIRST, NAMES, prefix_range, require_format
+from parquetry.metastore.storage import FIRST, NAMES, prefix_range, require_format, uptime_s
 from parquetry.store import EMBEDDED, IN_MEMORY, Store, open_store
 
 SECONDS_BETWEEN_READS = 60.0
@@ -108,7 +107,7 @@ class Ownership(Unmarked):
             ForeignWarehouseError: the warehouse belongs to another metastore.
             WarehouseError: the mark cannot be read or made.
         """
-        if self._receives or not (now or self._is_local or time.monotonic() > self._believed_until):
+        if self._receives or not (now or self._is_local or uptime_s() > self._believed_until):
             return
         if self.is_guest:
             if (mark := self.foreign_mark()) is not None:
@@ -118,7 +117,7 @@ class Ownership(Unmarked):
             if now or self._identity is None:
                 require_format(self.rows, FIRST)  # refuses a retired metastore
             self._compare(read_mark(self.warehouse))
-            self._believed_until = time.monotonic() + SECONDS_BETWEEN_READS
+            self._believed_until = uptime_s() + SECONDS_BETWEEN_READS
 
     def refusal(self, *, of_new: bool = False) -> ForeignWarehouseError | None:
         """Return the error that a write would raise, or None. This writes nothing.
@@ -161,13 +160,29 @@ class Ownership(Unmarked):
         """
         if self.is_guest:
             return False
-        if self._identity is None:
-            try:
+        try:
+            if self._identity is None:
                 self.require(now=True)
-            except ForeignWarehouseError:
-                return True
+            if not self._has_shared(table):
+                return False
+            self._identity = None  # `relocate` or `claim` may have given the table to this metastore
+            self.require(now=True)
+        except ForeignWarehouseError:
+            return True
+        return self._has_shared(table)
+
+    def _has_shared(self, table: bytes) -> bool:
         identity = self._identity
         return self._original is not None or (identity is not None and table.hex() in identity.shared)
+
+    def original(self) -> str | None:
+        """Return the folder that this one is a copy of without an identity of its own, or None.
+
+        Raises:
+            ForeignWarehouseError: the warehouse belongs to another metastore.
+        """
+        self.require(now=True)
+        return self._original
 
     def is_inside(self, location: str) -> bool:
         """Return whether a file or folder is inside the warehouse."""

@@ -13,6 +13,7 @@ from parquetry.maintenance.deletion import DroppedTableFiles
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
+from parquetry.maintenance.relocate import relocate
 from parquetry.metastore import Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.ownership.mark import MARK_FILE
@@ -213,3 +214,89 @@ def test_a_dump_restored_for_another_folder(
     restore(third, tmp_path / "again")
     with pytest.raises(ForeignWarehouseError, match="is outside of this warehouse"):
         write(third, "four", "x")
+
+
+def copied_outside(outside: Path) -> Path:
+    return Path(shutil.copytree(outside, outside.with_name("outside-copy")))
+
+
+@pytest.mark.parametrize("claimed", ["not", "before", "after"])
+def test_what_was_copied_outside_belongs_to_the_copy_once_it_is_named(
+    claimed: str, lake: Path, outside: Path
+) -> None:
+    """After `relocate` to the copied files, the copy writes and vacuums there without `claim --outside`; the rest stays the original's."""
+    with open_metastore(str(lake)) as original:
+        make(original, "y", outside.with_name("other"))
+        write(original, "one", "y")
+    copy, there = copied(lake), copied_outside(outside)
+    with open_metastore(str(copy)) as other, open_metastore(str(copy)) as session:
+        if claimed == "before":
+            assert other.claim().shared == 2
+        with pytest.raises(ForeignWarehouseError):
+            write(session, "no", "x")
+        relocate(other, str(outside), str(there))
+        if claimed == "after":
+            assert other.claim().shared == 1
+        path = write(other, "two", "x", replaces=True)
+        assert path.is_relative_to(there)
+        write(session, "three", "x")
+        removed = vacuum(other.table("default", "x"), older_than=ALL)
+        assert "data file" in {row.kind for row in removed}
+        with pytest.raises(ForeignWarehouseError, match="is outside of this warehouse, which was copied"):
+            write(other, "no", "y")
+    with open_metastore(str(lake)) as original:
+        assert files(original, "x") == ["one"]
+        assert [each.name[-11:] for each in outside.rglob("*one.parquet")] == ["one.parquet"]
+
+
+def test_what_the_original_has_in_the_new_place_stays_the_originals(
+    lake: Path, outside: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Files that were moved belong to the original, which was told the new place as well; by a link, too."""
+    copy = copied(lake)
+    moved = outside.rename(outside.with_name("moved"))
+    link = outside.with_name("link")
+    link.symlink_to(moved)
+    with open_metastore(str(lake)) as original, open_metastore(str(copy)) as other:
+        relocate(original, str(outside), str(moved))
+        relocate(other, str(outside), str(link))
+        with pytest.raises(ForeignWarehouseError):
+            write(other, "no", "x")
+        assert "1 tables have files outside of the warehouse" in caplog.text
+
+
+@pytest.mark.parametrize("why", ["the original is not seen", "the original has no such table"])
+def test_what_is_not_known_stays_the_originals(why: str, lake: Path, outside: Path) -> None:
+    """A copy whose original cannot be read takes nothing over by itself."""
+    copy, there = copied(lake), copied_outside(outside)
+    with open_metastore(str(copy)) as other:
+        other.claim()
+        if why == "the original is not seen":
+            lake.rename(lake.with_name("hidden"))
+        else:
+            with open_metastore(str(lake)) as original:
+                original.drop_table("default", "x")
+        relocate(other, str(outside), str(there))
+        with pytest.raises(ForeignWarehouseError):
+            write(other, "no", "x")
+        assert other.claim(outside=True).shared == 0
+        write(other, "two", "x")
+
+
+def test_what_was_brought_into_a_copy_is_its_own(lake: Path, outside: Path) -> None:
+    """A table whose files are all inside of the copy now is not the original's, also if that is not seen."""
+    copy = copied(lake)
+    shutil.copytree(outside, copy / "x")
+    with open_metastore(str(copy)) as other:
+        other.claim()
+        lake.rename(lake.with_name("hidden"))
+        relocate(other, str(outside), str(copy / "x"))
+        assert other.claim().shared == 0
+        transaction = Transaction(other.table("default", "x"), "add partition")
+        transaction.add((2,), f"file:{outside.with_name('mine')}")
+        commit(transaction)
+        stray = outside.with_name("mine") / f"pq-{other.table('default', 'x').id.hex()}-new.parquet"
+        stray.parent.mkdir()
+        stray.write_bytes(b"rows")
+        vacuum(other.table("default", "x"), older_than=ALL, grace=-ALL)
+        assert not stray.exists()
