@@ -65,7 +65,8 @@ def restore(
     their locations.
 
     From then on the warehouse belongs to this metastore. The one that was dumped may be read, and refuses
-    writes, if it has the same warehouse. If the warehouse belongs to neither, the restore is refused.
+    writes, if it has the same warehouse. If the warehouse belongs to neither, or the dumped one has changed
+    since, the restore is refused.
     """
     from pathlib import Path
 

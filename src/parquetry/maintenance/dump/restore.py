@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.errors import StoreError, WarehouseError
+from parquetry.errors import ForeignWarehouseError, StoreError, WarehouseError
 from parquetry.maintenance.check import ColumnTypesByTicket
 from parquetry.maintenance.dump.format import (
     MANIFEST,
@@ -44,6 +44,7 @@ from parquetry.metastore.storage import (
     batches,
     commit_key,
     complement,
+    delete_in_batches,
     encode,
     fields_of,
     head_key,
@@ -159,7 +160,12 @@ def _write(
         if store.get(head_key(id)) is None and not swap(store, head_key(id), None, encode(head)):
             raise StoreError(f"Table {table.database}.{table.name} was made by someone else meanwhile.")
         names.append((table, id + head.token))
-    take()
+    try:
+        take()
+    except ForeignWarehouseError:  # so that another dump can be restored here
+        delete_in_batches(store, (key for key, _ in store.scan(DATABASES, None)))
+        store.delete_many([RESTORING])
+        raise
     _write_names(metastore, manifest, names)
     store.delete_many([RESTORING])
     progress("", len(manifest.tables), len(manifest.tables))

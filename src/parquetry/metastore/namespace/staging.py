@@ -36,10 +36,10 @@ from parquetry.metastore.storage import (
     head_key,
     live_head,
     metadata_key,
-    now_ms,
     owner,
     read_head,
     require_format,
+    store_now_ms,
     swap,
 )
 from parquetry.metastore.versions import TableSnapshot, load, load_again
@@ -51,12 +51,12 @@ def create_staged(store: Store, metadata: TableMetadata, author: Owner) -> bytes
     _ = metadata.partition_types  # a partition column that is not among the columns fails here
     metadata.require_arrangeable(metadata.arrangement)
     require_format(store, format_of(metadata))
-    id = os.urandom(TABLE_ID_BYTES)
+    id, now = os.urandom(TABLE_ID_BYTES), store_now_ms(store)
     first = CommitRecord(
         version=0,
         ticket=0,
         id=os.urandom(8).hex(),
-        committed_at=now_ms(),
+        committed_at=now,
         operation="create",
         summary={},
         metadata=0,
@@ -89,7 +89,8 @@ class StagedTable:
     def __init__(
         self, store: Store, names: TableNames, metadata: TableMetadata, database: str, name: str
     ) -> None:
-        author = owner.enter()
+        now = store_now_ms(store)
+        author = msgspec.structs.replace(owner.enter(), started_at=now)
         self._leave = weakref.finalize(self, owner.leave, author)
         with self._left_on_failure():
             self.id = create_staged(store, metadata, author)

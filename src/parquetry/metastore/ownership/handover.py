@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from parquetry.errors import ConfigurationError, ForeignWarehouseError, ParquetryError, WarehouseError
+from parquetry.metastore.ownership.changes import changed_table
 from parquetry.metastore.ownership.identity import (
     Identity,
     make_identity,
@@ -210,15 +211,51 @@ def receive(
                 "%d tables have files outside of the warehouse %s, which belong to %s: they are read here, and neither "
                 "written nor deleted.", len(shared), warehouse, original or "the warehouse that it is a copy of",
             )  # fmt: skip
-        replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))
-        reinstate(ownership.rows)
+        before: tuple[str | None, str] | None = None
         if mark is None and is_here:
-            _retire(source.metastore, source.store or EMBEDDED, ownership)
-        elif mark is not None and mark.metastore != identity.id:
-            _retire_marked(mark, original, ownership)
+            before = source.metastore, source.store or EMBEDDED
+        elif mark is not None and mark.metastore != identity.id and not (original and mark.store != EMBEDDED):
+            before = mark.metastore, mark.store
+        with _retiring(before, ownership, verify=not claims):
+            replace_mark(warehouse, new_mark(identity.id, ownership.store, warehouse))
+            reinstate(ownership.rows)
 
     with ownership.receiving():
         yield take
+
+
+@contextmanager
+def _retiring(before: tuple[str | None, str] | None, ownership: Ownership, *, verify: bool) -> Iterator[None]:
+    """Retire a metastore, if it can be reached, before a block that gives its warehouse away.
+
+    Args:
+        before: the metastore's id and store, or None for no metastore.
+        ownership: of the metastore that gets the warehouse, and that has the tables of a dump.
+        verify: whether the dump must be of the present state of the metastore.
+
+    Raises:
+        ForeignWarehouseError: the metastore has changed since the dump. It is not retired then.
+    """
+    opened = None if before is None else _reach(before[1], ownership)
+    if before is None or opened is None:
+        yield
+        return
+    try:
+        retired = retire(opened, before[0], store_name(ownership.store, ownership.warehouse))
+        try:
+            if retired and verify and (change := changed_table(opened, ownership.rows)) is not None:
+                raise ForeignWarehouseError(
+                    f"The warehouse {ownership.warehouse} belongs to the metastore in {store_name(before[1], ownership.warehouse)}, "
+                    f"and the dump is not of its present state: {change}. Dump it again and restore the new dump, or, to give "
+                    "up all changes since this dump, say `parquetry restore --claim`."
+                )
+            yield
+        except BaseException:
+            if retired:
+                reinstate(opened)
+            raise
+    finally:
+        opened.close()
 
 
 def _retire_marked(mark: Mark, original: str | None, ownership: Ownership) -> bool:
@@ -270,16 +307,22 @@ def _receivable(ownership: Ownership, source: Source, claims: bool) -> Mark | No
 
 def _retire(id: str | None, store: str, ownership: Ownership) -> bool:
     """Retire the metastore of a store, and return whether it was reached."""
-    if store == ownership.store:
+    opened = _reach(store, ownership)
+    if opened is None:
         return False
-    opened: Store | None = None
     try:
-        opened = reopen_store(store, ownership.warehouse)
         return retire(opened, id, store_name(ownership.store, ownership.warehouse))
+    finally:
+        opened.close()
+
+
+def _reach(store: str, ownership: Ownership) -> Store | None:
+    """Open the store of a metastore that is to be retired, or return None if it cannot be reached."""
+    if store == ownership.store:
+        return None
+    try:
+        return reopen_store(store, ownership.warehouse)
     except (ParquetryError, ImportError, OSError) as error:
         if store != EMBEDDED or not isinstance(error, (WarehouseError, ConfigurationError)):
             _LOG.warning("The metastore in %s was not reached to retire it: %s", store, error)
-        return False
-    finally:
-        if opened is not None:
-            opened.close()
+        return None

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from parquetry.errors import ForeignWarehouseError, UnsupportedError
@@ -18,6 +20,7 @@ from parquetry.maintenance.dump.dump import dump
 from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, open_metastore
 from parquetry.metastore.ownership.mark import MARK_FILE
+from parquetry.metastore.storage import edit_head, owner
 from parquetry.metastore.storage.format import retired_for
 from parquetry.store import SQLiteStore
 from tests.support.tables.owned_files import files, make, write
@@ -177,9 +180,77 @@ def test_a_restore_that_was_interrupted(lake: Path, monkeypatch: pytest.MonkeyPa
     with open_metastore(str(lake)) as old:
         write(old, "two")
     assert new.tables("default") == []
-    restore(new, source)
-    assert files(new) == ["one"]
+    with pytest.raises(ForeignWarehouseError):  # what the old one has committed since would be lost
+        restore(new, source)
+    restore(new, dumped(lake, "again"))
+    assert files(new) == ["one", "two"]
     write(new, "three")
+
+
+def _commit(old: Metastore) -> None:
+    write(old, "two")
+
+
+def _create(old: Metastore) -> None:
+    make(old, "u")
+
+
+def _rename(old: Metastore) -> None:
+    old.rename_table("default", "t", "default", "u")
+
+
+def _drop(old: Metastore) -> None:
+    old.drop_table("default", "t")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_commit, "table default.t has version 2, and the dump has 1"),
+        (_create, "table default.u was made"),
+        (_rename, "table default.t was renamed to default.u"),
+        (_drop, "table default.t was dropped"),
+    ],
+)
+@pytest.mark.parametrize("claims", [False, True])
+def test_a_dump_from_before_the_owners_last_change(
+    claims: bool, change: Callable[[Metastore], None], words: str, lake: Path
+) -> None:
+    """A restore that would lose what the owner has committed since the dump is refused, unless it says so."""
+    source = dumped(lake)
+    with open_metastore(str(lake)) as old:
+        change(old)
+        new = open_metastore(str(lake), url(lake), create=True)
+        if claims:
+            restore(new, source, claims=True)
+            assert files(new) == ["one"]
+            return
+        with pytest.raises(ForeignWarehouseError, match=f"not of its present state: {words}. Dump it again"):
+            restore(new, source)
+        assert new.tables("default") == []
+        make(old, "v")  # it is the owner still
+        restore(new, dumped(lake, "again"))
+        assert new.tables("default") == old.tables("default")
+        with pytest.raises(ForeignWarehouseError):
+            make(old, "w")
+
+
+def test_a_commit_under_way_while_a_dump_is_restored(lake: Path) -> None:
+    """Of a commit and a restore at once, one is refused: the restore if the commit has its ticket, or else the commit."""
+    source = dumped(lake)
+    with open_metastore(str(lake)) as old, owner.active_owner() as author:
+        table = old.table("default", "t")
+        edit_head(
+            old.store,
+            table.id,
+            lambda head: msgspec.structs.replace(head, pending={9: author}, next_ticket=10),
+            lambda head: 9 in head.pending,
+        )
+        new = open_metastore(str(lake), url(lake), create=True)
+        with pytest.raises(ForeignWarehouseError, match=r"a commit of table default\.t is under way"):
+            restore(new, source)
+    restore(new, source)  # its author has ended
+    assert files(new) == ["one"]
 
 
 def test_there_and_back(lake: Path) -> None:
