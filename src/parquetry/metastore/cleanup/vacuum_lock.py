@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
-from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, store_now_ms
+from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, store_now_ms, swept_until
 from parquetry.store import Store
 
 _PAUSE_S = 0.05
@@ -78,7 +78,8 @@ class Cleaner:
         """Release the lock, so that commits can adopt files again."""
 
         def change(head: Head) -> Head:
-            return msgspec.structs.replace(head, cleaner=None) if self._is_mine(head) else head
+            ended = swept_until(head.next_ticket)
+            return msgspec.structs.replace(head, cleaner=ended) if self._is_mine(head) else head
 
         edit_head(self._store, self._table, change, lambda head: not self._is_mine(head))
 

@@ -147,7 +147,9 @@ class _Committer:
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""
         try:
-            for check in self._task.transaction.checks:
+            transaction = self._task.transaction
+            swept = self._head.swept >= transaction.began
+            for check in (*transaction.checks, *(transaction.kept if swept else ())):
                 check()
             done = self._work()
         except BaseException as error:

@@ -7,7 +7,7 @@ partition columns, and a rollback brings them back. No reader sees the table wit
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -44,6 +44,8 @@ class Replacement:
         self._changes: dict[bytes, Change] = {}
         self._summary: dict[str, str] = {}
         self._reads: list[ReadScope] = []
+        self._checks: list[Callable[[], None]] = []
+        self._kept: list[Callable[[], None]] = []
         self._transaction: Transaction | None = None
         metadata = msgspec.structs.replace(
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
@@ -55,6 +57,8 @@ class Replacement:
         """Keep the changes of a commit on the snapshot."""
         self._changes.update(transaction.changes)
         self._reads += transaction.reads
+        self._checks += transaction.checks
+        self._kept += transaction.kept
         self._summary.update(summary)
 
     @property
@@ -109,6 +113,11 @@ class Replacement:
         self._transaction = transaction = Transaction(now, "replace")
         transaction.require_name()
         transaction.become(self.snapshot, self._changes)
+        transaction.began = self._base.commit.next_ticket
+        for check in self._checks:
+            transaction.adopt(check)
+        for check in self._kept:
+            transaction.keep(check)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
             transaction.leave_records()
             transaction.record_removed_files(self._removed_files(now))

@@ -93,6 +93,7 @@ class Transaction:
         may_be_visible: whether a version may show the changes, because the commit took place or may have.
             Only if it is False may the files of a failed transaction be deleted.
         records: whether the commit records the foreign files that it removes; see `removed_files`.
+        began: the next ticket of the version that the work for this transaction began with.
     """
 
     def __init__(self, base: TableSnapshot, operation: str) -> None:
@@ -105,6 +106,8 @@ class Transaction:
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
         self.checks: list[Callable[[], None]] = []
+        self.kept: list[Callable[[], None]] = []
+        self.began = base.commit.next_ticket
         self.records = True
         self.removed_files: dict[str, RemovedFileRecord | None] = {}
         self.batch: StreamBatch | None = None
@@ -349,6 +352,15 @@ class Transaction:
                 between.
         """
         self.checks.append(check)
+
+    def keep(self, check: Callable[[], None]) -> None:
+        """Declare that this transaction lists new files, which a vacuum may have deleted before the commit.
+
+        Args:
+            check: raises an error if one of the files is missing. It is called if a vacuum has deleted files
+                that no version lists since `base` was read, when no vacuum can come in between.
+        """
+        self.kept.append(check)
 
     def leave_records(self) -> None:
         """Write no records of the files that this transaction removes: they are deleted or other files now.

@@ -44,6 +44,7 @@ if FOR_TYPE_CHECKERS:
         read_head,
         remove,
         swap,
+        swept_until,
     )
     from parquetry.metastore.storage.keyspace import (
         CHUNKS,

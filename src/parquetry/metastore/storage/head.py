@@ -53,7 +53,8 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
             name so.
         successor: value for the name's row, with the table that replaced this one.
         oldest: first version that can still be read.
-        cleaner: the process that deletes files of other writers. While it does, no commit adopts files.
+        cleaner: the process that deletes files that a commit may list. While it does, no commit adopts files.
+            Afterwards, `swept_until` stands here.
         author: the process that makes the table. If it dies before the table has a name, the table is an
             orphan. None once the table has a name, or if the author is not known.
         newest: the newest row of each partition, if partitions have many rows; see `versions.newest_rows`.
@@ -86,6 +87,17 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         return self.renaming is not None and self.renaming[2] == self.token
 
+    @property
+    def swept(self) -> int:
+        """Return the first ticket of which it is certain that no vacuum has deleted files of its commit.
+
+        A vacuum deletes files that no row lists. A commit that began with an earlier ticket has to look for
+        its files.
+        """
+        if self.cleaner is None:
+            return 0
+        return self.next_ticket if self.cleaner.host else self.cleaner.pid
+
     cleaner: Owner | None = None
     newest: bytes = b""
     kind: Kind = "table"
@@ -105,6 +117,11 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     def without(self, ticket: int) -> dict[int, Owner]:
         """Return the pending tickets except one."""
         return {other: owner for other, owner in self.pending.items() if other != ticket}
+
+
+def swept_until(ticket: int) -> Owner:
+    """Return the record in place of a cleaner that has ended: an author that is dead, with the next ticket."""
+    return Owner(b"", 0, "", ticket, "")
 
 
 def merge(ranges: Tickets, more: Iterable[tuple[int, int]]) -> Tickets:

@@ -15,11 +15,12 @@ import pytest
 from parquetry.errors import ConfigurationError, FileMissingError, WarehouseError
 from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_of
 from parquetry.maintenance.deletion.clocks import HOUR_MS, Clocks
-from parquetry.maintenance.deletion.file_access import FileAccess
+from parquetry.maintenance.deletion.file_access import FileAccess, require_files
 from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction
+from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.storage import IN_FLIGHT, clock, encode, owner
 from parquetry.metastore.versions import snapshot
 from parquetry.store import MemoryStore
@@ -140,6 +141,37 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
     with pytest.raises(FileMissingError):
         commit(transaction)
     assert metastore.table("default", "t").version == table.version
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Path) -> None:
+    """If a vacuum has deleted files of no version since the write began, it looks for its own, by whatever clock they are young."""
+    metastore = make(MemoryStore(), tmp_path)
+    table = metastore.table("default", "t")
+    looked: list[str] = []
+
+    def write(base: TableSnapshot, path: Path) -> None:
+        replacement = Replacement(base, base.metadata) if replaces else None
+        transaction = Transaction(replacement.snapshot if replacement else base, "append")
+        transaction.keep(lambda: (looked.append(path.name), require_files("default.t", [str(path)]))[1])
+        transaction.append((), [FileRecord(path.name, 1, 1)])
+        commit(transaction)
+        if replacement:
+            replacement.publish()
+
+    write(table, leave(metastore, 0))
+    assert looked == []
+    base = metastore.table("default", "t")
+    path = leave(metastore, 30).rename(leave(metastore, 30).with_name(f"pq-{table.id.hex()}-2-0.parquet"))
+    assert {each.kind for each in vacuum(base)} >= {"left-over file"}
+    with pytest.raises(FileMissingError, match="nothing was written"):
+        write(base, path)
+    assert metastore.table("default", "t").version == base.version
+    path.write_bytes(b"x")
+    write(base, path)
+    assert looked == [path.name] * 2
+    write(metastore.table("default", "t"), leave(metastore, 0))
+    assert looked == [path.name] * 2
 
 
 def test_files_that_span_half_of_the_period_are_old_by_any_clock(tmp_path: Path) -> None:

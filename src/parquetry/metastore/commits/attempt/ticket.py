@@ -8,7 +8,16 @@ import msgspec
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
-from parquetry.metastore.storage import Head, Owner, edit_head, merge, remove, require_format, store_now_ms
+from parquetry.metastore.storage import (
+    Head,
+    Owner,
+    edit_head,
+    merge,
+    remove,
+    require_format,
+    store_now_ms,
+    swept_until,
+)
 
 
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:
@@ -49,8 +58,12 @@ def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple
             )
         dead = [t for t, other in head.pending.items() if t == instead_of or other.is_dead(now)]
         alive = {t: other for t, other in head.pending.items() if t not in dead}
+        cleaner = head.cleaner
+        if cleaner is not None and cleaner.host and cleaner.is_dead(now):
+            cleaner = swept_until(head.next_ticket)
         return msgspec.structs.replace(
             head,
+            cleaner=cleaner,
             next_ticket=head.next_ticket + 1,
             pending={**alive, head.next_ticket: msgspec.structs.replace(owner, started_at=now)},
             aborted=merge(head.aborted, ((t, t) for t in dead)),
