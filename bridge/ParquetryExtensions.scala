@@ -21,9 +21,9 @@ import org.apache.spark.sql.parquetry.streaming.{
 import org.apache.spark.sql.parquetry.write.{CheckReplaceWhereRows, DynamicOverwrite, ObservedWriteStrategy}
 
 /**
- * Gives Spark our parser, rules and strategies: `spark.sql.extensions` names this class.
+ * Gives Spark our parser, rules and strategies. The setting `spark.sql.extensions` names this class.
  *
- * Rules run in the order of this table, within a step, too.
+ * The table lists the rules in the order of their runs, also within one step of Spark's.
  *
  * {{{
  * When Spark …                  Rule                           What it does, and why it runs there

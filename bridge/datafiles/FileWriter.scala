@@ -57,10 +57,12 @@ object FileWriter {
   }
 
   /**
-   * Writes rows as files below `location`, in Hive's directories for `partitionColumns`, under names that
-   * contain `prefix`. Returns the files as JSON: directory, slot, path, bytes and time of change in
-   * milliseconds, and the footer in Base64 if the task has sent it (`WrittenFooters`). `whole_texts` says
-   * that Parquet's minima and maxima of texts are values of rows.
+   * Writes rows as files below `location`, in Hive's directories for `partitionColumns`. The names of the
+   * files contain `prefix`.
+   *
+   * The result is JSON. For each file it has the directory, the slot, the path, the bytes, and the time of
+   * change in milliseconds. If the task has sent the footer (`WrittenFooters`), it has the footer in Base64.
+   * It has `whole_texts` if Parquet's minima and maxima of texts are values of rows.
    *
    * @param elsewhere the locations of partitions that are not at their default directories, by these
    *   directories

@@ -50,14 +50,14 @@ object PlannerProcess extends Logging {
   private val stoppingSeconds = 5L
   /** Importing PySpark and Parquetry takes a second or two; a cold disk of a busy machine takes longer. */
   private val startingSeconds = 120L
-  /** Java's exit code of a process that a signal ended is greater than this, by the signal's number. */
+  /** If a signal ended a process, Java's exit code is this number plus the signal's. */
   private val firstSignal = 128
 
   /**
    * Starts a process, and waits until it has attached its planner.
    *
-   * @param version  of the bridge: the process refuses to work with another one
-   * @param attached whether the planner of the process with a secret is attached by now
+   * @param version  the bridge's version; the process refuses to work with another one
+   * @param attached takes a process's secret, and returns whether its planner is attached by now
    * @throws PlannerStartException with the interpreter that was tried, what it printed, and what to do
    */
   def start(context: SparkContext, version: String, attached: String => Boolean): PlannerProcess = {

@@ -30,7 +30,7 @@ trait Planner {
 private case class LostAnswer(kind: String, wasRaised: Boolean)
 
 private object LostAnswer {
-  /** How messages of Py4J's begin that tell of an exception in Python. */
+  /** The beginning of Py4J's message about an exception in Python. */
   private val raised = "An exception was raised by the Python Proxy"
 
   def from(error: Throwable): LostAnswer =

@@ -100,10 +100,12 @@ object FittingFilters {
 }
 
 /**
- * Spark's readers of Parquet files, for each partition with the filters that fit its files. A file's types
- * are in its footer, which is read once more if a filter might not fit. In other writers' files almost any
- * decimal might not. In the table's own files it might not if it has more than 32 bits: no form of a decimal
- * that Spark writes is shorter, except in its legacy format.
+ * Spark's readers of Parquet files. The readers of a partition get the filters that fit the partition's
+ * files.
+ *
+ * A file's types are in its footer. The footer is read once more if a filter might not fit. In other writers'
+ * files, almost any filter on a decimal might not fit. In the table's own files, a decimal of 32 bits or
+ * fewer always fits: Spark writes no shorter form of a decimal, except in its legacy format.
  *
  * @param inner the readers with all filters
  * @param withoutDecimals the readers with the filters that fit every file; made on the driver, as Spark's

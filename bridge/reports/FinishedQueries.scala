@@ -84,8 +84,8 @@ private class FinishedQueries(context: SparkContext) extends SparkListener {
 }
 
 /**
- * A query that has run. It does not hold its session, nor a physical plan, which would keep the files of its
- * shuffles. Only a query whose facts are gathered later holds its plans.
+ * A query that has run. It keeps neither its session nor its physical plan: a plan would keep the files of
+ * the query's shuffles. Only if its facts are gathered later does it keep the plan until then.
  *
  * @param at           when it ended, in milliseconds since the epoch
  * @param milliseconds its duration

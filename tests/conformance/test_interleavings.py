@@ -20,6 +20,7 @@ from tests.support.interleavings.scenarios import (
     COMMITS,
     DATABASES,
     NAMES,
+    OWNERS,
     REPLACING,
     THREE,
     THREE_REPLACING,
@@ -63,10 +64,15 @@ RARE = [
     Rare("drop database x cascade, rename *", "* TABLE_NOT_FOUND*", _PARTS),
     Rare("drop database x cascade, *", "crashed *", _PARTS),
     Rare("replace x.t B, drop database x cascade", "* crashed", _PARTS),
+    Rare(
+        "restore, *",
+        "crashed *",
+        "a restore that was interrupted is run again; until then the new metastore is empty",
+    ),
     Rare("*vacuum default.t*", "*TABLE_NOT_FOUND*", _VERSION),
 ]
 
-TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING]
+TWO = [*NAMES, *VIEWS, *DATABASES, *COMMITS, *VACUUMS, *REPLACING, *OWNERS]
 
 
 def judge(scenario: Scenario, explorer: Explorer) -> None:

@@ -1,4 +1,4 @@
-"""Data files and their statistics: one file as a record, and many files as columns.
+"""Data files and their statistics. One file is a record; many files are arrays, one for each field.
 
 `records` defines the record of one file, and `footers` reads it. `stored_types` compares a file's types with
 the table's. `file_batch`, `statistics_batch` and `projected_files` store many files. `parquetry.prune`

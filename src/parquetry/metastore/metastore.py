@@ -385,6 +385,7 @@ class Metastore:
         mine = new_token()  # shows which of two processes dropped it
 
         def change(head: Head) -> Head:
+            require_format(self.store, FIRST)  # a restore elsewhere may have retired the metastore
             if head.state != "live" or head.token != named.token:
                 return head
             if version not in (None, head.commit.version):

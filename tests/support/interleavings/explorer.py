@@ -21,7 +21,6 @@ from typing import NamedTuple
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from parquetry.errors import ParquetryError
-from parquetry.metastore import Metastore
 from parquetry.metastore.storage import owner
 from tests.support.interleavings.operations import NamedOperation, Site
 from tests.support.interleavings.outcomes import (
@@ -35,7 +34,7 @@ from tests.support.interleavings.outcomes import (
     run,
 )
 from tests.support.interleavings.steps import SteppedStore, StoreCall
-from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
+from tests.support.interleavings.world import SteppedWorld, Surroundings
 
 Schedule = tuple[int, ...]
 """The actor of each step; ~n: actor n crashes."""
@@ -133,7 +132,7 @@ class Actor:
 
     def _run(self, operation: NamedOperation) -> None:
         store = SteppedStore(self._around.world.store, self.step, self.saw)
-        self.answers = run(operation, Site(Metastore(store, LAKE), self._around))
+        self.answers = run(operation, Site(self._around.metastore(store), self._around))
 
     def step(self, call: StoreCall) -> None:
         """Hand over before a step."""

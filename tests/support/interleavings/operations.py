@@ -5,6 +5,7 @@ Each takes a `Site` and returns its answer to the user, if the answer is more th
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -14,17 +15,21 @@ from pathlib import Path
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
+from parquetry.maintenance.deletion.clocks import check_of_new_files
 from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.maintenance.dump.dump import dump
+from parquetry.maintenance.dump.restore import restore
 from parquetry.maintenance.hive_record import HivePartition, HiveTable
 from parquetry.maintenance.publish import publish
 from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.storage import IDENTITY, IN_FLIGHT, encode
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
@@ -32,7 +37,7 @@ from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import views
 from parquetry.planner.tables.locations import Dropping, delete_replacement, staged_deletion
 from parquetry.progress import Progress
-from tests.support.interleavings.world import LAKE, NOW, Surroundings
+from tests.support.interleavings.world import LAKE, NOW, OLD_MS, Surroundings
 
 _FUTURE = 1 << 50
 DONE = "done"
@@ -63,13 +68,15 @@ class Site:
 
     def commit(self, transaction: Transaction, written: list[FileRecord], d: int) -> None:
         """Commit; the files that were written go if that is known to have failed."""
+        folder = transaction.base.placement.default_location((d,))
+        paths = [f"{folder}/{file.path}" for file in written]
+        transaction.keep(check_of_new_files(transaction.base, paths))
         try:
             commit(transaction)
         except BaseException:
             if not transaction.may_be_visible:
-                folder = transaction.base.placement.default_location((d,))
-                for file in written:
-                    FileAccess().delete(FileAccess().storage_path(f"{folder}/{file.path}"))
+                for path in paths:
+                    FileAccess().delete(FileAccess().storage_path(path))
             raise
 
 
@@ -146,7 +153,10 @@ def replace(name: str, tag: str, *, rows: bool = False) -> NamedOperation:
         replacement = Replacement(base, _metadata(tag))
         if rows:
             transaction = Transaction(replacement.snapshot, "append")
-            transaction.append((1,), [site.file(replacement.snapshot, tag, 1)])
+            file = site.file(replacement.snapshot, tag, 1)
+            transaction.append((1,), [file])
+            path = f"{replacement.snapshot.placement.default_location((1,))}/{file.path}"
+            transaction.keep(check_of_new_files(replacement.snapshot, [path]))
             commit(transaction)
         try:
             replacement.publish()
@@ -252,6 +262,23 @@ def append(name: str, tag: str, d: int = 1) -> NamedOperation:
     return NamedOperation(f"append {tag} to {name}", _write(name, "append", change, d))
 
 
+def append_slowly(name: str, tag: str, d: int = 1) -> NamedOperation:
+    """INSERT INTO that lasts long: a row of the metastore says that it is under way."""
+    append_now = append(name, tag, d).run
+
+    def run(site: Site) -> str | None:
+        store = site.metastore.store
+        key = IN_FLIGHT + site.metastore.table(*name.split(".")).id + os.urandom(8)
+        now = NOW // 1_000_000
+        store.put_many([(key, encode(WriteInFlight(now - OLD_MS, now)))])
+        try:
+            return append_now(site)
+        finally:
+            store.delete_many([key])
+
+    return NamedOperation(f"append {tag} to {name} slowly", run)
+
+
 def overwrite(name: str, tag: str, d: int = 1) -> NamedOperation:
     """INSERT OVERWRITE of one partition."""
 
@@ -318,6 +345,62 @@ def clear(name: str) -> NamedOperation:
         vacuum(site.metastore.table(*name.split(".")), older_than=_FUTURE)
 
     return NamedOperation(f"vacuum {name}", run, changes=False)
+
+
+# -- two metastores of a warehouse
+
+
+def mark() -> NamedOperation:
+    """What was done before was done in a warehouse that has a mark."""
+
+    def run(site: Site) -> None:
+        site.around.world.marks = {}
+        site.around.metastore(site.metastore.store).require_owned(now=True)
+
+    return NamedOperation("mark", run)
+
+
+def copy_metastore() -> NamedOperation:
+    """Copy the metastore's rows to the other store, as a backup of the server does."""
+
+    def run(site: Site) -> None:
+        rows = [row for row in site.around.world.store.scan(b"", None) if row[0] != IDENTITY]
+        site.around.world.other.put_many(rows)
+
+    return NamedOperation("copy the metastore", run)
+
+
+def claim() -> NamedOperation:
+    """CALL system.claim by the metastore in the other store."""
+
+    def run(site: Site) -> None:
+        site.around.other().claim()
+
+    return NamedOperation("claim", run)
+
+
+def claim_and_append(name: str, tag: str) -> NamedOperation:
+    """The same, and an INSERT through it."""
+
+    def run(site: Site) -> str | None:
+        claim().run(site)
+        return append(name, tag).run(Site(site.around.other(), site.around))
+
+    return NamedOperation(f"claim and append {tag} to {name}", run)
+
+
+def dump_and_restore() -> tuple[NamedOperation, NamedOperation]:
+    """`parquetry dump`, and `parquetry restore` of the dump into the other store."""
+    folder = tempfile.TemporaryDirectory()
+
+    def write(site: Site) -> None:
+        shutil.rmtree(f"{folder.name}/dump", ignore_errors=True)
+        dump(site.metastore, f"{folder.name}/dump")
+
+    def read(site: Site) -> None:
+        restore(site.around.other(), f"{folder.name}/dump")
+
+    return NamedOperation("dump", write), NamedOperation("restore", read)
 
 
 def clear_orphans() -> NamedOperation:

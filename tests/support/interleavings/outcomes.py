@@ -6,19 +6,30 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from parquetry.errors import CommitConflictError, CommitUnknownError, ParquetryError
+from parquetry.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    FileMissingError,
+    ForeignWarehouseError,
+    ParquetryError,
+)
 from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
-from parquetry.metastore.storage.keyspace import HEADS, NAMES, prefix_range
+from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range
 from tests.support.interleavings.operations import DONE, NamedOperation, Site
 from tests.support.interleavings.steps import SteppedStore
 from tests.support.interleavings.world import LAKE, SteppedWorld, Surroundings
 
 CRASHED = "crashed"
-CONFLICTS = (CommitConflictError.code, CommitUnknownError.code)
+CONFLICTS = (
+    CommitConflictError.code,
+    CommitUnknownError.code,
+    FileMissingError.code,
+    ForeignWarehouseError.code,
+)
 """Errors whose operation has done nothing, or does not know whether it has."""
 
 Content = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
@@ -46,13 +57,14 @@ def run(operation: NamedOperation, site: Site) -> str:
 
 def undisturbed_site(around: Surroundings) -> Site:
     """Return a site whose operation is not interrupted."""
-    return Site(Metastore(SteppedStore(around.world.store, around.step, around.saw), LAKE), around)
+    store = SteppedStore(around.world.store, around.step, around.saw)
+    return Site(around.metastore(store), around)
 
 
 def make(around: Surroundings, operations: Sequence[NamedOperation]) -> SteppedWorld:
     """Return the world after these operations were done, one after the other."""
     around.enter(SteppedWorld())
-    Metastore(around.world.store, LAKE)
+    around.metastore(around.world.store)
     for number, operation in enumerate(operations):
         around.actor = f"before {number}"
         assert run(operation, undisturbed_site(around)) == DONE, operation.name
@@ -67,7 +79,7 @@ def content(world: SteppedWorld) -> Content:
         ParquetryError: a table that is listed cannot be read.
         AssertionError: a file that one lists is gone.
     """
-    metastore = Metastore(world.store, LAKE)
+    metastore = Metastore(world.owner(), LAKE)
     found = []
     for database in metastore.databases():
         tables: list[tuple[object, ...]] = []
@@ -100,7 +112,10 @@ def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
         world: after `clean`.
         whole: whether no actor has crashed: then no file of a deleted table is left.
     """
-    metastore = Metastore(world.store, LAKE)
+    rows = world.owner()
+    if rows.get(RESTORING) is not None:  # a restore that was interrupted is run again
+        return
+    metastore = Metastore(rows, LAKE)
     there = {
         metastore.table(database, name, kind=None).id
         for database in metastore.databases()
@@ -110,11 +125,11 @@ def leftovers(world: SteppedWorld, whole: bool) -> Iterator[str]:
         head = decode_head(value)
         if key[len(HEADS) :] not in there:
             yield f"a table that is {head.state} and calls itself {head.database}.{head.name}"
-    if (rows := sum(1 for _ in world.store.scan(*prefix_range(NAMES)))) != len(there):
-        yield f"{rows} rows of names for {len(there)} tables"
+    if (names := sum(1 for _ in rows.scan(*prefix_range(NAMES)))) != len(there):
+        yield f"{names} rows of names for {len(there)} tables"
     if whole:
         yield from (path for path in sorted(world.files) if not any(id.hex() in path for id in there))
-    for database in {key[1:].split(b"\0")[0].decode() for key, _ in world.store.scan(*prefix_range(NAMES))}:
+    for database in {key[1:].split(b"\0")[0].decode() for key, _ in rows.scan(*prefix_range(NAMES))}:
         if database not in metastore.databases():
             yield f"a table in {database}, which is gone"
 

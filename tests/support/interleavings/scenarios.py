@@ -7,10 +7,14 @@ from typing import NamedTuple
 from tests.support.interleavings.operations import (
     NamedOperation,
     append,
+    append_slowly,
     back_up,
+    claim,
+    claim_and_append,
     clear,
     clear_orphans,
     comment,
+    copy_metastore,
     count_up,
     create,
     create_as_select,
@@ -19,7 +23,9 @@ from tests.support.interleavings.operations import (
     drop,
     drop_database,
     drop_partition,
+    dump_and_restore,
     list_tables,
+    mark,
     overwrite,
     publish_to_hive,
     read,
@@ -105,6 +111,7 @@ DATABASES = [
     Scenario(DATABASE, (drop_database("x"), create_view("x.v", "V", replacing=True))),
     Scenario(DATABASE, (drop_database("x"), drop_database("x"))),
     Scenario((*DATABASE, *EMPTY), (drop_database("x"), rename(T, "x.t"))),
+    Scenario((*DATABASE, *FILLED), (drop_database("x", cascade=True), rename(T, "x.t"))),
     Scenario(IN_DATABASE, (drop_database("x"), rename("x.t", "x.u"))),
     Scenario(IN_DATABASE, (drop_database("x"), drop("x.t"))),
     Scenario(IN_DATABASE, (drop_database("x"), rename("x.t", T))),
@@ -137,6 +144,21 @@ VACUUMS = [
     Scenario(PAST, (clear(T), rename(T, U))),
     Scenario(PAST, (clear(T), clear(T))),
     Scenario(PAST, (clear(T), back_up())),
+    Scenario(FILLED, (clear(T), append(T, "old"))),
+    Scenario(FILLED, (clear(T), append_slowly(T, "old"))),
+    Scenario(PAST, (clear(T), overwrite(T, "old"))),
+    Scenario(FILLED, (clear(T), replace(T, "old", rows=True))),
+]
+
+DUMP, RESTORE = dump_and_restore()
+MARKED = (*FILLED, mark())
+OWNERS = [
+    Scenario((*MARKED, copy_metastore()), (claim(), append(T, "f"))),
+    Scenario((*MARKED, copy_metastore()), (claim_and_append(T, "g"), clear(T))),
+    Scenario((*MARKED, DUMP), (RESTORE, append(T, "f"))),
+    Scenario((*MARKED, DUMP), (RESTORE, overwrite(T, "f"))),
+    Scenario((*MARKED, DUMP), (RESTORE, drop(T))),
+    Scenario((*MARKED, DUMP), (RESTORE, clear(T))),
 ]
 
 REPLACING = [
@@ -176,6 +198,10 @@ THREE = [
     Scenario(IN_DATABASE, (drop_database("x"), create("x.u", "B"), drop("x.t"))),
     Scenario(IN_DATABASE, (drop_database("x", cascade=True), rename("x.t", T), clear_orphans())),
     Scenario(DATABASE, (drop_database("x"), create_database("x"), create("x.t", "B"))),
+    Scenario(
+        (*DATABASE, *FILLED), (drop_database("x", cascade=True), rename(T, "x.t"), create_database("x"))
+    ),
+    Scenario(PAST, (clear(T), append(T, "old"), append_slowly(T, "old2"))),
     Scenario(DATABASE, (drop_database("x"), create("x.t", "B"), clear_orphans())),
     Scenario(EMPTY, (append(T, "f"), append(T, "g"), overwrite(T, "h"))),
     Scenario(FILLED, (count_up(T), count_up(T), clear(T))),

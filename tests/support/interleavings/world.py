@@ -9,21 +9,30 @@ import contextlib
 import hashlib
 import itertools
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from unittest.mock import patch
 
+from parquetry.locations import small_files
 from parquetry.locations.uri import StoragePath, is_below
 from parquetry.maintenance.deletion import vacuum
 from parquetry.maintenance.deletion.file_access import FileAccess, Info
+from parquetry.metastore import Metastore
 from parquetry.metastore.commits import replacement
 from parquetry.metastore.namespace import orphans
+from parquetry.metastore.ownership import Ownership, handover
 from parquetry.metastore.storage import head
-from parquetry.store import MemoryStore
-from tests.support.interleavings.steps import StoreCall
+from parquetry.store import MemoryStore, Store
+from tests.support.interleavings.steps import SteppedStore, StoreCall
 
 NOW = time.time_ns()
 LAKE = "/lake"
+FIRST, OTHER = "sqlite:///first.sqlite", "sqlite:///other.sqlite"
+"""URLs of the two stores of a world, as marks name them."""
+
+OLD_MS = 30 * 60 * 60 * 1000
+"""The age of old files: older than the grace period of vacuum."""
 
 Step = Callable[[StoreCall], None]
 Saw = Callable[[object], None]
@@ -34,26 +43,40 @@ class SteppedWorld:
 
     Attributes:
         store: of the metastore.
-        files: their paths.
+        other: another store of a metastore of the same warehouse, which is empty at first.
+        files: paths of data files.
+        marks: the texts of small files, by their locations. None: the warehouse has no mark, and anybody may write.
     """
 
     def __init__(self) -> None:
         self.store = MemoryStore()
+        self.other = MemoryStore()
         self.files: set[str] = set()
+        self.marks: dict[str, bytes] | None = None
 
     def copy(self) -> SteppedWorld:
         """Return a world of the same content."""
-        other = SteppedWorld()
-        for key, value in self.store._values.items():
-            other.store._values[key] = value
-        other.store._keys = list(self.store._keys)
-        other.store._fields = dict(self.store._fields)
-        other.files = set(self.files)
-        return other
+        copy = SteppedWorld()
+        for ours, theirs in ((self.store, copy.store), (self.other, copy.other)):
+            theirs._values.update(ours._values)
+            theirs._keys = list(ours._keys)
+            theirs._fields = dict(ours._fields)
+        copy.files = set(self.files)
+        copy.marks = None if self.marks is None else dict(self.marks)
+        return copy
 
     def content(self) -> object:
         """Return a digest of this world; worlds with different events have different ones."""
-        return hash((frozenset(self.store._values.items()), frozenset(self.files)))
+        rows = [frozenset(store._values.items()) for store in (self.store, self.other)]
+        return hash(
+            (*rows, frozenset(self.files), None if self.marks is None else frozenset(self.marks.items()))
+        )
+
+    def owner(self) -> MemoryStore:
+        """Return the store of the metastore that the warehouse belongs to."""
+        return (
+            self.other if any(OTHER.encode() in text for text in (self.marks or {}).values()) else self.store
+        )
 
 
 class Surroundings:
@@ -83,6 +106,35 @@ class Surroundings:
         self.step(StoreCall("write", writes=(_key(path),)))
         self.world.files.add(path)
 
+    def metastore(self, store: Store, url: str = FIRST) -> Metastore:
+        """Open a store as a metastore of the warehouse."""
+        owned = None if self.world.marks is None else Ownership(store, url, LAKE)
+        return Metastore(store, LAKE, ownership=owned)
+
+    def other(self) -> Metastore:
+        """Open the other store as a metastore of the warehouse."""
+        return self.metastore(SteppedStore(self.world.other, self.step, self.saw), OTHER)
+
+    def _reopen(self, url: str, _: str) -> Store:
+        return SteppedStore(self.world.other if url == OTHER else self.world.store, self.step, self.saw)
+
+    def _read_mark(self, location: str) -> bytes | None:
+        self.step(StoreCall("read mark", reads=(_key(location),)))
+        text = (self.world.marks or {}).get(location)
+        self.saw(text)
+        return text
+
+    def _create_mark(self, location: str, text: bytes) -> bytes:
+        self.step(StoreCall("create mark", reads=(_key(location),), writes=(_key(location),)))
+        assert self.world.marks is not None
+        self.saw(there := self.world.marks.setdefault(location, text))
+        return there
+
+    def _replace_mark(self, location: str, text: bytes) -> None:
+        self.step(StoreCall("replace mark", writes=(_key(location),)))
+        assert self.world.marks is not None
+        self.world.marks[location] = text
+
     def _random(self, size: int) -> bytes:
         number = next(self._drawn.setdefault(self.actor, itertools.count()))
         return hashlib.blake2b(f"{self.actor} {number}".encode(), digest_size=size).digest()
@@ -93,13 +145,17 @@ class Surroundings:
         found = sorted(path for path in self.world.files if is_below(StoragePath("", path), folder))
         self.saw(tuple(found))
         for path in found:
-            yield StoragePath("", path), _INFO
+            yield StoragePath("", path), _info(path)
 
     def _infos(
         self, _: FileAccess, places: Iterable[StoragePath]
     ) -> Iterator[tuple[StoragePath, Info | None]]:
-        for place in places:
-            yield place, _INFO if place.path in self.world.files else None
+        wanted = list(places)
+        self.step(StoreCall("look", reads=tuple(_key(place.path) for place in wanted)))
+        found = [place.path in self.world.files for place in wanted]
+        self.saw(tuple(found))
+        for place, exists in zip(wanted, found, strict=True):
+            yield place, _info(place.path) if exists else None
 
     def _delete(self, _: FileAccess, place: StoragePath) -> None:
         self.step(StoreCall("unlink", writes=(_key(place.path),)))
@@ -112,11 +168,20 @@ class Surroundings:
             "below": lambda files, folder: self._below(files, folder),
             "infos": lambda files, places: self._infos(files, places),
             "delete": lambda files, place: self._delete(files, place),
+            "time": lambda _files, _folder: NOW // 1_000_000,
             "delete_if_empty": lambda _files, _folder: False,
             "delete_empty_below": lambda _files, _folder, _spared: None,
         }
         with contextlib.ExitStack() as patches:
             patches.enter_context(patch.multiple(FileAccess, **about_files))
+            marks = {
+                "read_small_file": self._read_mark,
+                "create_small_file": self._create_mark,
+                "replace_small_file": self._replace_mark,
+            }
+            patches.enter_context(patch.multiple(small_files, **marks))
+            patches.enter_context(patch.object(handover, "reopen_store", self._reopen))
+            patches.enter_context(patch.object(secrets, "token_hex", lambda size: self._random(size).hex()))
             patches.enter_context(patch.object(os, "urandom", self._random))
             patches.enter_context(patch.object(os, "fsync", lambda _: None))
             patches.enter_context(patch.object(time, "time_ns", lambda: NOW))
@@ -128,7 +193,13 @@ class Surroundings:
             yield
 
 
-_INFO = Info(1, NOW // 1_000_000)
+def _info(path: str) -> Info:
+    return Info(1, modified(path))
+
+
+def modified(path: str) -> int:
+    """Return when a file was changed: long ago if its name says that it is old."""
+    return NOW // 1_000_000 - (OLD_MS if "-old" in path else 0)
 
 
 def _key(path: str) -> bytes:

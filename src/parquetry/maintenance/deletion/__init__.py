@@ -13,7 +13,12 @@ if FOR_TYPE_CHECKERS:
         require_outside,
         require_outside_metastore,
     )
-    from parquetry.maintenance.deletion.clocks import HOUR_MS, check_of_old_files, grace_of
+    from parquetry.maintenance.deletion.clocks import (
+        HOUR_MS,
+        check_of_new_files,
+        check_of_old_files,
+        grace_of,
+    )
     from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths, require_files
     from parquetry.maintenance.deletion.owned_files import (
         DroppedTableFiles,

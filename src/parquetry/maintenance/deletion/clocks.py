@@ -7,11 +7,11 @@ the file system's time counts, too, once there is something that this machine wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parquetry.config import VACUUM_GRACE_HOURS, settle
-from parquetry.errors import ConfigurationError, WarehouseError
+from parquetry.errors import CommitConflictError, ConfigurationError, WarehouseError
 from parquetry.locations import StoragePath
 from parquetry.maintenance.deletion.file_access import FileAccess, require_files
 from parquetry.metastore.storage import now_ms, server_time
@@ -105,3 +105,27 @@ def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callab
     if not files or min(files.values()) > max(now_ms(), *files.values()) - grace_of(table) // 2:
         return None
     return lambda: require_files(table.label, files, table.metadata.location)
+
+
+def check_of_new_files(table: TableSnapshot, files: Sequence[str]) -> Callable[[bool], None]:
+    """Return a check for a commit of new files after a vacuum that deleted files of no version.
+
+    The time that a writer recorded of a file does not count here. A vacuum goes by the file system's.
+
+    Args:
+        table: the version that the write is based on.
+        files: locations of the new files.
+    """
+
+    def check(is_deleting: bool) -> None:
+        access = FileAccess()
+        old = now_ms() - grace_of(table) // 2
+        for _, info in access.infos(map(access.storage_path, files)) if is_deleting else ():
+            if info is not None and info.modified is not None and info.modified <= old:
+                raise CommitConflictError(
+                    f"A vacuum of table {table.label} is deleting old files, and those of this write are old, too; nothing was "
+                    "written: run it again after the vacuum."
+                )
+        require_files(table.label, files, table.metadata.location)
+
+    return check

@@ -21,6 +21,7 @@ from parquetry.metastore.manifest import chunk_position
 from parquetry.metastore.storage import (
     CHUNKS,
     COMMITS,
+    FIRST,
     METADATA,
     ROWS_PER_DELETE,
     SUMMARIES,
@@ -37,6 +38,7 @@ from parquetry.metastore.storage import (
     number,
     partition_prefix,
     prefix_range,
+    require_format,
     store_now_ms,
     ticket_of,
 )
@@ -121,6 +123,7 @@ def retire(store: Store, table: bytes, oldest: int) -> Head:
     """
 
     def change(head: Head) -> Head:
+        require_format(store, FIRST)  # a restore elsewhere may have retired the metastore
         now = store_now_ms(store)
         dead = [ticket for ticket, owner in head.pending.items() if owner.is_dead(now)]
         if head.oldest >= oldest and not dead:

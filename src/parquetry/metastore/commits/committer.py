@@ -147,10 +147,7 @@ class _Committer:
     def run(self) -> TableSnapshot:
         """Commit; see `committer`."""
         try:
-            transaction = self._task.transaction
-            swept = self._head.swept >= transaction.began
-            for check in (*transaction.checks, *(transaction.kept if swept else ())):
-                check()
+            self._check_files()
             done = self._work()
         except BaseException as error:
             committed = give_up(self._task, self._attempt, self._forgettable, error)
@@ -165,6 +162,15 @@ class _Committer:
             if isinstance(error, Exception):  # a caller must not take it for a commit that failed
                 raise unknown(self._task, error) from error
             raise
+
+    def _check_files(self) -> None:
+        """Look for files that a vacuum may have deleted, now that none begins to delete more."""
+        transaction, cleaner = self._task.transaction, self._head.cleaner
+        for check in transaction.checks:
+            check()
+        if self._head.swept >= transaction.began:
+            for check_new in transaction.kept:
+                check_new(cleaner is not None and bool(cleaner.host))
 
     def _work(self) -> Head:
         """Write and publish, until one attempt succeeds."""

@@ -45,7 +45,7 @@ class Replacement:
         self._summary: dict[str, str] = {}
         self._reads: list[ReadScope] = []
         self._checks: list[Callable[[], None]] = []
-        self._kept: list[Callable[[], None]] = []
+        self._kept: list[Callable[[bool], None]] = []
         self._transaction: Transaction | None = None
         metadata = msgspec.structs.replace(
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
@@ -116,8 +116,8 @@ class Replacement:
         transaction.began = self._base.commit.next_ticket
         for check in self._checks:
             transaction.adopt(check)
-        for check in self._kept:
-            transaction.keep(check)
+        for kept in self._kept:
+            transaction.keep(kept)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
             transaction.leave_records()
             transaction.record_removed_files(self._removed_files(now))

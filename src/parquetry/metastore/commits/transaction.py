@@ -106,7 +106,7 @@ class Transaction:
         self.metadata: TableMetadata | None = None
         self.restored_from: int | None = None
         self.checks: list[Callable[[], None]] = []
-        self.kept: list[Callable[[], None]] = []
+        self.kept: list[Callable[[bool], None]] = []
         self.began = base.commit.next_ticket
         self.records = True
         self.removed_files: dict[str, RemovedFileRecord | None] = {}
@@ -353,12 +353,13 @@ class Transaction:
         """
         self.checks.append(check)
 
-    def keep(self, check: Callable[[], None]) -> None:
-        """Declare that this transaction lists new files, which a vacuum may have deleted before the commit.
+    def keep(self, check: Callable[[bool], None]) -> None:
+        """Declare that this transaction lists new files, which a vacuum may delete before the commit.
 
         Args:
             check: raises an error if one of the files is missing. It is called if a vacuum has deleted files
-                that no version lists since `base` was read, when no vacuum can come in between.
+                that no version lists since `base` was read. The argument says whether one is deleting files
+                now: then the check also raises an error if one of the files is old.
         """
         self.kept.append(check)
 

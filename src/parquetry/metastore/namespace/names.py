@@ -32,6 +32,7 @@ from parquetry.errors import (
 )
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.storage import (
+    FIRST,
     HEADS,
     TABLE_ID_BYTES,
     Head,
@@ -44,6 +45,7 @@ from parquetry.metastore.storage import (
     names_prefix,
     prefix_range,
     read_head,
+    require_format,
     swap,
 )
 from parquetry.store import Store
@@ -315,6 +317,7 @@ class TableNames:
 
     def _announce(self, table: NamedTable, renaming: tuple[str, str, bytes]) -> bool:
         def change(head: Head) -> Head:
+            require_format(self._store, FIRST)  # a restore elsewhere may have retired the metastore
             if head.state != "live" or head.token != table.token or head.renaming != table.head.renaming:
                 return head
             return msgspec.structs.replace(head, renaming=renaming)

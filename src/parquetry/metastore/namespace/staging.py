@@ -23,6 +23,7 @@ from parquetry.errors import (
 from parquetry.metastore.cleanup import delete_table
 from parquetry.metastore.namespace.names import TableNames, new_token
 from parquetry.metastore.storage import (
+    FIRST,
     TABLE_ID_BYTES,
     CommitRecord,
     Head,
@@ -152,6 +153,8 @@ class StagedTable:
 
     def _set_name(self, database: str, name: str, token: bytes, before: State, after: State) -> Head:
         def change(head: Head) -> Head:
+            if after == "live":
+                require_format(self._store, FIRST)  # a restore elsewhere may have retired the metastore
             if head.state == after == "staged":  # a new database of this name has withdrawn it
                 return head
             if head.state != before:

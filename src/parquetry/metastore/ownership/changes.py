@@ -1,8 +1,8 @@
 """Changes of a metastore since a dump of it: a restore that gives its warehouse away would lose them.
 
-A restore retires the dumped metastore, touches the head of each of its tables, and then compares. A commit
-takes its ticket by a compare-and-set of the head, after it has seen that the metastore is not retired. So
-either the restore finds the ticket, or the commit tries again and is refused.
+A restore retires the dumped metastore, touches the head of each of its tables, and then compares. Others
+begin commits, drops and the like by a compare-and-set of the head. Between reading it and that, they see that
+the metastore is not retired. So either the restore finds the change, or it is tried again and refused.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def changed_table(source: Store, restored: Store) -> str | None:
             return f"table {name} was made"
         if before.commit.id != head.commit.id:
             return f"table {name} has version {head.commit.version}, and the dump has {before.commit.version}"
+        if before.oldest != head.oldest:
+            return f"a vacuum has deleted versions of table {name}"
         if (before.database, before.name) != (head.database, head.name):
             return f"table {before.database}.{before.name} was renamed to {name}"
     gone = next(iter(dumped.values()), None)
@@ -53,6 +55,8 @@ def _touch(store: Store, key: bytes, value: bytes | None) -> None:
     while value is not None:
         plain = without_checksum(key, value)
         head = decode_head(plain)
+        if head.is_deleted:
+            return
         new = encode(msgspec.structs.replace(head, next_ticket=head.next_ticket + 1))
         if store.compare_and_set(key, value, new if plain == value else with_checksum(key, new)):
             return

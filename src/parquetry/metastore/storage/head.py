@@ -89,10 +89,9 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def swept(self) -> int:
-        """Return the first ticket of which it is certain that no vacuum has deleted files of its commit.
+        """Return the next ticket at the end of the last vacuum that deleted files without a row, or 0.
 
-        A vacuum deletes files that no row lists. A commit that began with an earlier ticket has to look for
-        its files.
+        A commit that began with this ticket, or with an earlier one, has to look for its files.
         """
         if self.cleaner is None:
             return 0
@@ -120,7 +119,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def swept_until(ticket: int) -> Owner:
-    """Return the record in place of a cleaner that has ended: an author that is dead, with the next ticket."""
+    """Return the record in place of a cleaner that has ended: a dead author, with the next ticket."""
     return Owner(b"", 0, "", ticket, "")
 
 

@@ -128,7 +128,7 @@ class Bounds(msgspec.Struct, frozen=True, eq=False):
 
 
 class Knowledge(Protocol):
-    """Statistics of N containers, as `match` asks for them.
+    """Statistics of N containers. The function `match` judges a condition by them.
 
     ## What it is
 

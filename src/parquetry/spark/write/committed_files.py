@@ -23,7 +23,7 @@ from parquetry.locations import (
     path_within,
     stored_value,
 )
-from parquetry.maintenance.deletion import check_of_old_files, require_files
+from parquetry.maintenance.deletion import check_of_new_files, check_of_old_files
 from parquetry.metastore.commits import Transaction
 from parquetry.metastore.versions import TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
@@ -181,9 +181,7 @@ class Uncommitted:
         files = {file["path"]: file["modified"] for file in self._files if "deleted" not in file}
         if (check := check_of_old_files(self._snapshot, files)) is not None:
             self._transaction.adopt(check)
-        self._transaction.keep(
-            lambda: require_files(self._snapshot.label, files, self._snapshot.metadata.location)
-        )
+        self._transaction.keep(check_of_new_files(self._snapshot, list(files)))
         return self._transaction
 
     def clean_up(self) -> None:

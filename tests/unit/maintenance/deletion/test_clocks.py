@@ -13,9 +13,9 @@ import pyarrow.fs as pafs
 import pytest
 
 from parquetry.errors import ConfigurationError, FileMissingError, WarehouseError
-from parquetry.maintenance.deletion import check_of_old_files, clocks, grace_of
+from parquetry.maintenance.deletion import check_of_new_files, check_of_old_files, clocks, grace_of
 from parquetry.maintenance.deletion.clocks import HOUR_MS, Clocks
-from parquetry.maintenance.deletion.file_access import FileAccess, require_files
+from parquetry.maintenance.deletion.file_access import FileAccess
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.cleanup.in_flight import LEASE_MS, WriteInFlight, keep_in_flight, writes_in_flight
@@ -153,7 +153,8 @@ def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Pa
     def write(base: TableSnapshot, path: Path) -> None:
         replacement = Replacement(base, base.metadata) if replaces else None
         transaction = Transaction(replacement.snapshot if replacement else base, "append")
-        transaction.keep(lambda: (looked.append(path.name), require_files("default.t", [str(path)]))[1])
+        check = check_of_new_files(base, [str(path)])
+        transaction.keep(lambda is_deleting: (looked.append(path.name), check(is_deleting))[1])
         transaction.append((), [FileRecord(path.name, 1, 1)])
         commit(transaction)
         if replacement:
