@@ -238,7 +238,7 @@ def _join_refusal(candidate: Candidate) -> str | None:
 
 def _column_refusal(candidate: Candidate) -> str | None:
     if candidate.form == "computed":
-        return f"{candidate.column} is computed of more than partition columns"
+        return f"{candidate.column} is computed, and not from partition columns alone"
     if not candidate.filterable:
         return f"nothing is known of the values of {candidate.column}"
     return None
@@ -256,7 +256,7 @@ def _path_refusal(candidate: Candidate) -> str | None:
             return f"below {node_words(step.node)}"
         elif step.node in _KEYED_NODES:
             if not step.keyed:
-                return f"{node_words(step.node)} does not go by {candidate.column}"
+                return f"{node_words(step.node)} is not by {candidate.column}"
         elif step.node not in _TRANSPARENT_NODES:
             return f"below {node_words(step.node)}"
     return None
