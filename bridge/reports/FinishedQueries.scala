@@ -113,9 +113,13 @@ private object FinishedQuery {
 
   /** Words for a query without a text: a DataFrame's. */
   private def without(query: QueryExecution): String = {
-    val tables = query.analyzed.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table.name() }.distinct
+    val plan = query.analyzed match {
+      case create: V2CreateTableAsSelectPlan => create.query // it is no child once it is analyzed
+      case other => other
+    }
+    val tables = plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.table.name() }.distinct
     query.logical.collectFirst { case of if of.origin.sqlText.nonEmpty => of.origin.sqlText.get.trim }
-      .getOrElse(s"a DataFrame of ${tables.mkString(", ")}")
+      .getOrElse(if (tables.isEmpty) "a DataFrame" else s"a DataFrame of ${tables.mkString(", ")}")
   }
 
   /** Whether a command plans its queries on its own: its plan shows nothing of their runs. */

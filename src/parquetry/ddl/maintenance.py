@@ -59,11 +59,23 @@ def _optimize(cursor: TokenCursor, table: SessionTable) -> str | None:
 
 def _vacuum(cursor: TokenCursor, table: SessionTable) -> str | None:
     given = []
+    cursor.take("full")  # every vacuum looks at all files
+    if cursor.take("lite") or cursor.take("using"):
+        raise UnsupportedError(
+            f"VACUUM {joined_name(table.table)} always looks at all files of the table: say VACUUM {joined_name(table.table)} [RETAIN "
+            "168 HOURS] [DRY RUN], without LITE and USING INVENTORY."
+        )
     if cursor.take("retain"):
-        hours = cursor.advance().text
-        if not hours.isdigit() or not (cursor.take("hours") or cursor.take("hour")):
+        number = cursor.advance().text
+        if not number.isdigit():
             return None
-        given.append(f"retain_hours => {int(hours)}")
+        if cursor.take("days") or cursor.take("day"):
+            raise UnsupportedError(
+                f"VACUUM {joined_name(table.table)} counts in hours: say RETAIN {int(number) * 24} HOURS for {number} days."
+            )
+        if not (cursor.take("hours") or cursor.take("hour")):
+            return None
+        given.append(f"retain_hours => {int(number)}")
     if cursor.take("dry", "run"):
         given.append("dry_run => true")
     return _call(table, "vacuum", *given)

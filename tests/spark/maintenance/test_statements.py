@@ -34,7 +34,7 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
     assert rows(f"SELECT id FROM {table}") == [(1,)]
     spark.sql(f"INSERT OVERWRITE {table} VALUES (3, 1)")
     assert rows(f"VACUUM {table}") == []
-    assert rows(f"VACUUM {table} RETAIN 168 HOURS") == []
+    assert rows(f"VACUUM {table} FULL RETAIN 168 HOURS") == []
     assert [row[0] for row in rows(f"VACUUM {table} RETAIN 0 HOURS DRY RUN")].count("data file") >= 2
     for hours in ("RETAIN 0 HOURS", "RETAIN 167 HOURS"):
         with pytest.raises(PySparkException, match="'vacuum-retention-check' = 'false'"):
@@ -56,6 +56,11 @@ def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Ro
     [
         ("OPTIMIZE {} ZORDER BY (id)", "CLUSTER BY .*CALL lake.system.compact.*Leave ZORDER BY out"),
         ("OPTIMIZE {} WHERE p = 1 ZORDER BY (id)", "CLUSTER BY"),
+        (
+            "VACUUM {} LITE",
+            r"always looks at all files of the table: say VACUUM .* \[DRY RUN\], without LITE",
+        ),
+        ("VACUUM {} RETAIN 7 DAYS DRY RUN", "counts in hours: say RETAIN 168 HOURS for 7 days"),
         ("RESTORE {} TO TIMESTAMP AS OF '2026-01-01'", "CALL lake.system.history.*CALL lake.system.rollback"),
         ("SELECT * FROM {}.snapshots", r"t\.snapshots does not exist here: read lake\..*t\.history"),
     ],

@@ -86,6 +86,21 @@ def test_a_write(spark: SparkSession, db: str, write: str):
     assert found[1][0] != statement
 
 
+def test_a_write_of_a_dataframe(spark: SparkSession, db: str):
+    """Without a text, a query is named after the tables that its DataFrame reads, a write to a new table, too."""
+    frame = spark.table(f"{db}.sales").join(spark.table(f"{db}.days"), "day")
+    for write in (
+        lambda: frame.write.saveAsTable(f"{db}.written"),
+        lambda: frame.write.insertInto(f"{db}.written"),
+        lambda: frame.write.mode("overwrite").saveAsTable(f"{db}.written"),
+    ):
+        write()
+        assert newest(spark)[0][0] in {
+            f"a DataFrame of {db}.sales, {db}.days",
+            f"a DataFrame of {db}.written, {db}.sales, {db}.days",
+        }
+
+
 def test_a_merge(spark: SparkSession, db: str):
     """A MERGE is one query, which reads the files that it changes."""
     merge = f"MERGE INTO {db}.sales t USING (SELECT 11 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = t.id"
