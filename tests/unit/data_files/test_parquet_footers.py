@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -176,15 +177,38 @@ def test_annotations_that_contradict_are_unclear(tmp_path: Path) -> None:
         ("parquet-mr", Trust.BOUNDS, True),
         ("parquet-mr compatible Photon version 0.2", Trust.BOUNDS, True),
         ("parquet-cpp-arrow version 26.0.1", Trust.EXACT, False),
+        ("parquet-cpp-arrow version 14.0.2", Trust.BOUNDS, True),
         ("parquet-cpp-arrow version 5.0.0", Trust.BOUNDS, True),
         ("parquet-cpp-velox version 1.0", Trust.BOUNDS, True),
         ("parquet-cpp version 1.5.1-SNAPSHOT", Trust.BOUNDS, True),
         ("impala version 2.12", Trust.BOUNDS, True),
         ("", Trust.UNKNOWN, True),
         ("somebody's own", Trust.UNKNOWN, True),
+        ("Parquet.Net version 4.25.0 (build 6)", Trust.UNKNOWN, True),
+        ("hyparquet", Trust.UNKNOWN, True),
     ],
 )
 def test_writers(name: str, trust: Trust, shortens: bool) -> None:
     """Who is not known is not believed."""
     writer = parquet_writer(name)
     assert (writer.trust, writer.shortens) == (trust, shortens)
+
+
+@pytest.mark.parametrize(
+    ("version", "believed"),
+    [
+        ("parquet-cpp-arrow version 26.0.1", True),
+        ("parquet-cpp-arrow version 12.0.0", True),
+        ("parquet-cpp-arrow version 11.0.0", False),
+        ("parquet-cpp-arrow version 4.0.1", False),
+        ("parquet-cpp version 1.5.1-SNAPSHOT", False),
+    ],
+)
+def test_texts_of_old_arrow_are_not_known(tmp_path: Path, version: str, believed: bool) -> None:
+    """Neither their bounds nor their NULLs, which Arrow counted wrong in dictionaries; numbers of the file are."""
+    pq.write_table(pa.table({"n": [1, None], "s": ["a", None]}), tmp_path / "a")
+    footer = replace(open_footer(LOCAL, str(tmp_path / "a")), created_by=version)
+    columns = footer_record(footer, "a", 1, None).columns
+    assert columns is not None
+    assert (columns["n"].min, columns["n"].nulls) == (1, 1)
+    assert (columns["s"].min, columns["s"].nulls) == (("a", 1) if believed else (None, None))

@@ -47,6 +47,7 @@ from parquetry.data_files.footers.parquet_writers import ParquetWriter, parquet_
 from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
 from parquetry.errors import FileCorruptError, FileMissingError, ParquetryError, WarehouseError
 
+_BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 TAIL_BYTES = 64 * 1024
 """How much of a file's end is read before its footer's length is known. A footer is seldom longer."""
@@ -337,14 +338,17 @@ class _FooterColumns:
                 total += chunk.nulls or 0
         if leaf.node.required:
             return 0
-        return total if self._writer.trust > Trust.UNKNOWN else None
+        return total if self._trust(leaf) > Trust.UNKNOWN else None
+
+    def _trust(self, leaf: Leaf) -> Trust:
+        """Return how far the writer is believed in a column of this physical type."""
+        return self._writer.byte_arrays if leaf.node.physical in _BYTE_ARRAYS else self._writer.trust
 
     def _bounds(
         self, leaf: Leaf, chunks: Sequence[tuple[int | None, Chunk | None]]
     ) -> tuple[Any, Any, bool, bool] | None:
         """Return the least and the greatest value, and whether each occurs, or None if they are unknown."""
-        in_bytes = leaf.node.physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-        trust = self._writer.byte_arrays if in_bytes else self._writer.trust
+        trust = self._trust(leaf)
         if leaf.convert is None or trust == Trust.UNKNOWN or not self._footer.ordered(leaf.position):
             return None
         lows, highs, min_exact, max_exact = [], [], True, True
@@ -361,7 +365,7 @@ class _FooterColumns:
                 return None
             lows.append(low)
             highs.append(high)
-            default = not (in_bytes and isinstance(low, str | bytes) and self._writer.shortens)
+            default = not (isinstance(low, str | bytes) and self._writer.shortens)
             min_exact &= default if chunk.min_exact is None else chunk.min_exact
             max_exact &= default if chunk.max_exact is None else chunk.max_exact
         if not lows or (not self._modern and is_ancient(leaf.calendar, min(lows))):

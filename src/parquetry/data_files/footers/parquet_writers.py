@@ -26,7 +26,8 @@ class ParquetWriter(NamedTuple):
 
     Attributes:
         trust: how far its statistics are believed.
-        byte_arrays: how far its statistics of texts, binaries, and decimals in bytes are believed.
+        byte_arrays: how far its bounds of texts, binaries, and decimals in bytes are believed. If not at all,
+            its NULL counts of such columns are not believed either.
         shortens: whether it may shorten the bounds of texts and binaries without saying so.
     """
 
@@ -41,11 +42,14 @@ _EXACT = ParquetWriter(Trust.EXACT, Trust.EXACT, True)
 
 _BELIEVED_IN_BOUNDS = (
     "parquet-mr", "parquet-cpp", "parquet-rs", "datafusion", "duckdb", "polars", "impala", "apache impala",
-    "fastparquet", "trino", "presto", "parquet-go", "github.com/parquet-go", "parquet-dotnet", "parquet.net",
-    "cudf", "rapids", "clickhouse", "hyparquet", "parquetsharp", "snowflake", "photon", "velox", "arrow2", "io.trino",
-    "jvector", "delta-rs", "databricks",
+    "fastparquet", "trino", "presto", "parquet-go", "github.com/parquet-go", "cudf", "rapids", "clickhouse",
+    "parquetsharp", "snowflake", "photon", "velox", "arrow2", "io.trino", "jvector", "delta-rs", "databricks",
 )  # fmt: skip
-"""How the names of known writers begin. All of them fill the fields that parquet-format 2.4 defines."""
+"""How the names of known writers begin. All of them fill the fields that parquet-format 2.4 defines.
+
+Two known writers are left out on purpose. Parquet.Net (also parquet-dotnet) shifts the bounds of timestamps
+by the machine's time zone. Hyparquet shortens a text's maximum to less than the text.
+"""
 
 
 def parquet_writer(created_by: str) -> ParquetWriter:
@@ -62,26 +66,31 @@ def parquet_writer(created_by: str) -> ParquetWriter:
     'UNKNOWN'
     """
     name = created_by.strip().lower()
-    for begin, least, writer, older in _EXACT_SINCE:
+    for begin, least, writer in _BY_VERSION:
         if name.startswith(begin):
             found = _VERSION.search(name)
             version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
-            return writer if version >= least else older
+            if version >= least:
+                return writer
     return _BOUNDS if name.startswith(_BELIEVED_IN_BOUNDS) else _NOT_BELIEVED
 
 
-_EXACT_SINCE = (
+_NO_BYTE_ARRAYS = ParquetWriter(Trust.BOUNDS, Trust.UNKNOWN, True)
+_BY_VERSION = (
     # Since 1.10 it writes the fields of parquet-format 2.4. It shortens texts where
     # parquet.statistics.truncate.length says so, without a word in the file.
-    ("parquet-mr version ", (1, 10), _EXACT, _BOUNDS),
+    ("parquet-mr version ", (1, 10), _EXACT),
     # Since Arrow 15 its decimals and unsigned numbers are known to be right. It leaves long texts out. From
     # Arrow 21 on it states what is exact, and may shorten.
-    ("parquet-cpp-arrow version ", (15, 0), _EXACT._replace(shortens=False), _BOUNDS),
+    ("parquet-cpp-arrow version ", (15, 0), _EXACT._replace(shortens=False)),
+    # Before Arrow 12, columns that are dictionaries in memory (a categorical of pandas) have the bounds of
+    # their first batch (GH-15042, GH-34106). Before Arrow 6 they have no NULLs (ARROW-12513).
+    ("parquet-cpp-arrow version ", (12, 0), _BOUNDS),
+    ("parquet-cpp-arrow version ", (0, 0), _NO_BYTE_ARRAYS),
     # Before Arrow had its name in it, it compared decimals and texts as signed bytes (PARQUET-1655).
-    ("parquet-cpp version ", (1 << 30, 0), _EXACT, ParquetWriter(Trust.BOUNDS, Trust.UNKNOWN, True)),
+    ("parquet-cpp version ", (0, 0), _NO_BYTE_ARRAYS),
     # They say which bounds they have shortened.
-    ("parquet-rs version ", (50, 0), _EXACT, _BOUNDS),
-    ("duckdb version ", (1, 2), _EXACT, _BOUNDS),
+    ("parquet-rs version ", (50, 0), _EXACT),
+    ("duckdb version ", (1, 2), _EXACT),
 )
-"""How a writer's name begins, the first version of exact statistics, and how far it and older ones are
-believed."""
+"""How a writer's name begins, a version, and how far the writer is believed from this version on."""
