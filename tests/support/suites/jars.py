@@ -16,6 +16,15 @@ _HERE = Path(__file__).parent
 _MODULE = _HERE / "ivy.xml"
 
 
+def suite_jars() -> list[Path]:
+    """Return the jars of Spark's tests and of what these need, fetched if need be.
+
+    Raises:
+        ArtifactsError: Maven Central could not be reached.
+    """
+    return sorted(fetched(_MODULE, "Spark-tests", "75 MB").glob("*.jar"))
+
+
 def class_path() -> list[Path]:
     """Return the folder of our classes, and the jars of Spark's tests with what these need.
 
@@ -25,7 +34,7 @@ def class_path() -> list[Path]:
         ArtifactsError: Maven Central could not be reached.
         RuntimeError: the Scala files beside this one could not be compiled.
     """
-    jars = sorted(fetched(_MODULE, "Spark-tests", "75 MB").glob("*.jar"))
+    jars = suite_jars()
     return [_compiled(jars), *jars]
 
 
@@ -38,7 +47,7 @@ def sql_statements(name: str) -> list[str]:
     Raises:
         ArtifactsError: Maven Central could not be reached.
     """
-    (jar,) = fetched(_MODULE, "Spark-tests", "75 MB").glob("spark-sql_*.jar")
+    (jar,) = (each for each in suite_jars() if each.name.startswith("spark-sql_"))
     with zipfile.ZipFile(jar) as archive:
         text = archive.read(f"sql-tests/inputs/{name}.sql").decode()
     lines = [line for line in text.splitlines() if not line.startswith("--")]
