@@ -8,6 +8,7 @@ import org.apache.spark.sql.parquetry.joingraph.SplitStructEqualities
 import org.apache.spark.sql.parquetry.predicates.{
   DisableFloatCachePruning, ExpandTupleIn, ExtractPartitionPredicates, GuardUntranslatablePredicates, OfferDirectoryPredicates,
   RewriteCharComparisons}
+import org.apache.spark.sql.parquetry.process.UnclosedJars
 import org.apache.spark.sql.parquetry.rows.{
   DeleteStrategy, EvaluateCommandPredicates, ExpandRowConditions, GuardRowConditions, MarkInsertOnlyMerge, NarrowMergeFiles,
   PadRowConditions, PadTargetChars, ReadSourceOnce, RecordMergeSearch, RowsStrategy, SeparateDeleteFromCache, UnpadTargets, UntypeWrittenChars}
@@ -97,6 +98,7 @@ class ParquetryExtensions extends (SparkSessionExtensions => Unit) {
  */
 private object Rules {
   def addTo(extensions: SparkSessionExtensions): Unit = {
+    UnclosedJars.keepInServer()
     extensions.injectParser((session, inner) => new Parser(session, inner))
     extensions.injectHintResolutionRule(session => EarlyStatements(session))
     extensions.injectPostHocResolutionRule(_ => ResolveHashFunctions)

@@ -15,7 +15,7 @@ from xdist.remote import Producer
 
 from tests.support.claims import refuse_without_claim
 from tests.support.costs import FileCosts
-from tests.support.effort import examples, left_out
+from tests.support.effort import STEP, examples, left_out
 from tests.support.scheduling import OneWorkerForAServer
 from tests.support.suites import tally
 
@@ -30,6 +30,7 @@ collect_ignore = [
         if find_spec("pyspark")
         else ["spark", "hbase", "postgresql", "servers", "unit/test_demo.py", "unit/test_packaging.py"]
     ),
+    *([] if STEP == 1 else ["spark/doors/test_dbt.py"]),  # `make test-all` has an environment for dbt
 ]
 
 # An example is not wrong because the machine was busy; the rest is as it is by default, or on CI.

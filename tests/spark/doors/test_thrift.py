@@ -30,6 +30,21 @@ def beeline(port: int, *statements: str) -> list[str]:
     return [line.rpartition("> ")[2] for line in (done.stdout + done.stderr).splitlines()]
 
 
+def test_a_connection_that_ends_leaves_classes_to_others(thrift: RunningServer) -> None:
+    """When the first connection ends, Hive closes its class loaders; those of the next still find classes of ours.
+
+    It has to be the first of this module: later on the classes are loaded.
+    """
+    with hive.connect("127.0.0.1", thrift.port, username="ann") as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW NAMESPACES IN lake")
+    with hive.connect("127.0.0.1", thrift.port, username="bob") as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE NAMESPACE lake.c")
+        cursor.execute("CREATE TABLE lake.c.t (x INT, d INT) PARTITIONED BY (d)")
+        cursor.execute("INSERT INTO lake.c.t VALUES (1, 2), (3, 4)")
+        cursor.execute("SELECT x FROM lake.c.t WHERE d = 4")
+        assert cursor.fetchall() == [(3,)]
+
+
 def test_beeline(thrift: RunningServer) -> None:
     """The first statement of the server is Hive's DDL; rows are written, changed and read; errors come in words."""
     lines = beeline(
