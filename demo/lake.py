@@ -56,6 +56,11 @@ class Lake:
         return self.folder / "raw"
 
     @property
+    def readings(self) -> Path:
+        """Return the folder of the large files, on the local disk."""
+        return self.folder / "readings"
+
+    @property
     def name(self) -> str:
         """Return where the tables are, in words."""
         return "in " + (str(self.folder) if self.servers is None else "S3, the metastore in PostgreSQL")

@@ -41,6 +41,7 @@ class Scene:
         limits: on its scans. The scene counts the tables with a limit.
         shuffles: how many times rows may be shuffled by the hash of columns, or None if the scene is about
             files.
+        reports: whether the report is shown with the outcome, as it reads after the run.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Scene:
     sql: str
     limits: tuple[Limit, ...] = ()
     shuffles: int | None = None
+    reports: bool = False
 
     @property
     def tables(self) -> frozenset[str]:
@@ -122,12 +124,27 @@ class Outcome:
         return self.ours.counted / self.beside.counted if self.beside.counted else 1.0
 
     @property
+    def ran_beside(self) -> bool:
+        """Return whether plain Spark ran: a side that did has a time."""
+        return self.beside.seconds is not None
+
+    @property
+    def beside_share(self) -> float:
+        """Return the length of plain Spark's bar: the whole, or nothing where it did not run or count."""
+        return 1.0 if self.ran_beside and self.beside.counted else 0.0
+
+    @property
     def factor(self) -> str:
-        """Return how many times fewer: `15 ×`, `none` for a count of zero, or nothing without a gain."""
+        """Return how many times fewer: `15 ×`, `0` where none is left, or nothing without a gain."""
         if not self.ours.counted:
-            return "none"
+            return "0"
         times = self.beside.counted / self.ours.counted
         return "" if times <= 1 else f"{times:,.0f} ×" if times >= 9.95 else f"{times:.1f} ×"
+
+
+def report_text(outcome: Outcome) -> str:
+    """Return what the report says after the run, or nothing if the scene shows no report."""
+    return str(outcome.report) if outcome.scene.reports and outcome.report is not None else ""
 
 
 def limited_scans(scene: Scene, report: Report) -> tuple[ScanReport, ...]:

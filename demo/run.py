@@ -13,11 +13,12 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
 
-from demo import million, tables, tpcds
+from demo import million, readings, tables, tpcds
 from demo.asking import Demo
 from demo.lake import CATALOG, DATABASE, Lake, Servers
 from demo.outcome import Outcome, Scene, counted_text
@@ -25,7 +26,7 @@ from demo.picture.chart import chart
 from demo.picture.page import page
 from demo.picture.terminal import show, show_alike
 from demo.plain import PlainSpark
-from demo.scenes import MERGE, NO_FILE, NO_SHUFFLE, QUERIES, YESTERDAY, alike, tables_of
+from demo.scenes import LARGE_FILES, MERGE, NO_FILE, NO_SHUFFLE, QUERIES, YESTERDAY, alike, tables_of
 
 _NOT_LOADED = "corrections"
 """Rows that a statement brings along: both sides read them off the raw file."""
@@ -69,14 +70,23 @@ def _run(
     """Load the tables and ask; return the outcomes of the scenes and of the other queries, and notes."""
     with console.status("Making TPC-DS with DuckDB …"):
         raw = tpcds.make(lake.raw, scale)
-    console.print(f"[green]✓[/] TPC-DS: {counted_text(sum(raw.rows.values()), 'row')}")
     with console.status("Starting Spark …"):
         spark = lake.session()
     console.print(f"[green]✓[/] Spark {spark.version} with the catalog {CATALOG}")
     others = alike(tpcds.query_texts())
-    scenes: Sequence[Scene] = (*QUERIES, YESTERDAY, NO_FILE, *others)
+    queries = (*QUERIES, LARGE_FILES) if lake.servers is None else QUERIES
+    scenes: Sequence[Scene] = (*queries, YESTERDAY, NO_FILE, *others)
     names = [table for table in tables_of(scenes, raw.rows) if table != _NOT_LOADED]
-    tables.load(spark, raw, names, console)
+    with ThreadPoolExecutor(1) as pool:
+        large = pool.submit(readings.make, lake.readings) if LARGE_FILES in queries else None
+        tables.load(spark, raw, names, console)
+    if large is not None:
+        large.result()
+        readings.adopt(spark, lake)
+        names.append(readings.TABLE)
+        console.print(
+            f"[green]✓[/] {counted_text(readings.rows(), 'row')} in eight files of 128 MB, made beside these"
+        )
     spark.sql(f"USE {CATALOG}.{DATABASE}")
     with console.status("Listing the same files for plain Spark …"):
         _restore(lake, raw)
@@ -87,7 +97,7 @@ def _run(
         demo.ask(others[0])
     same = [_ask(demo, scene, console) for scene in others]
     outcomes = []
-    for scene in QUERIES:
+    for scene in queries:
         outcomes.append(_ask(demo, scene, console))
         show(console, outcomes[-1])
     own = demo.own_shuffles(NO_SHUFFLE)

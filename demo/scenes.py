@@ -28,6 +28,7 @@ GROUP BY d_date""",
             "HAVING min(cs_ship_date_sk) <= 2451575 AND max(cs_ship_date_sk) >= 2451545)",
         ),
     ),
+    reports=True,
 )
 RARE_ITEM = Scene(
     "A rare item",
@@ -157,6 +158,18 @@ FROM catalog_sales
 WHERE cs_sold_date_sk BETWEEN 2451911 AND 2452275""",
     (Limit("catalog_sales", FileRule.name, "SELECT 0"),),
 )
+
+LARGE_FILES = Scene(
+    "Files of 128 MB",
+    "What did one sensor measure, which is found by its name, in eight files of 128 MB?",
+    "The files of the other scenes are small, as the demo is; these are as large as files should be. The join gives the "
+    "sensor's number, and one file has such numbers. Plain Spark learns the number, too, and reads the columns of all files.",
+    """SELECT count(*) AS readings, avg(temperature) AS temperature, max(voltage) AS voltage
+FROM readings JOIN sensors ON sensor = id
+WHERE name = 'sensor-1234'""",
+    (Limit("readings", FileRule.name, "SELECT 1"),),
+)
+"""Its table is on a local disk; see `demo.readings`."""
 
 QUERIES = (OTHER_DATE, RARE_ITEM, SORTED, TWO_FACTS, HEAVY, LIGHT, NO_SHUFFLE)
 """The scenes that are a query of tables as they were loaded."""

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from demo.lake import CATALOG, DATABASE
+from demo.outcome import counted_text
 from demo.tpcds import Raw
 
 LAYOUTS = {
@@ -33,10 +34,17 @@ _AT_ONCE = 2
 def load(spark: SparkSession, raw: Raw, tables: Sequence[str], console: Console) -> None:
     """Create the tables, and insert the raw rows where they are missing.
 
+    What it prints says why there are fewer rows than TPC-DS has: other tables are in no question.
+
     An INSERT is atomic, so the number of rows shows which tables an interrupted run has not loaded.
     """
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{DATABASE}")
     missing = [table for table in _largest_first(tables) if not _is_loaded(spark, raw, table)]
+    asked = sum(raw.rows[table] for table in tables)
+    console.print(
+        f"[green]✓[/] TPC-DS, and tables made of it: {len(raw.rows)} tables, {sum(raw.rows.values()):,} rows; "
+        f"the questions are about {len(tables)} of them, {asked:,} rows"
+    )
     if not missing:
         console.print("[green]✓[/] The tables are loaded already")
         return
@@ -69,7 +77,8 @@ def load(spark: SparkSession, raw: Raw, tables: Sequence[str], console: Console)
                     progress.remove_task(bars_of[table])
     rows = sum(raw.rows[table] for table in missing)
     console.print(
-        f"[green]✓[/] Loaded {len(missing)} tables, {rows:,} rows in {time.monotonic() - started:.0f} s"
+        f"[green]✓[/] Loaded {'these' if len(missing) == len(tables) else 'the missing'} {counted_text(len(missing), 'table')}, "
+        f"{rows:,} rows in {time.monotonic() - started:.0f} s"
     )
 
 
@@ -79,14 +88,22 @@ def _largest_first(tables: Sequence[str]) -> list[str]:
 
 def _is_loaded(spark: SparkSession, raw: Raw, table: str) -> bool:
     name = f"{CATALOG}.{DATABASE}.{table}"
-    if not spark.catalog.tableExists(name):
+    rows = row_count(spark, name)
+    if rows is None:
         return False
-    rows = spark.sql(f"SELECT count(*) FROM {name}").collect()[0][0]
     if rows not in (0, raw.rows[table]):
         sys.exit(
             f"{name} holds {rows:,} rows instead of {raw.rows[table]:,}: remove the folder and run again."
         )
     return bool(rows == raw.rows[table])
+
+
+def row_count(spark: SparkSession, name: str) -> int | None:
+    """Return how many rows a table has, or None if there is no such table."""
+    if not spark.catalog.tableExists(name):
+        return None
+    rows: int = spark.sql(f"SELECT count(*) FROM {name}").collect()[0][0]
+    return rows
 
 
 def _insert(spark: SparkSession, raw: Raw, table: str) -> None:

@@ -35,6 +35,7 @@ DERIVED = {
     "ss_net_paid AS paid FROM store_sales",
     "returned": "SELECT sr_item_sk AS item, sr_ticket_number AS ticket, sr_customer_sk AS customer, "
     "sr_return_quantity AS quantity, sr_return_amt AS refunded FROM store_returns",
+    "sensors": "SELECT CAST(range AS INTEGER) AS id, 'sensor-' || range AS name FROM range(2000)",
 }
 """Tables made of TPC-DS's, by the SQL that makes them."""
 _SOURCES = ("store_sales", "store_returns", "catalog_returns", "date_dim")

@@ -13,7 +13,10 @@ _QUESTION, _BAR, _BAR_WIDTH, _FACTOR = 24, 344, 256, 936
 _BAR_HEIGHT, _GAP = 15, 5
 _LEAST_BAR = 1.5
 """Width of a bar that stands for something, however little."""
-_CAPTION = "A bar is as long as the first number beside it: files opened, shuffles, keys examined, or files rewritten."
+_CAPTION = (
+    "A bar is as long as the first number beside it: files opened, shuffles, keys examined, or files rewritten. "
+    "Without a grey bar, plain Spark did not run."
+)
 _QUESTION_CHARACTERS, _QUESTION_LINES = 50, 2
 STYLE = """\
 .pq text { font-family: system-ui, -apple-system, 'Segoe UI', sans-serif; font-size: 12px; fill: #23211d; }
@@ -64,7 +67,7 @@ def _legend() -> list[str]:
         _text(_BAR + 17, y, "plain Spark, the same rows"),
         f'<rect class="ours" x="{_BAR + 194}" y="{y - 10}" width="11" height="11" rx="2"/>',
         _text(_BAR + 211, y, "Parquetry"),
-        _text(_FACTOR, y, "fewer", "soft", "end"),
+        _text(_FACTOR, y, "times fewer, or 0 left", "soft", "end"),
     ]
 
 
@@ -75,14 +78,14 @@ def _row(outcome: Outcome, top: int) -> list[str]:
     first = top + 18
     second = first + _BAR_HEIGHT + _GAP
     beside = outcome.beside.text
-    if outcome.beside_name != "plain Spark":
-        beside = f"{beside} in {outcome.beside_name}"
+    if not outcome.ran_beside:
+        beside = f"{beside} in {outcome.beside_name}; plain Spark did not run"
     share = min(1.0, outcome.share)
     return [
         f'<line x1="{_QUESTION}" x2="{_FACTOR}" y1="{top}" y2="{top}"/>',
         _text(_QUESTION, top + 24, outcome.scene.name, "name"),
         *(_text(_QUESTION, top + 41 + 15 * number, line, "soft") for number, line in enumerate(lines)),
-        *_bar("beside", 1.0 if outcome.beside.counted else 0.0, first, beside),
+        *_bar("beside", outcome.beside_share, first, beside),
         *_bar("ours", share if outcome.ours.counted else 0.0, second, outcome.ours.text),
         _text(_FACTOR, top + 42, outcome.factor, "factor", "end"),
     ]

@@ -54,7 +54,7 @@ def page(outcomes: Sequence[Outcome], alike: Sequence[Outcome], notes: Sequence[
 def _article(outcome: Outcome) -> str:
     scene = outcome.scene
     report = (
-        f"<details><summary>What the report says</summary><pre>{escape(str(outcome.report))}</pre></details>"
+        f"<details{' open' if outcome.scene.reports else ''}><summary>What the report says after the run</summary><pre>{escape(str(outcome.report))}</pre></details>"
         if outcome.report is not None
         else ""
     )
@@ -63,7 +63,7 @@ def _article(outcome: Outcome) -> str:
     return (
         f"<article><header><h3>{escape(scene.name)}</h3>{_verdict(outcome)}</header>"
         f'<p class="question">{escape(scene.asks)}</p>{faults}<div class="sides">'
-        f"{_side(outcome.beside_name, 'beside', 1.0, outcome.beside)}{_side('Parquetry', 'ours', share, outcome.ours)}</div>"
+        f"{_side(outcome.beside_name, 'beside', outcome.beside_share, outcome.beside)}{_side('Parquetry', 'ours', share, outcome.ours)}</div>"
         f'<p class="soft">{escape(scene.why)}</p>{report}'
         f"<details><summary>The statement</summary><pre>{escape(scene.sql)}</pre></details></article>\n"
     )
@@ -76,7 +76,7 @@ def _verdict(outcome: Outcome) -> str:
 
 
 def _side(name: str, style: str, share: float, side: Side) -> str:
-    width = max(_LEAST_PERCENT, 100 * share) if side.counted else 0.0
+    width = max(_LEAST_PERCENT, 100 * share) if side.counted and share else 0.0
     return (
         f'<span>{escape(name)}</span><span class="track"><i class="{style}" style="width:{width:.1f}%"></i></span>'
         f'<span class="numbers">{escape(side.text)}</span>'

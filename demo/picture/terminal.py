@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from demo.outcome import Outcome
+from demo.outcome import Outcome, report_text
 
 _WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -36,16 +36,20 @@ def _title(outcome: Outcome) -> Text:
 
 def _sides(outcome: Outcome) -> Table:
     table = Table.grid(padding=(0, 1))
-    table.add_row(
-        outcome.beside_name, bar(1.0 if outcome.beside.counted else 0.0, "bright_black"), outcome.beside.text
-    )
+    table.add_row(outcome.beside_name, bar(outcome.beside_share, "bright_black"), outcome.beside.text)
     ours = outcome.share if outcome.ours.counted else 0.0
     table.add_row("Parquetry", bar(min(1.0, ours), "cyan"), Text(outcome.ours.text, "bold"))
     return table
 
 
 def _lines(outcome: Outcome) -> list[RenderableType]:
-    return [Text(outcome.scene.why, "dim"), *(Text(fault, "red") for fault in outcome.faults)]
+    report = report_text(outcome)
+    said: list[RenderableType] = (
+        [Text("What the report says after the run:", "dim"), Padding(Text(report), (0, 0, 0, 2))]
+        if report
+        else []
+    )
+    return [Text(outcome.scene.why, "dim"), *said, *(Text(fault, "red") for fault in outcome.faults)]
 
 
 def bar(share: float, style: str = "") -> Text:

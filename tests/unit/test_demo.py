@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from demo import million, run, scenes, tpcds
+from demo import million, readings, run, scenes, tpcds
 from demo.answers import difference
 from demo.lake import Lake
 from demo.outcome import Limit, Outcome, Scene, Side, excesses
@@ -25,7 +26,7 @@ from parquetry.prune.report.scan import ScanReport, Step
 
 DAYS = Limit("store_sales", "partitions", "SELECT 2")
 FILES = Limit("store_sales", "files", "SELECT 0")
-ALL = (*scenes.QUERIES, scenes.MILLION, scenes.MERGE, scenes.YESTERDAY, scenes.NO_FILE)
+ALL = (*scenes.QUERIES, scenes.LARGE_FILES, scenes.MILLION, scenes.MERGE, scenes.YESTERDAY, scenes.NO_FILE)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -86,8 +87,10 @@ def test_each_scene_is_one_question_with_a_reason_and_a_limit():
     for scene in ALL:
         assert re.fullmatch(r"[A-Z][^.?!]*\?", scene.asks)
         assert scene.why.endswith(".")
-        assert scene.tables <= set(LAYOUTS)
-    assert all(scene.limits for scene in (*scenes.QUERIES, scenes.YESTERDAY, scenes.NO_FILE))
+        assert scene.tables <= {*LAYOUTS, readings.TABLE}
+    assert all(
+        scene.limits for scene in (*scenes.QUERIES, scenes.LARGE_FILES, scenes.YESTERDAY, scenes.NO_FILE)
+    )
 
 
 def test_the_page_needs_nothing_beside_itself_and_escapes_all_text():
@@ -123,7 +126,63 @@ def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
     assert 0 < bars["ours"][1] < whole / 100
     assert bars["ours"][2] == 0
     words = [text.text for text in drawn.iter(f"{SVG}text")]
-    assert {"A & B", "<name>", "4.0 ×", "10,000 ×", "none"} <= set(words)
+    assert {"A & B", "<name>", "4.0 ×", "10,000 ×", "0"} <= set(words)
+
+
+def test_plain_spark_has_no_bar_where_it_did_not_run():
+    """The number of the table stands alone, with the reason, in the chart, on the page and in the terminal."""
+    absent = replace(
+        outcome(), ours=Side(1, "key examined"), beside=Side(4, "partition"), beside_name="the table"
+    )
+    drawn = ElementTree.fromstring(chart([absent], "T"))
+    bars = [
+        (bar.attrib["class"], float(bar.attrib["width"]))
+        for bar in drawn.iter(f"{SVG}rect")
+        if bar.get("height") == "15"
+    ]
+    assert [(side, width > 0) for side, width in bars] == [("beside", False), ("ours", True)]
+    words = [text.text for text in drawn.iter(f"{SVG}text")]
+    assert "4 partitions in the table; plain Spark did not run" in words
+    assert any(word and word.endswith("Without a grey bar, plain Spark did not run.") for word in words)
+    article = page([absent], [], [], "T").partition("<article>")[2]
+    assert '<i class="beside" style="width:0.0%">' in article
+    assert '<i class="ours" style="width:25.0%">' in article
+    console = Console(width=100, record=True, file=io.StringIO())
+    show(console, absent)
+    (line,) = (line for line in console.export_text().splitlines() if line.strip().startswith("the table"))
+    assert "█" not in line
+
+
+def test_a_scene_shows_its_report_as_it_reads_after_the_run():
+    """The scene of run-time values prints the report with them; the others leave it to the page."""
+    assert [scene.name for scene in ALL if scene.reports] == [scenes.OTHER_DATE.name]
+    console = Console(width=100, record=True, file=io.StringIO())
+    show(console, outcome())
+    assert "the report says" not in console.export_text()
+    shown = replace(outcome(), scene=replace(outcome().scene, reports=True))
+    show(console, shown)
+    text = console.export_text()
+    assert "What the report says after the run:" in text
+    assert "lake.tpcds.store_sales: partitions 1 of 10" in text
+
+
+def test_large_files_are_made_once_and_are_large(tmp_path: Path):
+    """A file has 128 MB and the readings of 250 sensors; leftovers of an interrupted run are made again."""
+    folder = tmp_path / "readings"
+    unfinished = tmp_path / "readings.unfinished"
+    unfinished.mkdir()
+    (unfinished / "half.parquet").write_bytes(b"half")
+    readings.make(folder, files=1)
+    (file,) = folder.iterdir()
+    made = file.stat()
+    assert 127_000_000 < made.st_size < 130_000_000
+    metadata = pq.ParquetFile(file).metadata
+    assert metadata.num_rows == readings.rows(1)
+    sensors = [metadata.row_group(number).column(0).statistics for number in range(metadata.num_row_groups)]
+    assert (min(each.min for each in sensors), max(each.max for each in sensors)) == (0, 249)
+    readings.make(folder, files=1)
+    assert file.stat().st_mtime_ns == made.st_mtime_ns
+    assert not unfinished.exists()
 
 
 def test_the_terminal_shows_both_sides_and_what_is_wrong():
@@ -164,6 +223,7 @@ def test_the_raw_tables_are_made_once_and_whole(tmp_path: Path):
     assert raw.count("SELECT count(*) FROM catalog_sales") == raw.rows["catalog_sales"]
     assert set(LAYOUTS) | set(RANGES) <= set(raw.rows)
     assert raw.count("SELECT count(DISTINCT customer) FROM corrections") == 2
+    assert raw.count("SELECT count(*) FROM sensors WHERE id >= 0") == readings.SENSORS
     asked = scenes.alike(tpcds.query_texts())
     assert [query.name for query in asked[:2]] == ["TPC-DS 15", "TPC-DS 20"]
     for query in (*ALL, *asked):
@@ -209,7 +269,7 @@ def test_a_picture_has_a_place(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("ours", "beside", "factor"),
-    [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "none"), (3, 3, ""), (4, 3, "")],
+    [(1, 4, "4.0 ×"), (120, 1835, "15 ×"), (0, 2, "0"), (3, 3, ""), (4, 3, "")],
 )
 def test_a_factor_is_shown_where_something_is_gained(ours: int, beside: int, factor: str):
     """The factor is empty if the scene gains none."""
