@@ -14,6 +14,10 @@ SERIES := $(notdir $(wildcard bridge/versions/*))
 VENV ?= .venv$(OF_PYTHON)$(if $(SPARK),-spark-$(SPARK))
 FAST ?= .venv-fast$(OF_PYTHON)
 SITE ?= .venv-site
+DBT ?= .venv-dbt
+RELEASE ?= .venv-release
+# Folders of PySpark, one for each series, that the bridge is compiled against; a folder of one's own stays.
+PYSPARKS ?= build/pyspark
 SF ?= 0.1
 STORAGE ?= local
 DEMO_DATA ?= demo-data/sf$(SF)
@@ -30,7 +34,8 @@ OF_SERIES := $(if $(SPARK),tests/spark)
 READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-all test-core test-fast lint bench bench-metastore hbase wheel docs site golden clean java
+.PHONY: help demo test test-all test-core test-fast lint bench bench-metastore hbase wheel maven-bundle reproducible \
+  check-dist check-release docs site golden clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -41,8 +46,8 @@ demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and 
 test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2)
 	@$(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
-test-all: java $(READY) ## run all tests with all cases of the exhaustive ones, of which the others run a sample
-	@PARQUETRY_TEST_SAMPLE=1 $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
+test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample
+	@PARQUETRY_TEST_SAMPLE=1 PARQUETRY_DBT="$(DBT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
 	@$(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
@@ -71,10 +76,25 @@ hbase: java $(READY) ## start a real HBase to try things on, until Enter is pres
 wheel: java $(READY) ## build dist/*.whl, which carries the bridge compiled for each series of Spark, and dist/*.tar.gz
 	@trap 'rm -rf src/parquetry/spark/jars build/pyspark' EXIT; rm -rf dist src/parquetry/spark/jars build/pyspark; \
 	for series in $(SERIES); do \
-	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --target build/pyspark/$$series "pyspark==$$series.*"; \
+	  [ -d "$(PYSPARKS)/$$series" ] || \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --target "$(PYSPARKS)/$$series" "pyspark==$$series.*"; \
 	done; \
-	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge_jar build/pyspark/*/pyspark; \
+	PYTHONPATH=src $(RUN) -m parquetry.spark.bridge_jar "$(PYSPARKS)"/*/pyspark; \
 	$(RUN) -m hatchling build
+
+maven-bundle: wheel ## build what Maven Central takes: the wheel's jars with sources and POMs, in dist/maven (SIGN=key of GnuPG)
+	@PYTHONPATH=src $(RUN) -m scripts.release.maven $(if $(SIGN),--sign "$(SIGN)") dist/*.whl dist/maven
+
+reproducible: java $(READY) ## build everything twice, in other folders and times, and compare byte for byte; leaves it in dist/
+	@PYTHON=$(RUN) scripts/release/reproducible "$(VENV)"
+
+check-dist: $(RELEASE)/.parquetry ## check dist/ as package indexes do: metadata, long description, contents, SBOM
+	@$(RELEASE)/bin/python -m twine check --strict dist/*.whl dist/*.tar.gz
+	@$(RELEASE)/bin/check-wheel-contents dist/*.whl
+	@$(RELEASE)/bin/python -m scripts.release.check_sbom dist/*.whl
+
+check-release: ## check that a tag may be published (TAG=v0.1.0): version, change log, repository
+	@python3 -m scripts.release.check_release "$(TAG)"
 
 docs: $(READY) ## write the generated pages of docs/ again
 	@$(RUN) -m parquetry.config.reference > docs/configuration.md
@@ -103,3 +123,9 @@ $(FAST)/.parquetry: pyproject.toml scripts/setup
 
 $(SITE)/.parquetry: pyproject.toml scripts/setup
 	@scripts/setup "$(SITE)" site
+
+$(RELEASE)/.parquetry: pyproject.toml scripts/setup
+	@scripts/setup "$(RELEASE)" release
+
+$(DBT)/.parquetry: pyproject.toml scripts/setup
+	@scripts/setup "$(DBT)" dbt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -11,7 +12,10 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pyspark
 import pytest
@@ -19,6 +23,8 @@ import pytest
 from parquetry._version import __version__
 from parquetry.config import SPARK_SERIES, series_of
 from parquetry.spark import bridge_jar
+from scripts.release import maven, project
+from scripts.release.hatch_build import maven_artifact, maven_group
 from tests.support import effort
 from tests.support.jvm.spark_pairs import jvm
 from tests.support.pages.blocks import blocks_of, is_printed
@@ -30,6 +36,14 @@ README = blocks_of((PROJECT / "README.md").read_text())
 SCALA = sorted(
     path.relative_to(PROJECT / "bridge").as_posix() for path in (PROJECT / "bridge").rglob("*.scala")
 )
+PUBLISHED = project.read(PROJECT)
+LEGAL = {"META-INF/LICENSE", "META-INF/NOTICE"}
+POM = "{http://maven.apache.org/POM/4.0.0}"
+WANTED_OF_POM = (
+    "groupId", "artifactId", "version", "packaging", "name", "description", "url", "licenses/license/name",
+    "licenses/license/url", "developers/developer/name", "scm/connection", "scm/developerConnection", "scm/url",
+    "dependencies/dependency/version", "dependencies/dependency/scope",
+)  # fmt: skip
 WHERE_IS_THE_JAR = "from parquetry.spark import bridge_jar as bridge; print(bridge.jar())"
 WHERE_ARE_THE_SOURCES = "import json; from parquetry.spark import bridge_jar as bridge; print(json.dumps(bridge.sources(), default=str))"
 
@@ -39,7 +53,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in a folder with a space in its name, after `make wheel`."""
     folder = tmp_path_factory.mktemp("a clone") / "of parquetry"
     kept = (
-        "Makefile", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore",
+        "Makefile", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "SECURITY.md", "CHANGELOG.md", ".gitignore",
         "src", "bridge", "scripts", "demo",
     )  # fmt: skip
     folder.mkdir()
@@ -119,6 +133,126 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path):
     tree = {f"parquetry/{path.relative_to(PROJECT / 'src' / 'parquetry').as_posix()}" for path in
             (PROJECT / "src" / "parquetry").rglob("*.py")}  # fmt: skip
     assert modules == tree
+
+
+def metadata(wheel: Path) -> Message:
+    """The metadata of a wheel, with the long description as its text."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_string(archive.read(name).decode())
+
+
+def test_the_metadata_names_addresses_and_licences(wheel: Path):
+    """The package's page has the project's addresses, a licence with its files, and the versions of Python."""
+    found = metadata(wheel)
+    urls = dict(each.split(", ", 1) for each in found.get_all("Project-URL", []))
+    assert urls["Repository"] == PUBLISHED.repository
+    assert {"Homepage", "Documentation", "Issues", "Changelog"} < set(urls)
+    assert found["License-Expression"] == "Apache-2.0"
+    assert found.get_all("License-File") == ["LICENSE", "NOTICE"]
+    assert found["Metadata-Version"] == "2.4"
+    pythons = [each for each in found.get_all("Classifier", []) if re.search(r"Python :: 3\.", each)]
+    assert pythons == [f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)]
+
+
+def test_links_of_the_long_description_lead_to_files_of_the_tag(wheel: Path):
+    """Where the README links to files of the project, the package's page has addresses of these, pictures included."""
+    text = str(metadata(wheel).get_payload())
+    assert not re.findall(r"\]\((?!https?:|#|mailto:)[^)]*\)", text)
+    links = re.findall(rf"(!?)\[[^\]]*\]\({re.escape(PUBLISHED.repository)}/(\w+)/v([^/]+)/([^)#]+)", text)
+    assert len(links) > 10
+    for image, kind, version, path in links:
+        assert (kind, version) == ("raw" if image else "blob", __version__)
+        assert (PROJECT / path).exists(), path
+    assert any(image for image, *_ in links)
+
+
+def test_the_sbom_names_each_jar_with_its_hash(wheel: Path):
+    """The bill of materials in the wheel lists what the wheel carries: its jars, and nothing that it does not carry."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if ".dist-info/sboms/" in name)
+        jars = {
+            name: hashlib.sha256(archive.read(name)).hexdigest()
+            for name in archive.namelist()
+            if name.endswith(".jar")
+        }
+        facts = json.loads(archive.read(name))
+    assert (facts["bomFormat"], facts["specVersion"]) == ("CycloneDX", "1.6")
+    assert facts["metadata"]["component"]["purl"] == f"pkg:pypi/parquetry@{__version__}"
+    listed = {
+        next(each["value"] for each in component["properties"] if each["name"] == "parquetry:file"):
+        component["hashes"][0]["content"]
+        for component in facts["components"]
+    }  # fmt: skip
+    assert listed == jars
+    named = [component["purl"] for component in facts["components"]]
+    assert facts["dependencies"][0]["dependsOn"] == named
+    assert len(set(named)) == len(SPARK_SERIES)
+
+
+def test_a_second_build_is_the_same_byte_for_byte(clone: Path, wheel: Path, tmp_path: Path):
+    """Another folder, other rights, another time zone and another compilation give the same jar and the same archives."""
+    again = tmp_path / "another folder"
+    shutil.copytree(clone, again, ignore=shutil.ignore_patterns("dist", "__pycache__"))
+    jars = again / "src" / "parquetry" / "spark" / "jars"
+    with zipfile.ZipFile(wheel) as archive:
+        carried = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jar")}
+    jars.mkdir()
+    for name, content in carried.items():
+        (jars / Path(name).name).write_bytes(content)
+    compiled = jars / bridge_jar.jar_name()
+    compiled.unlink()
+    legal = [PROJECT / name for name in ("LICENSE", "NOTICE")]
+    bridge_jar.compile_to(compiled, legal=legal)
+    assert compiled.read_bytes() == carried[f"parquetry/spark/jars/{compiled.name}"]
+    done = subprocess.run(
+        ["sh", "-c", f'umask 077; find . -name "*.py" -exec touch {{}} +; "{sys.executable}" -m hatchling build'],
+        cwd=again, env={**os.environ, "TZ": "Asia/Kathmandu"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    first = {path.name: path.read_bytes() for path in (clone / "dist").iterdir() if path.is_file()}
+    second = {path.name: path.read_bytes() for path in (again / "dist").iterdir()}
+    assert sorted(first) == sorted(second)
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_the_maven_bundle_has_what_maven_central_wants(wheel: Path, tmp_path: Path):
+    """Each series is an artifact: the wheel's jar, sources, a jar of documentation, a POM, and checksums of each."""
+    bundle = maven.make(wheel, tmp_path, PUBLISHED)
+    with zipfile.ZipFile(bundle) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(wheel) as archive:
+        jars = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jar")}
+    assert list(files) == sorted(files)
+    group = maven_group(PUBLISHED.repository)
+    for series in SPARK_SERIES:
+        artifact = maven_artifact(series)
+        base = f"{group.replace('.', '/')}/{artifact}/{__version__}/{artifact}-{__version__}"
+        for ending in (".jar", "-sources.jar", "-javadoc.jar", ".pom"):
+            content = files[base + ending]
+            for kind in ("md5", "sha1", "sha256", "sha512"):
+                assert files.pop(f"{base}{ending}.{kind}").decode() == hashlib.new(kind, content).hexdigest()
+        (jar,) = (content for name, content in jars.items() if f"-spark-{series}." in name)
+        assert files.pop(f"{base}.jar") == jar
+        sources = zip_names(files.pop(f"{base}-sources.jar"))
+        assert "org/apache/spark/sql/parquetry/ParquetryCatalog.scala" in sources
+        assert {name for name in sources if name.startswith("META-INF/")} == LEGAL | {"META-INF/MANIFEST.MF"}
+        assert "index.html" in zip_names(files.pop(f"{base}-javadoc.jar"))
+        assert zip_names(jar) > LEGAL
+        pom = ElementTree.fromstring(files.pop(f"{base}.pom"))
+        read = {name: pom.findtext(f"{POM}{name.replace('/', f'/{POM}')}") for name in WANTED_OF_POM}
+        assert all(read.values()), read
+        assert (read["groupId"], read["artifactId"], read["version"]) == (group, artifact, __version__)
+        assert read["scm/url"] == PUBLISHED.repository
+        assert read["dependencies/dependency/version"].startswith(f"{series}.")
+        assert read["dependencies/dependency/scope"] == "provided"
+    assert files == {}
+
+
+def zip_names(content: bytes) -> set[str]:
+    """The names of a zip's entries."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return set(archive.namelist())
 
 
 def test_a_wheel_that_is_not_installed_says_what_to_do(wheel: Path):

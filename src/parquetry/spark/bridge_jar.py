@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import gmtime
 
 import pyspark
 
@@ -26,6 +28,10 @@ from parquetry.planner import REFUSED_STATEMENT_WORDS, STATEMENT_WORDS
 _HERE = Path(__file__).resolve().parent
 # The compiler runs only once. Without the JVM's optimizing compiler it needs half of the processor time.
 _SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_JAR_TIME = 1580601600
+"""The time of a jar's entries, in seconds, unless SOURCE_DATE_EPOCH is set: hatchling's for wheels."""
+_JAR_MODE = 0o100644
+"""The mode of each entry of a jar: a file that everybody may read."""
 _VERSIONS = "versions/"
 """The folder of the bridge with a folder for each series of Spark."""
 
@@ -107,13 +113,19 @@ def _archive() -> Path:
     return next(parent for parent in _HERE.parents if parent.is_file())
 
 
-def compile_to(target: Path, package: Path | None = None, spark: str = pyspark.__version__) -> None:
+def compile_to(
+    target: Path,
+    package: Path | None = None,
+    spark: str = pyspark.__version__,
+    legal: Sequence[Path] = (),
+) -> None:
     """Compile the bridge into a jar, which appears whole or not at all.
 
     Args:
         target: the jar.
         package: folder of the PySpark whose compiler and jars are used, or None for the installed one.
         spark: its version.
+        legal: files that the jar has in META-INF, such as the licence.
 
     Raises:
         BridgeError: there is no Java, or the compiler failed; the message carries its output.
@@ -123,7 +135,7 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
         info = work / "BridgeVersion.scala"
-        info.write_text(_build_facts(spark))
+        info.write_text(build_facts(spark))
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
@@ -144,17 +156,32 @@ def compile_to(target: Path, package: Path | None = None, spark: str = pyspark._
                 f"The bridge could not be compiled:\n{(done.stdout + done.stderr).strip()[-4000:]}"
             )
         packed = work / "bridge.jar"
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
-            for path in sorted(classes.rglob("*.class")):
-                archive.write(path, path.relative_to(classes).as_posix())
+        found = {path.relative_to(classes).as_posix(): path.read_bytes() for path in classes.rglob("*.class")}
+        write_jar(packed, found | {f"META-INF/{path.name}": path.read_bytes() for path in legal})
         # renamed into place on its own file system: two processes may compile at once
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         shutil.copyfile(packed, beside)
         os.replace(beside, target)
 
 
-def _build_facts(spark: str) -> str:
+def write_jar(target: Path, entries: Mapping[str, bytes]) -> None:
+    """Write a jar whose bytes depend on its entries alone: in order, of one time, with one mode.
+
+    Args:
+        target: the jar.
+        entries: contents by name, without the manifest.
+    """
+    time = gmtime(int(os.environ.get("SOURCE_DATE_EPOCH") or _JAR_TIME))
+    manifest = {"META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\n"}
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in (manifest | dict(sorted(entries.items()))).items():
+            entry = zipfile.ZipInfo(name, time[:6])
+            entry.external_attr = _JAR_MODE << 16
+            entry.create_system = 3  # Unix, where the mode counts
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+
+
+def build_facts(spark: str) -> str:
     """Return the Scala source with the versions, and the words of the planner's statements."""
     lists = (STATEMENT_WORDS, REFUSED_STATEMENT_WORDS, SPARK_SERIES)
     words, unparsed, series = (", ".join(f'"{each}"' for each in names) for names in lists)
@@ -189,15 +216,16 @@ def java() -> str:
 
 
 def _sources_hash() -> str:
-    digest = hashlib.sha256(_build_facts(pyspark.__version__).encode())
+    digest = hashlib.sha256(build_facts(pyspark.__version__).encode())
     for name, path in sources().items():
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-if __name__ == "__main__":  # `make wheel`
+if __name__ == "__main__":  # `make wheel`, in a source tree
+    licences = [_HERE.parents[2] / name for name in ("LICENSE", "NOTICE")]
     for given in sys.argv[1:] or pyspark.__path__:  # folders of PySpark
         found = Path(given)
         version = runpy.run_path(str(found / "version.py"))["__version__"]
         print(f"compiling the bridge for Spark {version}")
-        compile_to(_HERE / "jars" / jar_name(version), found, version)
+        compile_to(_HERE / "jars" / jar_name(version), found, version, licences)
