@@ -42,8 +42,8 @@ def load(spark: SparkSession, raw: Raw, tables: Sequence[str], console: Console)
     missing = [table for table in _largest_first(tables) if not _is_loaded(spark, raw, table)]
     asked = sum(raw.rows[table] for table in tables)
     console.print(
-        f"[green]✓[/] TPC-DS, and tables made of it: {len(raw.rows)} tables, {sum(raw.rows.values()):,} rows; "
-        f"the questions are about {len(tables)} of them, {asked:,} rows"
+        f"[green]✓[/] TPC-DS: {len(raw.rows)} tables, {sum(raw.rows.values()):,} rows; questions are about "
+        f"{len(tables)} of them, {asked:,} rows"
     )
     if not missing:
         console.print("[green]✓[/] The tables are loaded already")

@@ -12,7 +12,7 @@ import pytest
 from parquetry._version import __version__
 from scripts.release import check_release, project
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = project.read()
