@@ -7,6 +7,7 @@ PyArrow, and Parquetry takes them in by `sync`.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 
@@ -61,5 +62,9 @@ def adopt(spark: SparkSession, lake: Lake) -> None:
     if row_count(spark, name) == rows():
         return
     location = lake.readings.absolute().as_uri().replace("'", "\\'")
-    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS}) USING parquet LOCATION '{location}'")
+    logging.disable(logging.WARNING)  # the hint that the files are to be taken in, which comes next
+    try:
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS}) USING parquet LOCATION '{location}'")
+    finally:
+        logging.disable(logging.NOTSET)
     spark.sql(f"CALL {CATALOG}.system.sync(table => '{DATABASE}.{TABLE}')")

@@ -3,6 +3,7 @@ package org.apache.spark.sql.parquetry.process
 import java.net.URL
 import java.util.Enumeration
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.util.MutableURLClassLoader
 
 /**
@@ -16,13 +17,21 @@ import org.apache.spark.util.MutableURLClassLoader
  */
 object UnclosedJars {
   private val server = "HiveThriftServer2"
+  private val settings = "hive.server2."
 
-  /** Guards the jars if this JVM was started as a Thrift server; before Spark makes its own loaders. */
+  /** Guards the jars where connections may come; called before Spark makes its own loaders. */
   def keepInServer(): Unit = Thread.currentThread.getContextClassLoader match {
-    case jars: MutableURLClassLoader if sys.props.getOrElse("sun.java.command", "").contains(server) =>
+    case _: Unclosed =>
+    case jars: MutableURLClassLoader if isStartedAsServer || isConfiguredAsServer =>
       Thread.currentThread.setContextClassLoader(new Unclosed(jars))
     case _ =>
   }
+
+  private def isStartedAsServer: Boolean = sys.props.getOrElse("sun.java.command", "").contains(server)
+
+  /** Whether an application may start a server of its own: it has settings of one, such as its port. */
+  private def isConfiguredAsServer: Boolean =
+    Option(SparkEnv.get).exists(_.conf.getAll.exists { case (name, _) => name.contains(settings) })
 
   /** Finds what another loader finds, which is not its parent. */
   private final class Unclosed(jars: MutableURLClassLoader) extends MutableURLClassLoader(Array.empty, null) {

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyhive import hive
 
 from tests.support.hdfs import launcher as hdfs
 from tests.support.pages.blocks import Block, blocks_of, is_printed
@@ -141,7 +142,7 @@ def test_reports_for_sql_clients(configured: tuple[Machine, subprocess.Completed
 
 @pytest.mark.parametrize("number", [0, 1], ids=["a class of Spark's", "a Python session"])
 def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[str]], number: int) -> None:
-    """A server that is started in one of the page's ways answers the page's `beeline`."""
+    """A server that is started in one of the page's ways answers the page's `beeline`, and clients after it."""
     machine, _ = configured
     port = doors.free_port()
     machine.replaced["10000"] = str(port)
@@ -151,6 +152,10 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
     starts = [(scripts[2].text, ""), (f'"{sys.executable}" -i', machine.text(session.text) + "\n")]
     with machine.serving(starts[number][0], port, starts[number][1]):
         assert "| 90000 " in machine.run(beeline).stdout
+        # each statement has a connection of its own, and needs classes that the ones before did not load
+        for statement in ("SHOW NAMESPACES IN lake", f"CREATE TABLE lake.shop.of_{number} AS SELECT 1 AS x"):
+            with hive.connect("127.0.0.1", port, username="ann") as connection, connection.cursor() as cursor:
+                cursor.execute(statement)
 
 
 def test_a_bi_tool(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
