@@ -86,7 +86,7 @@ maven-bundle: wheel ## build what Maven Central takes: the wheel's jars with sou
 	@PYTHONPATH=src $(RUN) -m scripts.release.maven $(if $(SIGN),--sign "$(SIGN)") dist/*.whl dist/maven
 
 reproducible: java $(READY) ## build everything twice, in other folders and times, and compare byte for byte; leaves it in dist/
-	@PYTHON=$(RUN) scripts/release/reproducible "$(VENV)"
+	@scripts/release/reproducible "$(VENV)"
 
 check-dist: $(RELEASE)/.parquetry ## check dist/ as package indexes do: metadata, long description, contents, SBOM
 	@$(RELEASE)/bin/python -m twine check --strict dist/*.whl dist/*.tar.gz
