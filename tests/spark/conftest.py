@@ -25,7 +25,7 @@ from tests.support.spark import series
 
 _NUMBERS = itertools.count()
 _SETTINGS: dict[str, str] = {}
-"""What the session was started with."""
+"""The settings that the session was started with."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -99,7 +99,9 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _left_as_found() -> Iterator[None]:
-    """Put settings back and drop temporary views after a file's tests, so that no file hangs on those before it."""
+    """Restore settings and drop temporary views after a file's tests, so that no file depends on the files
+    before it.
+    """
     yield
     session = SparkSession.getActiveSession()
     if session is None or not _SETTINGS:
@@ -125,7 +127,9 @@ def store(spark: SparkSession, warehouse: Path) -> Iterator[ms.Metastore]:
 
 @pytest.fixture
 def db(spark: SparkSession) -> Iterator[str]:
-    """A fresh database, as `lake.name`, in a session whose current catalog is Spark's own, whatever a test has used."""
+    """A new database, `lake.name`, in a session whose current catalog is Spark's own, also if an earlier test
+    changed it.
+    """
     spark.catalog.setCurrentCatalog("spark_catalog")
     name = f"lake.db{next(_NUMBERS)}"
     spark.sql(f"CREATE NAMESPACE {name}")

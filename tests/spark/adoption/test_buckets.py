@@ -1,4 +1,6 @@
-"""Bucketed tables that Hive, Spark for Hive and Spark itself wrote, adopted in place: read, pruned and joined as what they are."""
+"""Bucketed tables that Hive, Spark for Hive and Spark itself wrote are adopted in place, then read, pruned
+and joined by their buckets.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def hives(
 def recorded(
     warehouse: Path, table: str
 ) -> list[tuple[ms.BucketSpec | None, set[tuple[str, int | None, bool]]]]:
-    """Return of each partition its buckets, and of each of its files the name, the bucket and whether it is sorted."""
+    """Return the buckets of each partition, with the name and the bucket of each file, and whether it is
+    sorted.
+    """
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         return [
             (each.arrangement.buckets, {(file.path, file.bucket, file.sorted) for file in each.files})
@@ -107,7 +111,9 @@ def test_tables_that_hive_wrote(
 
 @pytest.mark.parametrize("name", BUCKETED)
 def test_every_value_is_found(spark: SparkSession, hives: Callable[[str], Adopted], name: str) -> None:
-    """By each key, NULL too, the rows are those that Hive has, and other buckets' files are not read."""
+    """A query by any key, also by NULL, returns the rows that Hive has, and reads no file of
+    another bucket.
+    """
     table = hives(name)
     at = [table.columns.index(key) for key in table.keys]
     for keys in {tuple(row[place] for place in at) for row in table.rows}:
@@ -137,7 +143,9 @@ def types_of(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", BUCKETED)
 def test_joins_with_itself(spark: SparkSession, hives: Callable[[str], Adopted], name: str) -> None:
-    """Without a shuffle where buckets are claimed; the rows are those of plain DataFrames of what Hive reads."""
+    """A join does not shuffle if the buckets are claimed, and returns the rows that plain
+    DataFrames return.
+    """
     table = hives(name)
     schema = ", ".join(f"{column} STRING" for column in table.columns)
     spark.createDataFrame(table.rows, schema).createOrReplaceTempView("hives")
@@ -163,7 +171,9 @@ def as_text(rows: list[Row]) -> list[tuple[str, ...]]:
 def test_a_wrong_version_is_told_and_put_right(
     spark: SparkSession, rows: Rows, adopted: Callable[..., Adopted], warehouse: Path, name: str
 ) -> None:
-    """Declared as the other version, the files are read as not bucketed; with the right one, a sync with buckets takes them."""
+    """If the table declares the wrong version of the hash, a sync reads the files as not bucketed. With the
+    right version, a sync with buckets reads them as bucketed.
+    """
     right = name[1]
     table = adopted(name, version="1" if right == "2" else "2")
     told = [row[5] for row in table.told if row[0] == "ignored"]
@@ -192,7 +202,7 @@ VALUES = {
     "DECIMAL(9, 2)": "CAST(id / 4 AS DECIMAL(9, 2))",
     "BOOLEAN": "id % 2 = 0",
 }
-"""Of a column `id` values of each type."""
+"""Values of each type for the column `id`."""
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
@@ -217,9 +227,10 @@ def test_tables_that_spark_wrote(
     types: list[str],
     order: str,
 ) -> None:
-    """Spark's own buckets, of two inserts with several files each: every file is known, and groups do not shuffle.
+    """Every file of Spark's own buckets has a known bucket, after two inserts with several files each, and
+    groups do not shuffle.
 
-    A char is padded by Spark above the scan, so that what is grouped is no column of the table's.
+    Spark pads a char above the scan, so the grouped value is not the table's column.
     """
     keys = [f"k{n}" for n in range(len(types))]
     by = ", ".join(keys)
@@ -239,7 +250,7 @@ def test_tables_that_spark_wrote(
     told = rows(f"CALL lake.system.sync('{db.removeprefix('lake.')}.t')")
     assert comparable(spark.table(f"{db}.t").collect()) == expected
     ((spec, files),) = recorded(warehouse, f"{db.removeprefix('lake.')}.t")
-    if kind == "orc" and "TIMESTAMP" in types:  # a clock, of which the file does not say where it hung
+    if kind == "orc" and "TIMESTAMP" in types:  # the file does not record the time zone of its timestamps
         assert spec is None
         assert "the file has k0 as timestamp[ns]" in told[1][5]
         return
@@ -261,7 +272,9 @@ def test_tables_that_spark_wrote(
 def test_what_comes_after_adoption(
     spark: SparkSession, rows: Rows, adopted: Callable[..., Adopted], warehouse: Path
 ) -> None:
-    """Inserts join the buckets of Hive's files, compaction makes one file of each, and verify finds nothing wrong."""
+    """Inserts join the buckets of Hive's files, compaction makes one file of each, and verify finds nothing
+    wrong.
+    """
     table = adopted("b2_orc_part")
     spark.sql(
         f"INSERT INTO {table.name} VALUES (100, 42, '2024-01-01'), (101, NULL, '2024-01-03'), (102, 7, '2024-01-02')"
@@ -286,7 +299,7 @@ def test_what_comes_after_adoption(
 def test_files_that_are_not_bucketed_are_put_into_buckets(
     spark: SparkSession, rows: Rows, adopted: Callable[..., Adopted], warehouse: Path
 ) -> None:
-    """What sync says to do about it works: rebucket for a partition that is read as not bucketed, compact for files."""
+    """The remedies that sync names work: rebucket for a partition that is not bucketed, compact for files."""
     table = adopted("b2_pq_int", version="1")
     query = f"SELECT {table.as_text} FROM {table.name}"
     assert "CALL system.rebucket" in table.told[1][5]
@@ -312,7 +325,9 @@ def test_files_that_are_not_bucketed_are_put_into_buckets(
 def test_partitions_that_are_added_by_name(
     spark: SparkSession, db: str, rows: Rows, warehouse: Path, tmp_path: Path, adopted: Callable[..., Adopted]
 ) -> None:
-    """ADD PARTITION takes the files of its folder into buckets as sync does, and is silent about what is none."""
+    """ADD PARTITION reads the files of a folder as bucketed, as sync does, and does not report files without
+    a bucket.
+    """
     table = adopted("b1_orc_part")
     for name, moved in (("right", None), ("wrong", "000000_0")):
         place = tmp_path / name

@@ -1,4 +1,6 @@
-"""Tables of files that many writers wrote answer as stock Spark does, and what is recorded agrees with the values."""
+"""Tables over files of many writers answer as stock Spark does, and the recorded statistics agree with the
+values.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def _write_with_spark(spark: SparkSession, source: Path, folder: Path) -> Iterat
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str]]:
-    """Files of all writers, with those of other projects."""
+    """Files of all writers, and files of other projects."""
     folder = tmp_path_factory.mktemp("beside")
     files = [*parquet_files(folder / "parquet"), *orc_files(folder / "orc")]
     (folder / "spark").mkdir()
@@ -97,7 +99,9 @@ def _put(folder: Path, file_format: str = "parquet", **columns: Any) -> Path:
 def test_milliseconds_that_the_table_calls_numbers(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Spark reads the stored number, so the bounds of the instants say nothing: no row is missed, and none deleted."""
+    """Spark reads the stored number, so bounds of instants are not used: no query misses a row, and no DELETE
+    removes one.
+    """
     times = pa.array([1577836800000, 1609459200000], pa.timestamp("ms", "UTC"))
     name = _adopted(spark, db, _put(tmp_path / "millis", c=times), "c BIGINT")
     assert rows(f"SELECT c FROM {name} WHERE c = 1577836800000") == [(1577836800000,)]
@@ -109,7 +113,9 @@ def test_milliseconds_that_the_table_calls_numbers(
 def test_orc_texts_that_the_table_calls_numbers(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """What is no number is read as NULL, though the file has no NULL: `IS NULL` finds it, and DELETE keeps it."""
+    """A text that is not a number is read as NULL, though the file has no NULL. `IS NULL` selects it, and
+    DELETE keeps it.
+    """
     name = _adopted(spark, db, _put(tmp_path / "texts", "orc", c=pa.array(["12", "abc"])), "c INT", "orc")
     assert rows(f"SELECT count(c), count(*) FROM {name}") == [(1, 2)]
     assert rows(f"SELECT count(*) FROM {name} WHERE c IS NULL") == [(1,)]
@@ -135,7 +141,7 @@ def test_types_that_spark_refuses_are_told(
     stored: pa.Array,
     declared: str,
 ) -> None:
-    """`sync` calls the file unfit, and no query is answered without reading: it fails as stock Spark's does."""
+    """`sync` reports the file as unfit, and each query reads it: it fails as in stock Spark."""
     folder = _put(tmp_path / "refused", file_format, c=stored)
     name = f"{db}.refused"
     spark.sql(
@@ -162,7 +168,9 @@ def test_orc_files_that_are_read_by_position(
 
 
 def test_orc_texts_beyond_the_first_plane(spark: SparkSession, db: str, rows: Rows) -> None:
-    """ORC orders texts as UTF-16, Spark as UTF-8: a filter that would lose such rows does not reach ORC's reader."""
+    """ORC orders texts as UTF-16, Spark as UTF-8: a filter that would lose such rows does not reach ORC's
+    reader.
+    """
     spark.sql(f"CREATE TABLE {db}.t (s STRING, n INT) USING orc")
     spark.sql(f"INSERT INTO {db}.t VALUES ('\\uff5e', 1), ('😀', 2), ('z', 3)")
     assert rows(f"SELECT n FROM {db}.t WHERE s > '\\uff5e'") == [(2,)]

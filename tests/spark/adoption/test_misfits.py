@@ -1,4 +1,6 @@
-"""Adopting trees in which some files are broken, of other types than the table's columns, or compressed by rare codecs."""
+"""Trees are adopted although some files are broken, have other types than the table's columns, or use rare
+codecs.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def _write(path: Path, file_format: str = "parquet", **columns: Any) -> None:
 def test_all_broken_files_are_told_and_the_rest_is_taken_in(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, file_format: str
 ) -> None:
-    """Each broken file has a row; partitions and files beside them are there, and a second sync tells of the same files only."""
+    """Each broken file has a row, the other files are adopted, and a second sync reports the same broken
+    files only.
+    """
     for p in range(4):
         _write(tmp_path / f"p={p}" / f"good.{file_format}", file_format, id=pa.array([p, p + 10], pa.int32()))
     for folder, name in (("p=1", "notes.csv"), ("p=1", f"cut.{file_format}"), ("p=5", f"only.{file_format}")):
@@ -59,7 +63,9 @@ def test_all_broken_files_are_told_and_the_rest_is_taken_in(
 def test_a_listed_file_that_is_broken_now_is_not_forgotten(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """A sync tells of it and leaves it listed: reading fails, and its rows do not vanish without a word."""
+    """A sync reports a listed file that is broken, and keeps it listed, so that reading fails and loses no
+    rows silently.
+    """
     for name in ("a", "b"):
         _write(tmp_path / f"{name}.parquet", id=pa.array([1, 2]))
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT) USING parquet LOCATION '{tmp_path}'")
@@ -77,7 +83,7 @@ def test_a_listed_file_that_is_broken_now_is_not_forgotten(
 def test_types_that_do_not_fit_are_told_from_the_footers(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Told is each column that Spark then fails on, by its file, and none that it reads."""
+    """Each column that Spark fails to read is reported with its file, and no other column is reported."""
     _write(tmp_path / "text.parquet", id=pa.array(["a"]), d=pa.array([1.5]), s=pa.array(["x"]))
     _write(tmp_path / "long.parquet", id=pa.array([1]), d=pa.array([1]), s=pa.array(["x"]))
     _write(tmp_path / "null.parquet", id=pa.array([2]), d=pa.array([2.5]), s=pa.array([None], pa.null()))
@@ -108,7 +114,9 @@ def test_types_that_do_not_fit_are_told_from_the_footers(
 
 
 def test_nanoseconds_and_rare_codecs(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """The column in nanoseconds and the setting that reads it are named; a codec that is not there is no corruption."""
+    """Errors name a column in nanoseconds and the setting that reads it. A missing codec is not reported as a
+    broken file.
+    """
     _write(
         tmp_path / "n" / "x.parquet",
         id=pa.array([1]),
@@ -138,7 +146,9 @@ def test_nanoseconds_and_rare_codecs(spark: SparkSession, db: str, rows: Rows, t
 def test_a_table_made_over_files_says_how_many_it_has_not_taken_in(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The message counts what is not hidden, and names the statement that takes it in; of an empty folder there is none."""
+    """The message counts the files that are not hidden, and names the statement that adopts them. For an
+    empty folder no message appears.
+    """
     (tmp_path / "none").mkdir()
     spark.sql(f"CREATE TABLE {db}.none (id INT) USING parquet LOCATION '{tmp_path}/none'")
     spark.sql(f"CREATE TABLE {db}.later (id INT) USING parquet LOCATION '{tmp_path}/later'")
@@ -155,7 +165,9 @@ def test_a_table_made_over_files_says_how_many_it_has_not_taken_in(
 def test_columns_read_from_mixed_files_are_said(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The message names a file and its column for each that another file does not have, or cannot be read as; alike ones are silent."""
+    """The message names a file and a column for each column that another file lacks or cannot be read as.
+    Files with equal columns cause no message.
+    """
     _write(tmp_path / "t" / "p=1" / "a.parquet", id=pa.array([1], pa.int32()), p=pa.array([1]))
     _write(tmp_path / "t" / "p=1" / "b.parquet", ID=pa.array([1], pa.int32()))
     spark.sql(f"CREATE TABLE {db}.alike USING parquet LOCATION '{tmp_path}/t'")
@@ -170,7 +182,9 @@ def test_columns_read_from_mixed_files_are_said(
 
 
 def test_types_of_duckdb_that_spark_has_not(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """A UUID and an INTERVAL are named, with their columns and what to have written instead, within structs, too."""
+    """The message names columns of UUIDs and INTERVALs, also within structs, and the types to
+    write instead.
+    """
     for name, column, says in (
         ("u", "uuid() AS key", "column key is a UUID, .*key::VARCHAR"),
         ("i", "INTERVAL 3 DAYS AS span", "column span is an INTERVAL of months, days and milliseconds"),

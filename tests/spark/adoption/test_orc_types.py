@@ -1,4 +1,6 @@
-"""ORC files of other types than the table's columns: what Spark's readers make of them, and what the metastore believes."""
+"""For ORC files of other types than the table's columns, these tests check what Spark's readers return, and
+what the metastore believes.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def _write(spark: SparkSession, folder: Path, stored: str) -> None:
 def test_each_pair_of_types_is_read_as_the_conversion_says(
     spark: SparkSession, tmp_path: Path, stored: str
 ) -> None:
-    """SAME keeps each value and each NULL, REFUSED fails, and CHANGED is read somehow, by both of Spark's readers."""
+    """With both of Spark's readers, SAME keeps each value and each NULL, REFUSED fails, and CHANGED returns
+    some value.
+    """
     files = tmp_path / "files"
     _write(spark, files, stored)
     own = "timestamp" if stored.startswith("timestamp with") else stored
@@ -97,7 +101,9 @@ def _plain(value: Any) -> Any:
 def test_queries_and_deletes_are_those_of_the_converted_values(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """A text that is no number is a NULL, and neither a count nor a DELETE goes by the file's own statistics."""
+    """A text that is not a number is read as NULL, and neither a count nor a DELETE uses the file's own
+    statistics.
+    """
     folder = tmp_path / "p=1"
     folder.mkdir()
     po.write_table(
@@ -127,7 +133,7 @@ def test_queries_and_deletes_are_those_of_the_converted_values(
 def test_columns_that_spark_refuses_are_unfit(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Each column that Spark fails to read is reported by sync and by fsck, and is answered from no statistics."""
+    """Sync and fsck report each column that Spark fails to read, and no statistics answer queries on it."""
     po.write_table(
         pa.table({"a": [1], "b": ["x"], "c": pa.array([[1]]), "d": pa.array([dt.date(2020, 1, 1)])}),
         str(tmp_path / "a.orc"),

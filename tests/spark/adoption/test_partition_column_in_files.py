@@ -1,4 +1,6 @@
-"""Files that also hold the partition column, as polars, DuckDB and Hudi write them: the values of the path win."""
+"""If files also store the partition column, as polars, DuckDB and Hudi write them, the values of the path
+win.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,7 @@ _WRITERS: dict[str, Callable[[SparkSession], Callable[[pa.Table, Path], None]]] 
 def _write_tree(
     spark: SparkSession, writer: str, place: Path, kinds: Iterable[str] = _IN_FILE, *, below: bool = True
 ) -> str:
-    """Lay down a file for each day and each kind of contents, below a folder of the kind; return their format."""
+    """Write a file for each day and each kind of contents, below a folder of the kind; return the format."""
     file_format = "orc" if writer.endswith("orc") else "parquet"
     write = _WRITERS[writer](spark)
     for kind in kinds:
@@ -136,7 +138,7 @@ def _write_tree(
 
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession) -> Iterator[list[str]]:
-    """What each condition selects of the rows, computed without a file."""
+    """The rows that each condition selects, computed without a file."""
     rows = [
         {**row, "day": day, "kind": kind}
         for kind in _IN_FILE
@@ -149,7 +151,9 @@ def expected(spark: SparkSession) -> Iterator[list[str]]:
 
 
 def _selected(spark: SparkSession, table: str) -> list[str]:
-    """Return the rows that each condition selects, with the condition: all in one job, each by a scan of its own."""
+    """Return the rows that each condition selects, with the condition: in one job, with one scan for each
+    condition.
+    """
     queries = [
         f'SELECT "{condition.strip()}" AS condition, kind, id, v, day FROM {table} WHERE {condition}'
         for condition in _CONDITIONS
@@ -161,7 +165,9 @@ def _selected(spark: SparkSession, table: str) -> list[str]:
 def test_every_condition_on_the_partition_column_selects_by_the_path(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, expected: list[str], writer: str
 ) -> None:
-    """Whatever files say of the partition column, each condition selects the rows that the path says."""
+    """Each condition selects rows by the path's value of the partition column, not by the values in the
+    files.
+    """
     file_format = _write_tree(spark, writer, tmp_path / "t")
     table = f"{db}.t"
     spark.sql(
@@ -191,7 +197,9 @@ def test_every_condition_on_the_partition_column_selects_by_the_path(
 def test_a_table_is_the_same_whether_files_hold_the_partition_column_or_not(
     spark: SparkSession, db: str, tmp_path: Path, writer: str, kind: str
 ) -> None:
-    """Columns read from a LOCATION: the file's column becomes no data column, moves none, and gives no type."""
+    """If columns are read from a LOCATION, the file's copy of a partition column adds no data column, moves
+    none, and gives no type.
+    """
     file_format = _write_tree(spark, writer, tmp_path / "t", [kind], below=False)
     spark.sql(f"CREATE TABLE {db}.t USING {file_format} LOCATION '{tmp_path}/t'")
     assert spark.table(f"{db}.t").dtypes == [
@@ -211,7 +219,7 @@ def test_old_and_new_files_are_read_together(
     tmp_path: Path,
     writer: str,
 ) -> None:
-    """INSERT, overwrite and DELETE by the partition's column work where old files hold it and new ones do not."""
+    """INSERT, overwrite and DELETE by the partition column work if old files store it and new ones do not."""
     table = f"{db}.t"
     file_format = _write_tree(spark, writer, tmp_path / "t", ["other values"], below=False)
     spark.sql(f"CREATE TABLE {table} USING {file_format} LOCATION '{tmp_path}/t'")
@@ -278,7 +286,7 @@ def test_renamed_columns_keep_apart_from_what_files_hold(
 def test_a_tree_of_polars_or_duckdbs_partitioned_write_is_adopted(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """What polars and DuckDB write when asked to partition, over several columns, which stay last and in order."""
+    """Partitioned trees of polars and DuckDB are adopted: the partition columns stay last and in order."""
     frame = pl.DataFrame(
         {"k": ["a", "b", None] * 4, "id": list(range(12)), "n": [1, 1, 1, 2, 2, 2] * 2, "v": [1.0] * 12}
     )
@@ -333,7 +341,7 @@ def test_a_partition_column_spelled_otherwise_in_files_is_the_paths(
 def test_readers_are_given_what_conditions_say_of_data_columns(
     spark: SparkSession, db: str, tmp_path: Path
 ) -> None:
-    """No condition that names a partition column reaches the readers; what is sure to hold without it does."""
+    """No condition on a partition column reaches the readers; what must be true without it does."""
     table = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {table} (id int, v double, s struct<day: string>, day date) PARTITIONED BY (day)"
@@ -349,7 +357,7 @@ def test_readers_are_given_what_conditions_say_of_data_columns(
         return {str(each) for each in node.scan().rowGroupFilters()}
 
     assert given("id > 5") == {"GreaterThan(id,5)"}
-    # of small files IS NOT NULL leaves nothing out, unless their table says how rows lie within
+    # for small files, readers get IS NOT NULL only if the table declares the order of its rows
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('sort-by' = 'id')")
     present = "IsNotNull(id)"
     assert given(f"{day} AND id > 5") == {present, "GreaterThan(id,5)"}

@@ -1,4 +1,6 @@
-"""What a table took out on purpose stays out when others' files are adopted again, until it is asked for or changes."""
+"""A file that the table removed on purpose stays out when a sync adopts foreign files, until it is readopted
+or changes.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,7 @@ def snapshot(warehouse: Path) -> Iterator[Snapshot]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Where the tree of others lies."""
+    """The folder of the foreign files."""
     return tmp_path / "tree"
 
 
@@ -116,7 +118,7 @@ def static(spark: SparkSession) -> Any:
 def test_a_sync_leaves_out_what_was_taken_out(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], operation: str, repair: str
 ) -> None:
-    """Whichever operation took a partition's file out: a sync tells of it, and changes nothing."""
+    """After any operation that removed a partition's file, a sync reports the file, and changes nothing."""
     file_format = "orc" if operation == "overwrite a partition" else "parquet"
     table = adopt(file_format)
     if operation == "overwrite by nothing":
@@ -156,7 +158,10 @@ def test_a_sync_leaves_out_what_a_whole_table_took_out(
 def test_readopt_takes_in_again_what_was_taken_out(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
 ) -> None:
-    """Tried first, then done for one partition, then for the others; then nothing is known as taken out."""
+    """`readopt` adopts removed files: a dry run changes nothing, then one partition returns, then the others.
+
+    Afterwards no file counts as removed.
+    """
     table = adopt()
     version = rows(f"CALL lake.system.history(table => '{table}')")[0][0]
     spark.sql(f"INSERT OVERWRITE {table} VALUES (100, 'a')")
@@ -172,7 +177,7 @@ def test_readopt_takes_in_again_what_was_taken_out(
     assert told(sync(rows, table, "readopt => true")) == [("changed", "ds=a", 2)]
     assert ids(rows, table) == [1, 2, 100]
     assert sync(rows, table) == []
-    # a file that went out a second time is passed over again, and told with the later version
+    # a file that is removed a second time stays out again, and is reported with the later version
     spark.sql(f"DELETE FROM {table} WHERE ds = 'b'")
     (row,) = sync(rows, table)
     assert f"taken out in version {version + 5}." in row[5]
@@ -185,7 +190,9 @@ def test_readopt_takes_in_again_what_was_taken_out(
 def test_a_file_that_changed_since_is_taken_in(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, operation: str, change: str
 ) -> None:
-    """Another size or another time under the same name is new data; so is what came back after a sync saw it gone."""
+    """A file of another size or time under the same name is new data. So is a file that returns after a sync
+    saw that it was missing.
+    """
     table = adopt()
     spark.sql(OPERATIONS[operation].format(t=table))
     before = ids(rows, table)
@@ -198,7 +205,7 @@ def test_a_file_that_changed_since_is_taken_in(
         expected = [1]
     elif change == "deleted and made again":
         aside = shutil.move(file, place.parent / "aside")
-        empty = [("added", "ds=a", 0)] if operation == "drop partition" else []  # the folder is there
+        empty = [("added", "ds=a", 0)] if operation == "drop partition" else []  # the folder exists
         assert told(sync(rows, table)) == empty
         shutil.move(aside, file)
         assert file.stat().st_mtime_ns == was.st_mtime_ns
@@ -236,7 +243,9 @@ def test_a_rollback_brings_files_and_records_back(
 
 
 def test_operations_add_up(spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path) -> None:
-    """Files of one partition that went at different times are told in one row; new ones beside them are taken in."""
+    """Files of one partition that were removed at different times are reported in one row; new files beside
+    them are adopted.
+    """
     table = adopt()
     spark.sql(f"TRUNCATE TABLE {table} PARTITION (ds = 'a')")
     write(spark, place / "ds=a", 3)
@@ -253,7 +262,7 @@ def test_operations_add_up(spark: SparkSession, rows: Rows, adopt: Callable[...,
 def test_add_partition_takes_a_dropped_one_in_again(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
 ) -> None:
-    """ADD PARTITION lists what lies there, as it always did; a sync then has nothing to say."""
+    """ADD PARTITION lists the files in the folder, as it always did; a sync then has nothing to report."""
     table = adopt()
     for add in ("(ds = 'a')", f"(ds = 'c') LOCATION '{place}/ds=a'"):
         spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'a')")
@@ -266,7 +275,9 @@ def test_add_partition_takes_a_dropped_one_in_again(
 
 
 def test_a_rename_takes_nothing_out(spark: SparkSession, rows: Rows, adopt: Callable[..., str]) -> None:
-    """A renamed partition keeps its files, and a renamed table what it knows; what goes later is known by its place."""
+    """A renamed partition keeps its files, and a renamed table its records. Files removed later are recorded
+    by their location.
+    """
     table = adopt()
     spark.sql(f"ALTER TABLE {table} PARTITION (ds = 'a') RENAME TO PARTITION (ds = 'z')")
     assert sync(rows, table) == []
@@ -279,7 +290,9 @@ def test_a_rename_takes_nothing_out(spark: SparkSession, rows: Rows, adopt: Call
 def test_files_are_told_apart_by_their_paths(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, warehouse: Path
 ) -> None:
-    """A file that lies elsewhere is live, and one of its name in the partition's folder was taken out: it stays out."""
+    """If a file elsewhere is live, and a file of the same name in the partition's folder was removed, the
+    latter stays out.
+    """
     table = adopt()
     (taken,) = (place / "ds=a").glob("part-*")
     elsewhere = place.parent / "elsewhere" / taken.name
@@ -341,7 +354,9 @@ def test_an_unpartitioned_table_and_a_new_table_of_the_same_folder(
 def test_a_managed_table_passes_over_what_vacuum_has_not_deleted_yet(
     spark: SparkSession, db: str, rows: Rows, warehouse: Path
 ) -> None:
-    """Others' files in a managed table go with vacuum, and then nobody knows of them."""
+    """Vacuum deletes foreign files that were removed from a managed table, and then no record of them
+    remains.
+    """
     table = f"{db}.m"
     spark.sql(f"CREATE TABLE {table} (id INT, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} VALUES (1, 1)")
@@ -360,7 +375,9 @@ def test_a_managed_table_passes_over_what_vacuum_has_not_deleted_yet(
 def test_two_who_adopt_one_file_at_once_list_it_once(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, snapshot: Snapshot
 ) -> None:
-    """Two syncs that looked at one version, of new, changed and unchanged partitions: both succeed, no row is doubled."""
+    """Two syncs that looked at one version, with new, changed and unchanged partitions, both succeed; no row
+    is doubled.
+    """
     table = adopt()
     seen = snapshot(table)
     for name, number in (("b", 3), ("c", 4), ("d", 5)):
@@ -410,7 +427,9 @@ def test_a_sync_lists_no_file_that_was_taken_in_since_it_looked(
 def test_a_sync_brings_nothing_back_that_was_taken_out_since_it_looked(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path, snapshot: Snapshot
 ) -> None:
-    """A file adopted and deleted by others meanwhile is passed over, and an INSERT into its partition is kept."""
+    """A sync skips a file that was adopted and removed after the sync looked, and keeps an INSERT into its
+    partition.
+    """
     table = adopt()
     seen = snapshot(table)
     write(spark, place / "ds=c", 3)
@@ -442,7 +461,9 @@ def test_repairs_at_once_all_succeed(
 def test_a_folder_without_files_is_an_empty_partition_as_in_spark_itself(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path
 ) -> None:
-    """Empty from the start, or left empty after DROP PARTITION: SHOW PARTITIONS is that of Spark's own table each time."""
+    """SHOW PARTITIONS lists a folder without files as it does for Spark's own table, also after DROP
+    PARTITION.
+    """
     schema = db.replace("lake.", "spark_catalog.")
     spark.sql(f"CREATE DATABASE {schema}")
     shown = []
@@ -469,7 +490,10 @@ def test_a_folder_without_files_is_an_empty_partition_as_in_spark_itself(
 def test_the_folder_named_for_a_partition_that_lies_elsewhere(
     spark: SparkSession, rows: Rows, adopt: Callable[..., str], place: Path
 ) -> None:
-    """Its files are told of; it keeps no lost partition alive; once that is gone, it is the partition's."""
+    """Files in such a folder are reported, and do not keep the partition alive if its own folder is deleted.
+
+    After that, a sync adopts the folder as the partition.
+    """
     table = adopt()
     spark.sql(f"ALTER TABLE {table} PARTITION (ds = 'a') RENAME TO PARTITION (ds = 'z')")
     (place / "ds=z").mkdir()

@@ -1,4 +1,4 @@
-"""Files of others that were written anew and not synced: no query reads rows that the metastore does not know of."""
+"""If foreign files were rewritten and not synced, no query reads rows that the metastore does not know."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def _write(path: Path, file_format: str, **columns: Any) -> None:
 def test_a_file_written_anew_is_not_read_as_the_old_one(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, file_format: str
 ) -> None:
-    """Another size or another time fails the query, with the file and the remedy; the remedy makes one truth of it."""
+    """A file of another size or time fails the query with its name and the remedy; after the remedy, all
+    queries agree.
+    """
     place = tmp_path / "p=1" / f"x.{file_format}"
     _write(place, file_format, id=pa.array([1, 2], pa.int32()))
     _write(tmp_path / "p=2" / f"y.{file_format}", file_format, id=pa.array([7], pa.int32()))

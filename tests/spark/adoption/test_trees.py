@@ -1,4 +1,6 @@
-"""Trees laid down by plain Spark and by Hive become tables in place, and follow what others do to them."""
+"""Trees written by plain Spark and by Hive become tables in place, and sync follows foreign
+changes of them.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def test_a_tree_of_plain_sparks_becomes_a_table(
 def test_sync_finds_what_was_added_changed_and_removed(
     spark: SparkSession, db: str, rows: Rows, tree: tuple[str, Path]
 ) -> None:
-    """New, rewritten and removed files and folders are found, told as rows, and done in one commit."""
+    """A sync finds new, rewritten and deleted files and folders, reports them as rows, and commits them at
+    once.
+    """
     file_format, place = tree
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} USING {file_format} LOCATION '{place}'")
@@ -164,7 +168,7 @@ def test_own_files_of_older_versions_are_not_adopted_again(spark: SparkSession, 
 def test_a_data_file_that_somebody_deleted_is_named_and_forgotten_by_sync(
     spark: SparkSession, db: str, rows: Rows, file_format: str
 ) -> None:
-    """Reading says which file has vanished from which table, and what to do; what it says to do works."""
+    """A query names the missing file, its table and the remedy; the remedy works."""
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id int, p int) USING {file_format} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
@@ -224,7 +228,7 @@ def test_a_damaged_file_is_named_when_read_and_when_adopted(
 
 
 def test_sync_refuses_what_it_cannot_use(spark: SparkSession, db: str) -> None:
-    """Unknown tables, columns that are no keys, filters that do not parse, and a location that is not there."""
+    """Unknown tables, columns that are not keys, invalid filters, and a missing location are errors."""
     spark.sql(f"CREATE TABLE {db}.t (id int, p int) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1)")
     for call, code, named in (
@@ -300,7 +304,9 @@ def test_what_belongs_to_no_partition_is_told_and_left_alone(
 def test_two_folders_of_one_partition_are_not_mixed(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """`p=7` and `p=007` are one partition: one is taken, the other told, and no row is read twice."""
+    """`p=7` and `p=007` are one partition: one folder is adopted, the other reported, and no row is read
+    twice.
+    """
     for name, low in (("p=007", 0), ("p=7", 10)):
         spark.range(low, low + 3).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(
             str(tmp_path / "t" / name)

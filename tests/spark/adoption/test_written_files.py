@@ -1,4 +1,4 @@
-"""Whoever wrote a Parquet file, no statistic that is recorded of it contradicts its values."""
+"""No recorded statistic of a Parquet file contradicts its values, for any writer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_known_writers_are_believed(
 
 
 def test_unknown_writers_are_not_believed(records: dict[str, tuple[Path, FileRecord]]) -> None:
-    """Of a writer that is not in the list nothing is recorded but sizes and the number of rows."""
+    """For an unknown writer, a record has only sizes and the number of rows."""
     record = records["unknown"][1]
     assert record.rows == 4
     for found in (record.columns or {}).values():
@@ -79,7 +79,7 @@ def test_old_decimals_in_bytes_have_no_bounds(records: dict[str, tuple[Path, Fil
 
 
 def test_files_of_other_projects_agree_with_their_values() -> None:
-    """The Parquet files of the fixtures, and those that PyArrow ships."""
+    """Statistics agree with the values in the Parquet files of the fixtures and of PyArrow."""
     shipped = Path(pyarrow.__file__).parent / "tests" / "data" / "parquet"
     for folder in (ODD_FILES, shipped):
         assert [found for found in compare_folder(folder, with_spark=False) if found[1]] == []

@@ -1,4 +1,6 @@
-"""Hive's and Spark's statements about buckets, typed into Spark: what they do, what is shown of it, and what is refused."""
+"""Hive's and Spark's statements about buckets, typed into Spark: their effects, what other statements show of
+them, and errors.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ TBLPROPERTIES (
   'bucketing_version'='1',
   'transient_lastDdlTime'='1760000000')
 """
-"""What Hive's SHOW CREATE TABLE prints."""
+"""The output of Hive's SHOW CREATE TABLE."""
 
 
 @pytest.fixture
@@ -66,7 +68,9 @@ def buckets(warehouse: Path, db: str) -> Callable[..., Any]:
 def test_create_takes_the_clause_anywhere(
     spark: SparkSession, db: str, buckets: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """In Hive's DDL and Spark's, with a query, in place of a table, with parameters, in a script, as Hive prints it."""
+    """CLUSTERED BY works in Hive's DDL and Spark's, with a query, in CREATE OR REPLACE, with parameters, in a
+    script, and as Hive prints it.
+    """
     for number, statement in enumerate(
         (
             f"CREATE TABLE {db}.{{}} {COLUMNS}\n  {CLAUSE} -- of most joins\n  COMMENT 'clustered by (d)'",
@@ -98,7 +102,9 @@ def test_create_takes_the_clause_anywhere(
 def test_sparks_own_ways_say_the_same(
     spark: SparkSession, rows: Rows, db: str, buckets: Callable[..., Any]
 ) -> None:
-    """`bucket(n, …)` among the partition columns, DataFrames with `bucket` and with `bucketBy`; the rows are those given."""
+    """`bucket(n, …)` among the partition columns and DataFrames with `bucket` and `bucketBy` make buckets and
+    keep the rows.
+    """
     spark.sql(f"CREATE TABLE {db}.t (a INT, b STRING, p INT) PARTITIONED BY (bucket(8, a, b), p)")
     assert buckets("t") == BucketSpec(("a", "b"), 8)
     frame = spark.sql("SELECT CAST(id AS INT) AS a, CAST(id % 3 AS STRING) AS b, id % 2 AS p FROM range(20)")
@@ -186,7 +192,7 @@ def test_what_is_shown_can_be_run_again(
 
 @pytest.mark.needs("described partitions")
 def test_a_partition_describes_its_own_buckets(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Those that it was made with; the table has none any longer."""
+    """A partition shows the buckets that it was made with, after the table has none any longer."""
     spark.sql(f"CREATE TABLE {db}.t {COLUMNS} {CLAUSE}")
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1)")
     spark.sql(f"ALTER TABLE {db}.t NOT CLUSTERED")
@@ -209,7 +215,9 @@ def test_like_keeps_buckets(spark: SparkSession, db: str, buckets: Callable[...,
 def test_a_table_like_one_of_sparks_has_its_buckets(
     spark: SparkSession, db: str, buckets: Callable[..., Any]
 ) -> None:
-    """Columns, count and order, and Spark's hash, unless the statement says another or has buckets of its own."""
+    """The buckets have the columns, count and order of the original, and Spark's hash, unless the statement
+    gives others.
+    """
     spark.sql(
         "CREATE TABLE bucketed_source (a INT, b CHAR(3), p INT) USING parquet PARTITIONED BY (p) "
         "CLUSTERED BY (b) SORTED BY (a) INTO 4 BUCKETS"
@@ -278,7 +286,9 @@ def test_beside_directories_where_rules_are_relaxed(spark: SparkSession, db: str
 
 
 def test_tables_of_others_are_left_to_spark(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Spark's own buckets work as ever, its errors stay to the letter, and so do errors behind a clause of ours."""
+    """Spark's own buckets work as before. Its error texts do not change, also for errors after a clause of
+    ours.
+    """
     spark.sql("CREATE TABLE bucketed (x INT) USING parquet CLUSTERED BY (x) SORTED BY (x) INTO 4 BUCKETS")
     try:
         assert ("Num Buckets", "4", "") in rows("DESCRIBE FORMATTED bucketed")

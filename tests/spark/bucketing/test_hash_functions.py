@@ -1,4 +1,6 @@
-"""The bucket hashes of generated values of every type: Hive's own classes, Spark's own hash, ours in Python and in SQL agree."""
+"""For generated values of every type, four bucket hashes agree: Hive's own classes, Spark's, and ours in
+Python and SQL.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,9 @@ def test_sql_hashes_as_python_does(
 def test_sql_knows_a_char_and_a_varchar_wherever_they_come_from(
     spark: SparkSession, table: str, padded: dict[str, pa.Array]
 ) -> None:
-    """Through views, DataFrames, joins, aliases and fields; times beyond the year 9999 hash as in Python, too."""
+    """The functions work through views, DataFrames, joins, aliases and fields; times after the year 9999 hash
+    as in Python, too.
+    """
     spark.sql(
         f"CREATE OR REPLACE TEMPORARY VIEW v AS SELECT id, c_char k, c_varchar vc, c_struct.f1 f FROM {table}"
     )
@@ -194,7 +198,9 @@ def test_the_functions_stand_wherever_an_expression_may(spark: SparkSession, tab
 
 
 def test_what_is_no_call_of_the_functions_is_refused_with_the_reason(spark: SparkSession, rows: Rows) -> None:
-    """The version and the number of buckets are constants; each type has a hash or its name is told."""
+    """An error names the reason if the version or the number of buckets is no constant, or a type has no
+    hash.
+    """
     wrong = {
         f"{HASH}(3, 5L)": r"hive_hash: the version is 3: give 1, 2 or 'spark'",
         f"{HASH}(id, id)": r"the version is id, which is no constant",
@@ -278,7 +284,9 @@ def test_files_of_sparks_own_bucketed_tables_hold_what_the_hash_says(
 def test_what_is_claimed_of_version_1_holds_of_what_spark_writes_for_hive(
     spark: SparkSession, table: str, padded: dict[str, pa.Array]
 ) -> None:
-    """Spark fills buckets of Hive's tables by a hash of its own making: where that differs from Hive's, nothing is claimed."""
+    """Spark fills buckets of Hive's tables by its own hash; a type claims no buckets if this hash differs
+    from Hive's.
+    """
     jvm: Any = spark._jvm
     expressions, utils = (
         jvm.org.apache.spark.sql.catalyst.expressions,

@@ -1,4 +1,6 @@
-"""Whatever is done to a bucketed table, one thing after another by chance, each row lies in its file's bucket, and none is lost."""
+"""After any random sequence of statements on a bucketed table, each row is in its file's bucket, and none is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.support.tables.bucket_files import files_by_bucket, misplaced, set_ar
 Rows = Callable[[str], list[tuple[Any, ...]]]
 COLUMNS = ("id", "v", "x", "m")
 MODEL = tuple[int, int]
-"""A row: its id, of which all else follows, and its partition."""
+"""A row: its partition, and its id, which determines all other values."""
 
 
 def some_arrangement(chance: random.Random) -> ms.ArrangementSpec:

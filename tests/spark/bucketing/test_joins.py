@@ -42,7 +42,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def tables(session: SparkSession) -> Callable[[str, str], Tables]:
-    """Tables in a version of the hash and a format of files; made when they are first asked for."""
+    """Tables by version of the hash and file format; each is made at its first use."""
     made: dict[tuple[str, str], Tables] = {}
 
     def get(version: str, format: str) -> Tables:
@@ -90,7 +90,9 @@ SHAPES = {
 def test_a_join_without_a_shuffle(
     session: SparkSession, tables: Callable[[str, str], Tables], shape: str, version: str, format: str
 ) -> None:
-    """Of every type, with adaptive execution and without, for each version of the hash and format of files."""
+    """A join of each type needs no shuffle, with and without adaptive execution, in each version of the hash
+    and file format.
+    """
     for join, adaptive in sampled(list(product(JOINS, (True, False)))):
         nodes = agree(
             session, SHAPES[shape].replace("{join}", join), tables(version, format), adaptive, KNOWN

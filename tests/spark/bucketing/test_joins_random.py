@@ -1,4 +1,6 @@
-"""Random pairs of bucketed tables, joined at random: the rows are those that Python finds, and a shuffle is there if it must."""
+"""Random joins of random bucketed tables return the rows that Python computes, and shuffle only
+if they must.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def joined(join: str, left: Sequence[Record], right: Sequence[Record], on: Seque
 
 
 def meets_in_buckets(left: Table, right: Table, on: Sequence[str]) -> bool:
-    """Return whether rows that a join brings together lie in the same buckets of both tables, folded if need be."""
+    """Return whether joined rows are in the same buckets of both tables, after folding if the
+    counts differ.
+    """
     return (
         (left.by, left.version) == (right.by, right.version)
         and set(left.by) <= set(on)
@@ -96,7 +100,10 @@ def meets_in_buckets(left: Table, right: Table, on: Sequence[str]) -> bool:
 
 
 def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
-    """Of each type, on any columns, in the smaller number of buckets or the larger, with adaptive execution and without."""
+    """Joins of each type, on any columns, in the smaller or larger number of buckets, return the right rows.
+
+    Adaptive execution is on or off.
+    """
     chance = random.Random(11)
     met = 0
     for case in range(examples(CASES)):
@@ -121,8 +128,6 @@ def test_random_joins(spark: SparkSession, tables: list[Table]) -> None:
         assert plans.comparable(found) == sorted(joined(join, left.rows, right.rows, on), key=repr), label
         together = meets_in_buckets(left, right, on)
         met += together
-        if (
-            together or found
-        ):  # of a plan that adapts itself nothing is left where it finds that there is nothing
+        if together or found:  # an adaptive plan is empty if it finds no rows
             assert (nodes["Exchange"] == 0) is together, label
     assert met > examples(CASES) // 5

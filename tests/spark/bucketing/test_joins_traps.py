@@ -1,4 +1,4 @@
-"""Where buckets must not mislead Spark: the answers are right whatever is joined, and it shuffles where it has to."""
+"""Buckets never mislead Spark: all joins return the right rows, and shuffle if they have to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ PART_OF_THE_COLUMNS = (
 def test_a_part_of_the_bucket_columns_decides_nothing(
     session: SparkSession, tables: Tables, name: str, adaptive: bool
 ) -> None:
-    """Rows that agree in one of two bucket columns lie in several buckets, also where a query goes on with that column alone."""
+    """Rows that agree in one of two bucket columns are in several buckets, also if a query then uses that
+    column alone.
+    """
     for query in PART_OF_THE_COLUMNS:
         nodes = agree(session, query, {**tables, "t": tables[name]}, adaptive)
         assert nodes["Exchange"] > 0, query
@@ -82,7 +84,9 @@ def test_a_part_of_the_bucket_columns_decides_nothing(
 def test_settings_that_take_the_columns_one_by_one(
     session: SparkSession, tables: Tables, setting: str, name: str
 ) -> None:
-    """Where Spark may take one of several bucket columns for all, or evaluate the hash by it, it is not told of them."""
+    """Spark gets no buckets if a setting lets it take one of several bucket columns for all, or
+    hash by it.
+    """
     with settings(session, {f"{BUCKETING}.{setting}.enabled": True}):
         for query in PART_OF_THE_COLUMNS:
             agree(session, query, {**tables, "t": tables[name]})
@@ -132,13 +136,15 @@ def test_with_a_setting_off_it_shuffles(session: SparkSession, tables: Tables, s
     ],
 )
 def test_what_buckets_do_not_help(session: SparkSession, tables: Tables, query: str, shuffled: bool) -> None:
-    """Casts, null-safe keys, expressions, other columns: the answers are right, by a shuffle where rows have to meet."""
+    """Joins with casts, null-safe keys, expressions and other columns return the right rows, by a shuffle if
+    necessary.
+    """
     assert (agree(session, query, tables)["Exchange"] > 0) is shuffled
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_nothing_joined_with_something(session: SparkSession, tables: Tables, adaptive: bool) -> None:
-    """A table without rows, and one of which the conditions leave none, shuffle nothing."""
+    """A join does not shuffle for a table without rows, or with conditions that remove all rows."""
     for join in ("INNER", "LEFT", "RIGHT", "FULL", "LEFT ANTI"):
         for query, of in (
             ("SELECT * FROM {none} l {join} JOIN {one} r ON l.a = r.a", "one"),
@@ -153,7 +159,7 @@ def test_nothing_joined_with_something(session: SparkSession, tables: Tables, ad
 
 
 def test_unions(session: SparkSession, tables: Tables) -> None:
-    """Of tables alike and not alike, joined and grouped."""
+    """Unions of tables with equal and with different buckets return the right rows, joined and grouped."""
     for query in (
         "SELECT a, count(*) FROM (SELECT * FROM {one} UNION ALL SELECT * FROM {one}) GROUP BY a",
         "SELECT a, count(*) FROM (SELECT * FROM {one} UNION ALL SELECT * FROM {pair}) GROUP BY a",
@@ -185,12 +191,14 @@ TYPES: dict[str, list[Any]] = {
     "array<int>": [[], [1], [1, None]],
 }
 SHUFFLED = {"float", "double", "char(4)"}
-"""Of which Spark joins by an expression, not by the column: numbers are normalised, a char is padded."""
+"""Types that Spark joins by an expression, not by the column: it normalises numbers and pads chars."""
 
 
 @pytest.mark.parametrize("type", TYPES)
 def test_each_type(session: SparkSession, type: str) -> None:
-    """A bucket column of each type joins without a shuffle in each version of the hash, if Spark joins by the column itself."""
+    """A bucket column of each type joins without a shuffle in each version of the hash, if Spark joins by the
+    column itself.
+    """
     name = "".join(c for c in type if c.isalnum())
     values = [None, *TYPES[type]]
     for version in sampled(("1", "2", "spark")):
@@ -226,7 +234,7 @@ def test_types_that_spark_takes_for_one(session: SparkSession) -> None:
 
 @pytest.mark.newest("Spark 4.1 shuffles what is cached of a bucketed table")
 def test_cached(session: SparkSession, tables: Tables) -> None:
-    """What is cached of a bucketed table stays in its buckets."""
+    """A cached bucketed table keeps its buckets."""
     query = "SELECT * FROM (SELECT a, s FROM {one}) l JOIN {one} r ON l.a = r.a"
     session.sql(f"CACHE TABLE hoard AS SELECT * FROM {tables['one'].table}")
     try:
@@ -242,7 +250,9 @@ def test_cached(session: SparkSession, tables: Tables) -> None:
 
 
 def test_partitions_of_different_buckets(session: SparkSession) -> None:
-    """A table of which partitions have 4 buckets and 6 is joined in 2, and in all 4 if a query reads those alone."""
+    """A table whose partitions have 4 and 6 buckets is joined in 2, or in 4 if a query reads only partitions
+    with 4.
+    """
     rows = [(n % 19, n, n % 2) for n in range(80)]
     history = make(
         session,

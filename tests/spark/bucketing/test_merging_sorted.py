@@ -1,4 +1,6 @@
-"""`preserveOrderingOnCoalesce`, which docs/buckets.md recommends: Spark merges the sorted files of a bucket, and sorts nothing."""
+"""With `preserveOrderingOnCoalesce`, which docs/buckets.md recommends, Spark merges the sorted files of a
+bucket, and sorts nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from pyspark.sql import SparkSession
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SETTING = "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled"
 ROWS = 9_000
-"""Of each file; a bucket of one has more than the batch that readers fill."""
+"""Rows of each file. One bucket has more of them than one batch of the readers."""
 
 QUERIES = [
     "SELECT l.k, l.f, r.f FROM {a} l JOIN {b} r ON l.k = r.k",
@@ -37,7 +39,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def _tables(spark: SparkSession, db: str, fmt: str) -> dict[str, str]:
-    """Make tables of which each bucket has three sorted files, with keys that repeat, are NULL, and are in one alone."""
+    """Make tables with three sorted files in each bucket; keys repeat, are NULL, or are in one file alone."""
     names = {}
     for name, buckets in {"a": 2, "b": 2, "eight": 4}.items():
         names[name] = table = f"{db}.{name}"
@@ -55,7 +57,9 @@ def _tables(spark: SparkSession, db: str, fmt: str) -> dict[str, str]:
 @pytest.mark.needs("merging sorted files")
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
 def test_sorted_files_of_a_bucket_are_merged(session: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """Answers are those without the setting, with and without generated code, in batches and by rows; joins sort nothing."""
+    """The setting changes no rows, with and without generated code, in batches and by rows; joins sort
+    nothing.
+    """
     tables = _tables(session, db, fmt)
     queries = [query.format(**tables) for query in QUERIES]
     expected = [sorted(rows(query), key=str) for query in queries]

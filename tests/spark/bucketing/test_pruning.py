@@ -1,4 +1,4 @@
-"""Queries read no bucket that holds no answer, wherever they ask, and find what the bridge has written into it."""
+"""Queries in every form read no bucket without an answer, and find the rows that the bridge wrote."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SPECS = {
     ),
     5: ms.ArrangementSpec(),
 }
-"""Of partitions: buckets by one column, by another hash, by two columns, within directories, and none."""
+"""Buckets of partitions: by one column, by another hash, by two columns, within directories, and none."""
 
 
 @pytest.fixture(scope="module", params=["parquet", "orc"])
@@ -109,7 +109,9 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, store: ms.Metasto
 def test_conditions(
     spark: SparkSession, table: str, where: str, expected: Buckets | tuple[()] | None
 ) -> None:
-    """The rows are those of a table without buckets, and the buckets those that may hold them."""
+    """A condition returns the rows of a table without buckets, and reads the buckets that may
+    contain them.
+    """
     frame = spark.sql(f"SELECT * FROM {table} WHERE {where}")
     plain = spark.sql(f"SELECT * FROM plain_rows WHERE {where}")
     assert sorted(frame.collect(), key=str) == sorted(plain.collect(), key=str)
@@ -118,7 +120,9 @@ def test_conditions(
 
 
 def test_wherever_a_query_asks(spark: SparkSession, table: str, rows: Rows) -> None:
-    """Through a view, subqueries, joins, groups and frames; in EXPLAIN, in the catalog, and of a past version."""
+    """Pruning works through a view, subqueries, joins, groups and frames, in EXPLAIN, in the catalog, and for
+    a past version.
+    """
     spark.sql(f"CREATE OR REPLACE TEMP VIEW numbers AS SELECT id AS number, v * 2 AS double, p FROM {table}")
     for query, expected in {
         "SELECT double FROM numbers WHERE number = 7 AND p = 1": [(1, 8)],
@@ -152,7 +156,9 @@ def test_wherever_a_query_asks(spark: SparkSession, table: str, rows: Rows) -> N
 
 
 def test_rows_are_deleted_and_counted_by_bucket(spark: SparkSession, db: str, rows: Rows) -> None:
-    """DELETE and INSERT OVERWRITE of what a bucket holds leave all other rows; so does a query that follows an append."""
+    """DELETE and INSERT OVERWRITE of a bucket's rows leave all other rows. A query after an append reads all
+    rows.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t (id int, v int, p int) PARTITIONED BY (p) CLUSTERED BY (id) INTO 4 BUCKETS"
     )
@@ -188,13 +194,13 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "timestamp": ("'1500-01-01 01:02:03.000004'", "'1969-12-31 23:59:59.5'", "'2026-03-29 01:30:00'"),
     "timestamp_ntz": ("'1500-01-01 01:02:03.000004'", "'1970-01-01 00:00:00'", "'2026-03-29 01:30:00'"),
 }
-"""Of each type some values, as SQL casts them; NULL is with them."""
+"""Some values of each type, as SQL casts them, and NULL."""
 _INTERNAL = {
     "date": "unix_date({})",
     "timestamp": "unix_micros({})",
     "timestamp_ntz": "unix_micros(CAST({} AS TIMESTAMP))",
 }
-"""What is read in place of a column, for its values as conditions have them."""
+"""Expressions that are read instead of a column, to get values in the form that conditions have."""
 _VERSIONS: tuple[Version, ...] = (1, 2, "spark")
 _COUNT = 97
 
@@ -202,7 +208,9 @@ _COUNT = 97
 def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """For each type and each hash: the files that equality selects hold all rows of the value, and few others."""
+    """For each type and each hash, the files that an equality selects contain all rows of the value, and few
+    others.
+    """
     names = {f"c{n}": type for n, type in enumerate(_VALUES)}
     columns = ", ".join(f"{name} {type}" for name, type in names.items())
     spark.sql(f"CREATE TABLE {db}.t ({columns}, p int) PARTITIONED BY (p) CLUSTERED BY (c3) INTO 4 BUCKETS")
@@ -246,7 +254,9 @@ def test_values_of_all_types_are_in_the_bucket_where_they_are_looked_for(
 def test_a_char_is_found_however_many_blanks_are_stored(
     spark: SparkSession, db: str, version: str, stored_as_given: bool
 ) -> None:
-    """Where a session stores and reads chars as strings, too: Spark's hash counts the blanks, and a condition does not tell them."""
+    """If a session stores and reads chars as strings, Spark's hash counts the blanks, but a condition does
+    not say how many are stored.
+    """
     texts = ["a", "b", "c", "d", "e", "ab", "abcd"]
     spark.sql(
         f"CREATE TABLE {db}.t (id int, c char(4)) CLUSTERED BY (c) INTO 8 BUCKETS TBLPROPERTIES ('bucketing-version' = '{version}')"

@@ -1,4 +1,6 @@
-"""CALL system.rebucket gives partitions the table's buckets, and compaction brings a bucket's files back to one, sorted."""
+"""CALL system.rebucket gives partitions the table's buckets; compaction makes one sorted file
+of each bucket.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ SELECT = "SELECT id, if(id % 5 = 0, NULL, hex(id * 7919)), "
 def test_partitions_get_the_tables_buckets(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
 ) -> None:
-    """Of any history, by a condition or all, to the table's number or another, in one version; others keep theirs; then nothing is left."""
+    """Rebucketing moves the selected or all partitions to the table's buckets, or to another number, in one
+    version.
+
+    Other partitions do not change, and a second call finds nothing to do.
+    """
     name = f"{db}.t"
     short = name.removeprefix("lake.")
     spark.sql(
@@ -95,7 +101,9 @@ def test_partitions_get_the_tables_buckets(
 def test_files_of_no_known_bucket_come_into_buckets(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """Compaction and rebucketing write them anew, as they do files that are not sorted, and leave the others alone."""
+    """Compaction and rebucketing rewrite files without a recorded bucket and unsorted files; rebucketing
+    keeps the others.
+    """
     name = f"{db}.t"
     short = name.removeprefix("lake.")
     for statement in ("compact", "rebucket"):
@@ -123,7 +131,9 @@ def test_files_of_no_known_bucket_come_into_buckets(
 
 
 def test_partitions_with_directories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
-    """Rebucketed, a partition keeps its directories for heavy values; each bucket of each is one file, an empty one, too."""
+    """A rebucketed partition keeps its directories for heavy values; each bucket in each directory is one
+    file, also if empty.
+    """
     name = f"{db}.t"
     short = name.removeprefix("lake.")
     spark.sql(f"CREATE TABLE {name} (id bigint, x int, p int) PARTITIONED BY (p)")
@@ -156,7 +166,9 @@ def test_partitions_with_directories(spark: SparkSession, db: str, rows: Rows, s
 def test_partitions_without_rows_and_others_meanwhile(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """A partition that has no files gets the record alone; one that others add rows to makes rebucketing conflict, traceless."""
+    """Rebucketing records the buckets of a partition without files. It conflicts if rows are added in the
+    meantime, and leaves no trace.
+    """
     name = f"{db}.t"
     short = name.removeprefix("lake.")
     spark.sql(f"CREATE TABLE {name} (id bigint, p int) PARTITIONED BY (p) CLUSTERED BY (id) INTO 2 BUCKETS")

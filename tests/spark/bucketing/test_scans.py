@@ -1,4 +1,6 @@
-"""How a bucketed table is read: sorted as it lies, in few tasks where buckets are of no use, and narrowed while a query runs."""
+"""A bucketed table is read in its sort order, in few tasks if buckets do not help, and pruned by runtime
+filters.
+"""
 
 from __future__ import annotations
 
@@ -84,11 +86,13 @@ SORTED = {
     "{also} l {join} JOIN {also} r ON l.k = r.k AND l.p = r.p": 2,  # sorted by k and n
     "{also} l {join} JOIN {also} r ON l.n = r.k AND l.k = r.n": None,
 }
-"""Joins by more keys than bucket columns, or by keys in another order than that of the sort; and how many sides are sorted."""
+"""Joins by more keys than bucket columns, or by keys in another order than the files' sort, and the number of
+sorted sides.
+"""
 
 
 def test_keys_in_another_order_than_files_are_sorted(session: SparkSession, tables: Tables) -> None:
-    """Any order of a join's keys is as good as that of SORTED BY, if files are sorted by these first."""
+    """Any order of a join's keys is as good as the order of SORTED BY, if these keys come first in it."""
     for query, sorts in SORTED.items():
         for join, adaptive in (("INNER", True), ("FULL", False), ("LEFT SEMI", False)):
             select = f"SELECT l.k, l.n FROM {query.replace('{join}', join)}"
@@ -135,7 +139,9 @@ def test_a_sort_within_partitions_stays_one(session: SparkSession, tables: Table
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_few_tasks_where_buckets_are_of_no_use(session: SparkSession, tables: Tables, adaptive: bool) -> None:
-    """64 small buckets are read together by a scan, a filter, an aggregate of all rows, or a broadcast join; one by one for a join."""
+    """A scan, a filter, an aggregate of all rows, or a broadcast join reads 64 small buckets together; a join
+    reads them one by one.
+    """
     with settings(session, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.files.minPartitionNum": 2,
                             "spark.sql.files.openCostInBytes": 1}):  # fmt: skip
         table = tables["many"].table
@@ -163,14 +169,18 @@ SEVERAL = {
     ("two_of_all", "two_of_all"): (4, 4),
     ("one_of_all", "one_of_all"): (1, 1),
 }
-"""Joins of tables in buckets by two columns and by three, and their tasks: buckets that are folded to fewer, and read in more."""
+"""Joins of tables in buckets by two and three columns, and their tasks: buckets folded to fewer, or read in
+more.
+"""
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_a_task_for_each_bucket_by_several_columns(
     session: SparkSession, tables: Tables, adaptive: bool
 ) -> None:
-    """No task without a bucket, unless there are no more buckets than columns: then one more than there are columns."""
+    """No task is without a bucket; but if the buckets are not more than the columns, there is one task more
+    than columns.
+    """
     for (left, right), wanted in SEVERAL.items():
         joined = "l.p = r.p AND l.k = r.k" + " AND l.n = r.n" * left.endswith("_all")
         for mode, count in zip(("smaller", "larger"), wanted, strict=True):
@@ -191,7 +201,9 @@ def test_a_task_for_each_bucket_by_several_columns(
 @pytest.mark.needs("broadcasts of others")
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_values_found_at_run_time(session: SparkSession, tables: Tables, adaptive: bool) -> None:
-    """They leave partitions out and every file in its bucket, for each type of join, also if nothing is left."""
+    """Runtime values prune partitions and keep files in their buckets, for each type of join, also if no file
+    remains.
+    """
     session.sql("CREATE OR REPLACE TEMP VIEW few AS SELECT * FROM VALUES (1, 'a'), (3, 'b') AS t(p, name)")
     session.sql("CREATE OR REPLACE TEMP VIEW nothing AS SELECT * FROM VALUES (77, 'a') AS t(p, name)")
     for small, join in product(("few", "nothing"), ("INNER", "LEFT", "FULL")):
@@ -221,7 +233,7 @@ def test_values_found_at_run_time(session: SparkSession, tables: Tables, adaptiv
 def test_a_join_in_the_larger_number_of_buckets(
     session: SparkSession, tables: Tables, adaptive: bool
 ) -> None:
-    """3 and 6 buckets are joined in 6 tasks, the files of the 3 read twice, and each row of them is there once."""
+    """Joins of 3 and 6 buckets run in 6 tasks and read the files of the 3 twice, but return each row once."""
     with settings(session, {"parquetry.bucket-join": "larger"}):
         for join, (left, right) in product(JOINS, (("three", "six"), ("six", "three"), ("three", "twelve"))):
             query = f"SELECT * FROM {{{left}}} l {join} JOIN {{{right}}} r ON l.k = r.k"
@@ -239,7 +251,9 @@ def test_a_join_in_the_larger_number_of_buckets(
 
 
 def test_the_larger_number_is_asked_for_by_either_side(session: SparkSession, tables: Tables) -> None:
-    """By an option of the read or the table's property; what is read again is told."""
+    """An option of the read or the table's property requests the larger number, and the plan shows the
+    repeated read.
+    """
     three, six = tables["three"].table, tables["six"].table
     plain = session.sql(f"SELECT * FROM {three} l JOIN {six} r ON l.k = r.k")
     assert plans.tasks(plain) == 3

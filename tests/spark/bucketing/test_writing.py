@@ -1,4 +1,7 @@
-"""Each row of a write lies in the bucket that its file says, in one file for each bucket and partition, read back without Spark."""
+"""Each row of a write is in the bucket that its file name says, in one file for each bucket and partition.
+
+The test reads the files without Spark.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from tests.support.tables.skewed_tables import misplaced as misplaced_in_directo
 Rows = Callable[[str], list[tuple[Any, ...]]]
 VERSIONS: tuple[Any, ...] = (1, 2, "spark")
 NOT_READ_FROM_ORC = ("c_maps", "c_deep")
-"""Of these PyArrow reads no times before 1677."""
+"""Columns of ORC files whose times before 1677 PyArrow does not read."""
 
 
 def spread(table: ms.TableSnapshot, ids: list[int]) -> set[int]:
@@ -48,7 +51,9 @@ def spread(table: ms.TableSnapshot, ids: list[int]) -> set[int]:
 def test_every_type_lies_where_its_hash_says(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
 ) -> None:
-    """By each type alone and by all of them together, in every version, each in a partition with its own spec; two inserts."""
+    """Buckets by each type alone and by all together, in every version, hold the right rows after two
+    inserts.
+    """
     name = f"{db}.t"
     names = [each for each in TYPES if fmt == "parquet" or each not in NOT_READ_FROM_ORC]
     count = 60
@@ -72,7 +77,8 @@ def test_every_type_lies_where_its_hash_says(
     for p, spec in enumerate(specs):
         transaction.add((p,), arrangement=ms.ArrangementSpec(buckets=spec))
     commit(transaction)
-    # PyArrow reads no others, and the ORC library writes what lies within the second before 1970 a second later (ORC-763).
+    # PyArrow reads no other times, and the ORC library writes times in the second before 1970 one second
+    # later (ORC-763).
     not_orc = (
         "c_timestamp < TIMESTAMP '1700-01-01' OR c_timestamp > TIMESTAMP '2200-01-01'"
         " OR unix_micros(c_timestamp) BETWEEN -999999 AND -1"
@@ -104,7 +110,9 @@ def test_every_type_lies_where_its_hash_says(
 def test_a_bucket_is_one_file_of_each_partition_however_many_tasks_write(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, version: Any
 ) -> None:
-    """Rows of 5 tasks become a file a bucket and partition; an insert adds one to each; each kind of overwrite has one again."""
+    """5 tasks write one file for each bucket and partition. An insert adds one to each, and each kind of
+    overwrite leaves one.
+    """
     name = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {name} (id bigint, v string, p int) PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (v) "
@@ -141,7 +149,11 @@ def test_a_bucket_is_one_file_of_each_partition_however_many_tasks_write(
 
 
 def test_a_table_without_partitions(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """CREATE TABLE AS SELECT and DataFrames write buckets; few values, a single row, and none, make as many files; chance is asked once."""
+    """CREATE TABLE AS SELECT and DataFrames write buckets: few values, one row and no rows make the same
+    number of files.
+
+    A random source is evaluated once.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t CLUSTERED BY (id) INTO 16 BUCKETS AS SELECT id, hex(id) h FROM range(0, 999, 1, 5)"
     )
@@ -166,7 +178,9 @@ def test_a_table_without_partitions(spark: SparkSession, db: str, store: ms.Meta
 
 
 def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
-    """Both zeros are of one bucket, and so is each NaN, also within structs and arrays; what is stored is what was given."""
+    """Both zeros are in one bucket, and so is each NaN, also within structs and arrays; the stored values do
+    not change.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t (d double, f float, s struct<x: double>, a array<float>, kind string, p int) "
         "PARTITIONED BY (p) TBLPROPERTIES ('empty-buckets' = 'false')"
@@ -199,7 +213,9 @@ def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.M
 def test_partitions_of_other_buckets_and_orders_get_their_own_rows(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """A history of counts, columns, versions, orders and of no buckets at all: appends go by each, overwrites by the newest."""
+    """In a history of counts, columns, versions, orders and no buckets, each append uses its partition's, and
+    overwrites use the newest.
+    """
     name = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {name} (id bigint, Name string, m decimal(9,2), p int) PARTITIONED BY (p) "
@@ -247,7 +263,11 @@ def test_partitions_of_other_buckets_and_orders_get_their_own_rows(
 def test_an_empty_bucket_gets_a_file(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, fmt: str
 ) -> None:
-    """In version 1, once for each bucket and partition; by a setting in the others, or not at all; all are read as nothing."""
+    """Version 1 writes an empty file for each empty bucket of a partition, and other versions none, unless a
+    setting says otherwise.
+
+    Queries read all of them as empty.
+    """
     for version, given, filled in [(1, None, True), (2, None, False), (2, "true", True), (1, "false", False)]:
         setting = "" if given is None else f", 'empty-buckets' = '{given}'"
         spark.sql(
@@ -281,7 +301,10 @@ def test_an_empty_bucket_gets_a_file(
 def test_directories_for_heavy_values_have_buckets(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, skewed: str
 ) -> None:
-    """Under relaxed rules, each directory has one file a bucket, empty ones as well; values are measured if that is asked for."""
+    """Under relaxed rules each directory has one file for each bucket, also for empty ones.
+
+    Heavy values are measured if a property says so.
+    """
     name = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {name} (id bigint, x int, p int) PARTITIONED BY (p) SKEWED BY (x) {skewed} STORED AS DIRECTORIES "
@@ -310,7 +333,9 @@ def test_directories_for_heavy_values_have_buckets(
 def test_settings_of_files_hold_within_buckets(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """Past the target size a bucket has several files, each sorted; without clustering it still has one for all tasks."""
+    """A bucket larger than the target size has several sorted files. Without clustering it still has one for
+    all tasks.
+    """
     name = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {name} (id bigint, h string) CLUSTERED BY (id) SORTED BY (h) INTO 2 BUCKETS "

@@ -27,7 +27,7 @@ READ = {
 
 
 def state(spark: SparkSession, rows: Rows, view: str) -> list[Any]:
-    """Return a view's columns as they are read and as they are recorded."""
+    """Return the columns of a reader and the recorded columns of a view."""
     found = spark.sql(f"SELECT * FROM {view}").schema
     described = [row[:3] for row in rows(f"DESCRIBE {view}")]
     return [[(f.name, f.dataType.simpleString(), f.nullable) for f in found], described]
@@ -38,7 +38,9 @@ def state(spark: SparkSession, rows: Rows, view: str) -> list[Any]:
 def test_views_follow_their_tables(
     spark: SparkSession, db: str, stock: str, rows: Rows, mode: str, how: str
 ) -> None:
-    """After each change, however the view is read first, its columns are those of Spark's own view, and so is what is recorded."""
+    """After each change, a view's columns and its record equal Spark's own view, for every statement that
+    reads it first.
+    """
     for each in (db, stock):
         spark.sql(f"CREATE TABLE {each}.t (a INT, b STRING) USING parquet")
         spark.sql(f"CREATE VIEW {each}.v WITH SCHEMA {mode} AS SELECT * FROM {each}.t")
@@ -56,7 +58,9 @@ def test_views_follow_their_tables(
 def test_a_view_is_written_when_its_columns_changed_and_only_then(
     spark: SparkSession, db: str, rows: Rows
 ) -> None:
-    """Reading makes no new version of a view that is as its table; comment, owner and properties of one that evolves stay."""
+    """Reading makes no new version of a view that agrees with its table. A view that changes keeps comment,
+    owner and properties.
+    """
     spark.sql(f"CREATE TABLE {db}.t (a INT COMMENT 'number', b STRING) USING parquet")
     for mode in ("EVOLUTION", "TYPE EVOLUTION", "COMPENSATION", "BINDING"):
         spark.sql(

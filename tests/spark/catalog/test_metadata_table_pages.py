@@ -1,4 +1,4 @@
-"""Metadata tables of many rows in SQL: asked for page by page, as far as they are needed."""
+"""SQL reads metadata tables of many rows page by page, and only as many pages as it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = 2 * ROWS_PER_PAGE + 500
 
 
 class Counting(PlannerGateway):
-    """The planner, and how many pages of metadata tables it was asked for."""
+    """The planner, with a count of the pages of metadata tables that were requested."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,9 @@ def table(db: str, warehouse: Path) -> str:
 
 
 def test_many_rows_are_asked_for_page_by_page(rows: Rows, table: str, door: Counting) -> None:
-    """The first page says that there are more; the task then asks for one after the other, itself from the first on."""
+    """The first page says that more follow; the task then requests them one after the other, beginning with
+    the first.
+    """
     query = f"SELECT p, count(*), count(DISTINCT path), sum(rows), sum(bytes) FROM {table}.files GROUP BY p ORDER BY p"
     half = FILES // 2
     assert rows(query) == [
@@ -77,7 +79,7 @@ def test_many_rows_are_asked_for_page_by_page(rows: Rows, table: str, door: Coun
 
 
 def test_a_few_rows_are_asked_for_once(spark: SparkSession, rows: Rows, table: str, door: Counting) -> None:
-    """What fits into a page is planned as rows that are at hand, and no task runs."""
+    """Rows that fit into one page are local rows of the plan, and no task runs."""
     frame = spark.sql(f"SELECT p, files FROM {table}.partitions")
     assert [tuple(row) for row in frame.collect()] == [(1, FILES // 2), (2, FILES // 2)]
     assert "LocalTableScan" in frame._jdf.queryExecution().executedPlan().toString()
@@ -104,7 +106,9 @@ def test_a_limit_behind_a_condition_counts_what_the_condition_leaves(
 def test_a_condition_on_partition_columns_reads_no_others(
     spark: SparkSession, rows: Rows, db: str, door: Counting
 ) -> None:
-    """EXPLAIN names it, the rows are those of the same condition on all rows, and Spark evaluates what is not about keys."""
+    """EXPLAIN names the condition, which selects the same rows as on all rows; Spark evaluates what is not
+    about keys.
+    """
     spark.sql(f"CREATE TABLE {db}.c (id INT, d DATE, r CHAR(3)) USING parquet PARTITIONED BY (d, r)")
     spark.sql(
         f"INSERT INTO {db}.c SELECT CAST(id AS INT), date_add(DATE'2026-01-01', CAST(id AS INT)), "

@@ -1,4 +1,6 @@
-"""A warehouse that is copied or moved with its metastore is one of its own: nothing is read, written or deleted in the old place."""
+"""A warehouse that is copied or moved with its metastore is independent: no statement reads, writes or
+deletes in the old location.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def full(lake: str, table: str) -> str:
 
 
 def build(spark: SparkSession, lake: str, folder: Path) -> None:
-    """Make a table of each kind, with locations below the warehouse wherever one can be said, in all forms of a URI."""
+    """Make a table of each kind, with each location that can be below the warehouse, in all
+    forms of a URI.
+    """
     spark.sql(f"CREATE TABLE {lake}.default.plain (id INT, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql(
         f"CREATE TABLE {lake}.default.skewed (id INT, x INT, p INT) USING parquet PARTITIONED BY (p) "
@@ -78,7 +82,9 @@ def on_disk(folder: Path) -> dict[str, bytes]:
 def test_a_copy_and_its_original_go_ways_of_their_own(
     spark: SparkSession, rows: Rows, tmp_path: Path
 ) -> None:
-    """The copy is read, written, vacuumed and dropped without a file of the original being touched, and moves on from there."""
+    """The copy can be read, written, vacuumed, dropped and moved again, and no file of the original is
+    touched.
+    """
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     one = catalog(spark, "moving_one", first)
     build(spark, one, first)
@@ -128,7 +134,9 @@ def test_a_copy_and_its_original_go_ways_of_their_own(
 def test_what_lies_outside_is_shared_until_it_is_relocated(
     spark: SparkSession, rows: Rows, tmp_path: Path
 ) -> None:
-    """`relocate` has the copy look for it in the place that it was copied to, and `claim` lets it write there."""
+    """After `relocate`, the copy looks for the table in its new location; after `claim`, it may
+    write there.
+    """
     outside = tmp_path / "outside"
     one = catalog(spark, "sharing_one", tmp_path / "one")
     spark.range(3).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(f"{outside}/t/p=1")

@@ -1,4 +1,6 @@
-"""Statements about whole tables and catalogs that Spark refuses for catalogs other than its own, and `spark.catalog`."""
+"""Statements about whole tables and catalogs that Spark supports only in its own catalog, and
+`spark.catalog`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def table(spark: SparkSession, db: str) -> str:
 
 
 def test_drop_partitions_by_some_columns(spark: SparkSession, table: str, rows: Rows) -> None:
-    """All that agree go in one commit, also where two parts agree with one; none at all is told, but not with IF EXISTS."""
+    """All partitions that agree are dropped in one commit, also if two specifications agree with one
+    partition.
+
+    If none agrees, the statement fails unless it says IF EXISTS.
+    """
     for statement in ("DROP PARTITION (r = 9)", "DROP PARTITION (day = 'a'), PARTITION (day = 'c')"):
         with pytest.raises(AnalysisException, match="PARTITIONS_NOT_FOUND"):
             spark.sql(f"ALTER TABLE {table} {statement}")
@@ -54,7 +60,9 @@ def test_drop_partitions_by_some_columns(spark: SparkSession, table: str, rows: 
 
 
 def test_recover_partitions(spark: SparkSession, table: str, rows: Rows) -> None:
-    """Adds what lies on disk, as MSCK REPAIR TABLE does, and takes nothing out, by SQL and by `spark.catalog`."""
+    """RECOVER PARTITIONS in SQL and in `spark.catalog` adds the folders on disk, as MSCK REPAIR TABLE does,
+    and removes none.
+    """
     location = Path(
         spark.sql(f"DESCRIBE EXTENDED {table}")
         .where("col_name = 'Location'")
@@ -121,7 +129,7 @@ def test_show_functions(spark: SparkSession, db: str, rows: Rows) -> None:
 
 
 def test_spark_catalog(spark: SparkSession, db: str, table: str) -> None:
-    """What else `spark.catalog` asks is answered of the current catalog, too."""
+    """The other methods of `spark.catalog` answer for the current catalog, too."""
     spark.sql(f"USE {db}")
     catalog, name = spark.catalog, db.partition(".")[2]
     assert (catalog.currentCatalog(), catalog.currentDatabase()) == ("lake", name)

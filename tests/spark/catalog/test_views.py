@@ -1,4 +1,6 @@
-"""Views in a catalog of ours: made, read, shown, altered and dropped as Spark's own are, and kept in the metastore."""
+"""Views in our catalog are made, read, shown, altered and dropped as Spark's own are, and kept in the
+metastore.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def table(spark: SparkSession, db: str) -> str:
 
 
 def test_a_view_is_read_as_its_query(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
-    """By SQL and DataFrames, in joins and views of views, whatever is current then; what is read of the table is pruned."""
+    """SQL and DataFrames read views in any current catalog, in joins and in views of views; the table's scan
+    is pruned.
+    """
     spark.sql(f"USE {db}")
     spark.sql("CREATE VIEW v (n COMMENT 'number', part) COMMENT 'few' AS SELECT id, p FROM t WHERE p > 1")
     spark.sql("CREATE VIEW double AS SELECT n * 2 AS m, part FROM v")
@@ -66,7 +70,9 @@ def test_it_is_read_by_the_settings_of_then(spark: SparkSession, db: str, rows: 
 
 
 def test_it_is_shown_as_sparks_own_views_are(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
-    """SHOW CREATE TABLE makes it again; DESCRIBE, SHOW COLUMNS and TBLPROPERTIES say what they say of Spark's."""
+    """SHOW CREATE TABLE recreates the view; DESCRIBE, SHOW COLUMNS and TBLPROPERTIES answer as for Spark's
+    own view.
+    """
     query = f"(n COMMENT 'number', part) COMMENT 'few' TBLPROPERTIES ('k' = '1') AS SELECT id, p FROM {table}"
     plain = "spark_catalog.default.shown"
     for view in (f"{db}.v", plain):
@@ -146,7 +152,9 @@ def test_it_is_made_once(spark: SparkSession, db: str, rows: Rows) -> None:
 def test_neither_is_taken_for_the_other(
     spark: SparkSession, db: str, table: str, rows: Rows, statement: str
 ) -> None:
-    """What is for tables finds no view, and the other way round; both stay as they were."""
+    """Statements for tables do not find views, statements for views do not find tables, and both stay
+    unchanged.
+    """
     spark.sql(f"CREATE VIEW {db}.v AS SELECT 7 AS seven")
     with pytest.raises(Exception, match=r"(?i)view|already exists|not be found") as raised:
         spark.sql(statement.format(db=db)).collect()

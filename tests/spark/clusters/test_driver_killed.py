@@ -16,7 +16,9 @@ from tests.support.spark import doors
 
 @pytest.mark.parametrize("victim", ["python", "jvm"])
 def test_a_killed_driver(victim: str, tmp_path: Path) -> None:
-    """Whether its Python or its JVM is killed, the other one ends, with its threads that answer calls, and so do the executors."""
+    """If the driver's Python or JVM is killed, the other process ends, with the threads that answer calls,
+    and so do the executors.
+    """
     gate = gates.Gate(tmp_path / "gate")
     settings = gates.settings(tmp_path, tmp_path / "gate")
     with Driver("local-cluster[1,1,1024]", tmp_path, settings) as driver:

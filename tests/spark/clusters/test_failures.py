@@ -1,4 +1,4 @@
-"""Tasks that fail, and executors that die, in the middle of each kind of write: the rows are right, and there once."""
+"""If tasks fail or executors die in the middle of a write of each kind, each row is in the table once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stag
 from tests.support.effort import sampled
 
 SETTINGS = {
-    # the executors share a disk: one could read from it what another has left of a shuffle, and no stage would run again
+    # executors share a disk: one could read the shuffle files of another, and no stage would run again
     "spark.shuffle.readHostLocalDisk": "false",
     "spark.shuffle.io.retryWait": "100ms",
 }
@@ -45,7 +45,9 @@ def test_a_task_that_fails(cluster: World, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sampled(list(STATEMENTS), "death"))
 def test_an_executor_that_dies(cluster: World, kind: str) -> None:
-    """An executor killed while it writes leaves a file, and takes its part of the shuffle with it: both stages run again."""
+    """An executor killed while it writes leaves a file, and its part of the shuffle is lost: both stages run
+    again.
+    """
     cluster.wait_for_executors(2)
     table = cluster.begin(f"killed_{kind}", STATEMENTS[kind], "create hold 2")
     os.kill(cluster.gate.held(), signal.SIGKILL)
@@ -57,7 +59,9 @@ def test_an_executor_that_dies(cluster: World, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["insert", "merge"])
 def test_an_executor_that_dies_with_all_rows_written(cluster: World, kind: str) -> None:
-    """An executor killed with complete files, of which the driver does not know yet: they are no part of the table."""
+    """Complete files of a killed executor that the driver does not know yet do not become part
+    of the table.
+    """
     table = cluster.begin(f"written_{kind}", STATEMENTS[kind], "written hold 1", BY_SOURCE)
     os.kill(cluster.gate.held(), signal.SIGKILL)
     cluster.driver.answer()

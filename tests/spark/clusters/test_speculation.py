@@ -37,7 +37,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.mark.parametrize("kind", ["insert", "merge", "compact", "stream"])
 def test_a_slow_task_is_killed(cluster: World, kind: str) -> None:
-    """While a task waits in the middle of its files, another one writes the same rows; the first is killed and cleans up."""
+    """While a task waits in the middle of its files, another writes the same rows; the first is killed and
+    deletes its files.
+    """
     table = cluster.begin(f"slow_{kind}", STATEMENTS[kind], "create hold 2")
     cluster.driver.answer()
     cluster.gate.interrupted()
@@ -47,7 +49,9 @@ def test_a_slow_task_is_killed(cluster: World, kind: str) -> None:
 
 
 def test_a_slow_task_that_goes_on(cluster: World) -> None:
-    """A task that nothing can interrupt ends after the commit of the other one's files; its own never get into the table."""
+    """A task that cannot be interrupted ends after the commit of the other task's files; its own never get
+    into the table.
+    """
     table = cluster.begin("stubborn", STATEMENTS["insert"], "create insist 2")
     cluster.driver.answer()
     cluster.gate.interrupted()
@@ -57,7 +61,9 @@ def test_a_slow_task_that_goes_on(cluster: World) -> None:
 
 
 def test_a_slow_task_that_has_written_all(cluster: World) -> None:
-    """Two tasks both write all of the same rows: the files of one are the table's, and the other's are vacuumed."""
+    """If two tasks both write all of the same rows, one task's files are the table's, and a vacuum deletes
+    the other's.
+    """
     table = cluster.begin("twice", STATEMENTS["insert"], "written insist 1", BY_SOURCE)
     cluster.driver.answer()
     cluster.gate.interrupted()

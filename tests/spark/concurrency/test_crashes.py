@@ -1,4 +1,6 @@
-"""A writer killed before, during or after its commit leaves the old version or the new one, and nobody waits for it."""
+"""If a writer is killed before, during or after its commit, the table has the old or the new version, and
+nothing waits.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ import parquetry
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
-# Where the process dies: at the n-th call of a method of the store after the insert has begun, before or after it.
+# Where the process is killed: before or after the n-th call of a method of the store since the insert began.
 POINTS = {
     "files_written": ("compare_and_set", 1, "before"),
     "ticket_taken": ("compare_and_set", 1, "after"),
@@ -54,7 +56,9 @@ spark.sql(statement)
 
 
 def test_a_killed_writer(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
-    """Killed before its commit a writer has changed nothing, killed after it all; the next one goes on at once."""
+    """If a writer is killed before its commit, nothing has changed; after it, everything has. The next writer
+    runs at once.
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     processes = {}
     for name, (method, number, when) in POINTS.items():

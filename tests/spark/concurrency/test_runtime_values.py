@@ -1,4 +1,6 @@
-"""Queries that run at the same time get each its own values, be they of one table, one plan or one DataFrame."""
+"""Each of several simultaneous queries gets its own values, also over one table, one plan or
+one DataFrame.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def answer(table: str, key: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_queries_at_once(spark: SparkSession, adaptive: bool) -> None:
-    """Each has the rows that it asked for, and its report tells of its own values."""
+    """Each query returns its own rows, and its report shows its own values."""
 
     def run(case: tuple[str, int]) -> tuple[tuple[int, ...], int]:
         frame = spark.sql(query(*case))

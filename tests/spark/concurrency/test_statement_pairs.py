@@ -1,4 +1,6 @@
-"""Pairs of statements, the second of which runs as a whole before the first commits: what conflicts, and what does not."""
+"""In each pair of statements, the second runs as a whole before the first commits: the tests check which
+pairs conflict.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ COLUMNS = "(id INT, v INT, p INT) USING parquet PARTITIONED BY (p)"
 
 @pytest.fixture
 def table(spark: SparkSession, db: str) -> str:
-    """Five rows in three partitions, `p` = 0, 1 and 2, with files that nothing is known of but their rows."""
+    """Five rows in three partitions, `p` = 0, 1 and 2; of the files only the rows are known."""
     spark.sql(f"CREATE TABLE {db}.t {COLUMNS}")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 10, 0), (2, 20, 0), (3, 30, 1), (4, 40, 1), (5, 50, 2)")
     return f"{db}.t"
 
 
 def pair(spark: SparkSession, first: str | Callable[[], Any], second: str) -> str | None:
-    """Run two statements, the second before the first commits; return how the first conflicts, and None if it does not."""
+    """Run two statements, the second before the first commits; return how the first conflicts, or None if it
+    does not.
+    """
     told = None
     with before_the_commit(lambda: spark.sql(second)) as done:
         try:
@@ -57,7 +61,9 @@ def merge(table: str, p: object, clauses: str, on: str = "t.id = s.id", of: int 
     "clauses", [UPSERT, INSERT, INSERTS, f"{UPSERT} WHEN NOT MATCHED BY SOURCE THEN DELETE"]
 )
 def test_two_merges_of_one_new_key(spark: SparkSession, table: str, rows: Rows, clauses: str) -> None:
-    """The second fails, whichever partitions they insert it into, existing or new; run again it finds the row."""
+    """The second statement fails for each partition that they insert into, existing or new; if repeated, it
+    finds the row.
+    """
     for number, (one, other) in enumerate([(0, 3), (4, 0), (5, 5), (1, 1)]):
         key = 900 + number
         told = pair(spark, merge(table, one, clauses, of=key), merge(table, other, clauses, of=key))
@@ -97,7 +103,7 @@ SEARCHES = [
     ("t.id = s.id", UPSERT, 0, "DELETE FROM {} WHERE id = 3", False),
     ("t.id = s.id", INSERT, 0, "ALTER TABLE {} DROP PARTITION (p = 0)", False),
     ("t.id = s.id", UPSERT, 0, "UPDATE {} SET id = 99 WHERE id = 5", True),
-    # nothing is inserted
+    # no row is inserted
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET v = s.v, p = s.p", 0, "INSERT INTO {} VALUES (8, 8, 0)", False),
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET v = s.v, p = s.p", 0, "INSERT INTO {} VALUES (8, 8, 2)", True),
 ]  # fmt: skip
@@ -107,14 +113,16 @@ SEARCHES = [
 def test_where_a_merge_looked_for_matches(
     spark: SparkSession, table: str, on: str, clauses: str, p: object, other: str, conflicts: bool
 ) -> None:
-    """Rows that others add there are in its way; those that they add elsewhere are not, nor is what adds none."""
+    """Rows that others add to the searched partitions conflict. Rows elsewhere and statements that add none
+    do not.
+    """
     key = 99 if "INSERT" in clauses else 5
     told = pair(spark, merge(table, p, clauses, on, key), other.format(table))
     assert (told is not None) == conflicts, told
 
 
 def test_a_compaction_beside_a_merge(spark: SparkSession, table: str) -> None:
-    """It leaves all rows as they are, so that a search remains true."""
+    """A compaction changes no rows, so a search before it remains true."""
     spark.sql(f"INSERT INTO {table} VALUES (6, 60, 1)")
     compact = f"CALL lake.system.compact(table => '{table}')"
     with settings(spark, SERIALIZABLE):
@@ -160,7 +168,9 @@ SKEWS = [
 def test_what_a_statement_read_counts_if_it_is_to_be_serializable(
     spark: SparkSession, table: str, rows: Rows, first: str, second: str
 ) -> None:
-    """Then the second of a pair fails, and the table is as the other leaves it; without that both succeed (write skew)."""
+    """Under serializable isolation, the second of a pair fails, and the table stays as the other left it.
+    Under snapshot isolation both succeed (write skew).
+    """
     spark.sql(f"CREATE TABLE {table}2 {COLUMNS}")
     spark.sql(f"INSERT INTO {table}2 TABLE {table}")
     assert pair(spark, first.format(f"{table}2"), second.format(f"{table}2")) is None
@@ -185,7 +195,10 @@ def test_merges_into_an_empty_table(spark: SparkSession, table: str) -> None:
 
 
 def test_where_serializable_is_said(spark: SparkSession, table: str) -> None:
-    """A property of the table, which the session's setting overrules, which an option of a write does; of a wrong value nothing is written."""
+    """The session's setting overrides the table's property, and an option of a write overrides the setting.
+
+    A wrong value is an error.
+    """
 
     def write(**options: str) -> None:
         values = sf.max("id").alias("id"), sf.lit(0).alias("v"), sf.lit(0).alias("p")
@@ -227,7 +240,7 @@ def test_what_does_not_count(spark: SparkSession, table: str) -> None:
 
 
 def test_rows_that_were_read_some_time_ago(spark: SparkSession, table: str, rows: Rows) -> None:
-    """What a cache holds, what is observed on its way, and what a DataFrame read before counts in the version that was read."""
+    """Cached rows, observed rows and an earlier DataFrame count as reads of the version that was read."""
     with settings(spark, SERIALIZABLE):
         other = f"INSERT INTO {table} VALUES (9, 9, 2)"
         values = (sf.max("id") + 1).alias("id"), sf.lit(0).alias("v"), sf.lit(0).alias("p")

@@ -1,4 +1,6 @@
-"""Several writers and readers at once: appends all succeed, overwrites win or conflict, readers see one version."""
+"""With several writers and readers at once, appends all succeed, overwrites win or conflict, and readers see
+one version.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ def test_appends_at_once_all_succeed(spark: SparkSession, db: str, rows: Rows, f
 
 
 def test_of_overlapping_overwrites_one_wins(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """Three overwrites of one table: the content is one writer's, whole; who lost was told so, and left no file."""
+    """After three overwrites of one table, its content is one writer's, complete.
+
+    Each loser gets a conflict, and leaves no file.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) PARTITIONED BY (p) LOCATION '{tmp_path}/t'")
     spark.sql(f"INSERT INTO {db}.t SELECT id, cast(id % 3 AS INT) FROM range(30)")
     results = at_once(
@@ -111,7 +116,7 @@ def test_overwrites_of_other_partitions_do_not_meet(
 def test_an_append_into_what_is_overwritten_is_kept_or_conflicts(
     spark: SparkSession, db: str, rows: Rows
 ) -> None:
-    """A row appended while its partition is overwritten is there afterwards, unless the append came first."""
+    """A row that is appended during an overwrite of its partition stays, unless the append came first."""
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (0, 1)")
     overwrite, append = at_once(
@@ -187,7 +192,9 @@ print(json.dumps(told), flush=True)
 
 
 def test_two_processes(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
-    """Two processes append to one partition, overwrite one each, and quarrel over one: no row is lost or doubled."""
+    """Two processes append to one partition, each overwrites one, and both compete for one: no row is lost or
+    doubled.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (7, 9)")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -42,7 +42,9 @@ def failing_after_the_head() -> Iterator[list[bool]]:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_files_of_what_was_committed_stay(spark: SparkSession, db: str, rows: Rows, statement: str) -> None:
-    """Whatever is raised behind the compare-and-set, the statement is done, and the rows are there with their files."""
+    """Any exception after the compare-and-set leaves the statement committed, with its rows and
+    their files.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (x INT, p INT) USING parquet")
     spark.sql(f"INSERT INTO {table} VALUES (1, 1)")

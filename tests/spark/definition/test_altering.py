@@ -66,7 +66,9 @@ def test_added_columns(spark: SparkSession, rows: Rows, db: str, file_format: st
 
 @FORMATS
 def test_renamed_columns(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """A renamed column, nested or of the partitions, reads old and new files; its old name is free for another."""
+    """A renamed column, nested or of the partitions, reads old and new files; another column may use its old
+    name.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t (id int, s string, st struct<a:int,b:int>, p int) USING {file_format} PARTITIONED BY (p) "
         "TBLPROPERTIES ('sort-by'='s', 'partition-order'='p desc')"
@@ -214,7 +216,7 @@ def test_comments_and_places(spark: SparkSession, rows: Rows, db: str) -> None:
 def test_changes_that_are_refused(
     spark: SparkSession, rows: Rows, altered: str, change: str, says: str
 ) -> None:
-    """A change that old files or keys would not bear is an error that names the column, and changes nothing."""
+    """A change that old files or keys do not allow is an error that names the column, and changes nothing."""
     before = rows(f"SHOW CREATE TABLE {altered}"), rows(f"SELECT * FROM {altered}")
     with pytest.raises(AnalysisException, match=says):
         spark.sql(f"ALTER TABLE {altered} {change}")
@@ -234,7 +236,7 @@ def altered(spark: SparkSession) -> str:
 
 
 def test_properties(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Properties are set and unset; the user's own are kept as they are, and a comment is one of the table."""
+    """Properties are set and unset, the user's own keep their values, and a comment belongs to the table."""
     spark.sql(f"CREATE TABLE {db}.t (a int) TBLPROPERTIES ('k'='1')")
     spark.sql(
         f"ALTER TABLE {db}.t SET TBLPROPERTIES ('k'='2', 'target-file-size'='1 GiB', 'my key'='it\\'s', 'sort-by'='A')"
@@ -266,7 +268,9 @@ def test_a_table_that_is_not_there(spark: SparkSession, rows: Rows, db: str, tmp
 def test_an_added_column_leaves_positional_inserts_as_in_sparks_own_tables(
     spark: SparkSession, db: str, rows: Rows
 ) -> None:
-    """Hive's INSERT … PARTITION and plain VALUES give each column its value after ADD COLUMNS, now and in the past."""
+    """After ADD COLUMNS, Hive's INSERT … PARTITION and plain VALUES give each column its value, also in older
+    versions.
+    """
     spark.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.stock")
     try:
         for table in (f"{db}.t", "spark_catalog.stock.t"):

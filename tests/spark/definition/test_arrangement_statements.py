@@ -1,4 +1,6 @@
-"""Spark's statements leave alone what is recorded of how rows are arranged, and read and write what is arranged."""
+"""Spark's statements do not change the recorded arrangement of rows, and they read and write
+arranged tables.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ OWN = ms.ArrangementSpec(ms.SkewMap(("x", "y"), ((1, "a"), (None, None))), sort=
 def test_statements_keep_it(
     spark: SparkSession, rows: Callable[..., list[tuple[Any, ...]]], db: str, warehouse: Path
 ) -> None:
-    """After each statement a partition has its own arrangement, its file its cell, and the rows are those there were."""
+    """After each statement, a partition has its own arrangement, its file its cell, and the rows are
+    unchanged.
+    """
     spark.sql(f"CREATE TABLE {db}.t (x int, y string, p int) USING parquet PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 'a', 1), (2, 'b', 2)")
     name = db.split(".")[1]

@@ -1,4 +1,4 @@
-"""CLUSTER BY, which sorts rows within files, and what Spark is told of how a table is partitioned, clustered and bucketed."""
+"""CLUSTER BY sorts rows within files, and Spark sees how a table is partitioned, clustered and bucketed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NESTED = "(id INT, s STRUCT<a: INT, `b c`: STRUCT<d: INT>>, `x.y` INT)"
 
 
 def partitioning(spark: SparkSession, table: str) -> list[str]:
-    """Return what Spark is told of a table's partitioning, in its words."""
+    """Return the partitioning of a table that Spark sees, in Spark's words."""
     catalog, database, name = table.split(".")
     namespace = spark.sparkContext._gateway.new_array(spark._jvm.String, 1)
     namespace[0] = database
@@ -37,7 +37,9 @@ def files(spark: SparkSession, table: str) -> list[str]:
 
 @FORMATS
 def test_rows_are_sorted_by_fields(spark: SparkSession, db: str, fmt: str) -> None:
-    """By fields of structs, too, also where they were renamed: NULL first, a struct that is NULL as one whose field is."""
+    """Rows are also sorted by fields of structs, and of renamed structs. NULL comes first; a NULL struct
+    sorts like a struct whose field is NULL.
+    """
     table = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {table} {NESTED} USING {fmt} TBLPROPERTIES ('target-file-size' = '1kb') CLUSTER BY (s.`b c`.d, `x.y`)"
@@ -66,7 +68,9 @@ def test_rows_are_sorted_by_fields(spark: SparkSession, db: str, fmt: str) -> No
 
 
 def test_the_clause_makes_the_same_table_again(spark: SparkSession, rows: Rows, db: str) -> None:
-    """SHOW CREATE TABLE shows it in place of the property, whichever of them, ALTER TABLE or a DataFrame said it."""
+    """SHOW CREATE TABLE shows CLUSTER BY instead of the property, whether SQL, ALTER TABLE or a DataFrame set
+    it.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} {NESTED} TBLPROPERTIES ('sort-by' = 'ID, s.`B c`.d, `x.y`')")
     [[text]] = rows(f"SHOW CREATE TABLE {table}")
@@ -117,7 +121,11 @@ def test_whatever_makes_a_table_takes_the_clause(spark: SparkSession, db: str) -
 
 
 def test_what_cannot_be_clustered(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A column that is not there is named; Spark has no clause beside PARTITIONED BY, and there the property is to be set."""
+    """The error names an unknown column.
+
+    Spark has no clause beside PARTITIONED BY: for a partitioned table, CLUSTER BY sets the property
+    `sort-by`.
+    """
     spark.sql(f"CREATE TABLE {db}.t (a INT, p INT) PARTITIONED BY (p)")
     with pytest.raises(
         AnalysisException, match=r"CLUSTER BY of table .*t: Column 'nope' is not in the table"
@@ -140,7 +148,9 @@ BUCKETED = "(a INT, b STRING, p INT) USING parquet PARTITIONED BY (p) CLUSTERED 
 
 
 def test_buckets_are_among_the_partitioning(spark: SparkSession, rows: Rows, db: str, stock: str) -> None:
-    """Spark is told of them as of its own tables' in memory; what shows partitions shows what it does of a stock table."""
+    """Spark sees the buckets as those are in its own tables in memory, and shows partitions as for a stock
+    table.
+    """
     for table in (f"{db}.t", f"{stock}.t"):
         spark.sql(f"CREATE TABLE {table} {BUCKETED}")
         spark.sql(f"INSERT INTO {table} VALUES (1, 'x', 7), (2, 'y', 8)")
@@ -169,7 +179,10 @@ def test_buckets_are_among_the_partitioning(spark: SparkSession, rows: Rows, db:
 
 
 def test_buckets_without_partitions(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A table with buckets alone is none with partitions, and is overwritten whole; downward order is not told, as Spark has none."""
+    """A table with buckets alone is not partitioned, and is overwritten as a whole.
+
+    Spark does not see a descending order, as it has none.
+    """
     spark.sql(f"CREATE TABLE {db}.t (a INT, b INT) CLUSTERED BY (a) SORTED BY (b DESC) INTO 2 BUCKETS")
     assert partitioning(spark, f"{db}.t") == ["bucket(2, a)"]
     [[text]] = rows(f"SHOW CREATE TABLE {db}.t")

@@ -1,4 +1,6 @@
-"""CHECK holds whatever statement writes; keys are told; both are shown, and made again by SHOW CREATE TABLE."""
+"""Every statement that writes obeys CHECK; Spark sees keys; SHOW CREATE TABLE prints both, and its text makes
+them again.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ STATEMENTS = [
 def test_no_statement_writes_a_row_that_a_check_excludes(
     spark: SparkSession, rows: Rows, table: str, mode: str
 ) -> None:
-    """The error names the constraint, and nothing is committed; rows of which it says NULL pass."""
+    """The error names the constraint, and no version is committed; rows for a condition that is NULL pass."""
     before = rows(f"SELECT version FROM {table}.history ORDER BY version")
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", mode)
     frame = spark.sql(BAD)
@@ -79,7 +81,9 @@ def test_no_statement_writes_a_row_that_a_check_excludes(
 def test_a_check_of_another_session_holds(
     spark: SparkSession, rows: Rows, db: str, warehouse: Path, store: Metastore, where: str
 ) -> None:
-    """No statement of any Spark writes a row that a CHECK excludes: a Spark that knows none writes nothing, and says which."""
+    """No statement in any Spark version writes a row that a CHECK excludes. A Spark version without
+    constraints writes no row, and names the constraint.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id INT, v INT, s STRUCT<a: INT>, p INT) {where}")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1, struct(0), 1), (2, 2, struct(1), 2)")
     lake = BridgeLake(warehouse / "lake", store)
@@ -110,7 +114,9 @@ def test_a_check_of_another_session_holds(
 
 @pytest.mark.needs("constraints")
 def test_rows_that_are_there_are_tested(spark: SparkSession, rows: Rows, table: str) -> None:
-    """One that they do not hold is not added; one that they hold is, and holds from then on until it is dropped."""
+    """A constraint that some row violates is not added. One that all rows satisfy is added, and holds until
+    it is dropped.
+    """
     with pytest.raises(PySparkException, match="NEW_CHECK_CONSTRAINT_VIOLATION"):
         spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT few CHECK (id < 2)")
     spark.sql(f"INSERT INTO {table} VALUES (7, 7, struct(0), 1)")
@@ -129,7 +135,9 @@ def test_rows_that_are_there_are_tested(spark: SparkSession, rows: Rows, table: 
 
 @pytest.mark.needs("constraints")
 def test_they_are_shown_and_made_again(spark: SparkSession, rows: Rows, db: str) -> None:
-    """CHECK, keys of all kinds and RELY, in SHOW CREATE TABLE and DESCRIBE EXTENDED; of a table that is clustered, too."""
+    """SHOW CREATE TABLE and DESCRIBE EXTENDED show CHECK, keys of all kinds and RELY, also for a clustered
+    table.
+    """
     spark.sql(f"CREATE TABLE {db}.o (k INT PRIMARY KEY)")
     spark.sql(
         f"CREATE TABLE {db}.t (a INT, b STRING, CONSTRAINT pk PRIMARY KEY (a), CONSTRAINT fk FOREIGN KEY (a) REFERENCES {db}.o (k) RELY, "
@@ -167,7 +175,9 @@ def test_columns_that_a_check_names_stay(spark: SparkSession, rows: Rows, table:
 
 @pytest.mark.needs("constraints")
 def test_a_rollback_takes_its_constraints_along(spark: SparkSession, rows: Rows, table: str) -> None:
-    """A version of before a CHECK holds rows that nobody has tested by it."""
+    """A rollback to a version before a CHECK drops it, as no statement has tested the rows of
+    that version.
+    """
     [[version]] = rows(f"SELECT max(version) FROM {table}.history")
     spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT few CHECK (id < 10)")
     spark.sql(f"CALL lake.system.rollback('{table.removeprefix('lake.')}', {version})")

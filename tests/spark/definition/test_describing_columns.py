@@ -1,4 +1,6 @@
-"""`DESCRIBE EXTENDED` of a column tells of its values what `ANALYZE TABLE … FOR COLUMNS` tells of those of Spark's own tables."""
+"""`DESCRIBE EXTENDED` of a column shows the statistics that `ANALYZE TABLE … FOR COLUMNS` computes for
+Spark's own tables.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def test_least_greatest_and_nulls_are_those_of_sparks_own_table(
         theirs = _told(spark, f"DESCRIBE TABLE EXTENDED {stock}.t {name}")
         assert ours.keys() == theirs.keys()
         same = ours.keys() - {"distinct_count", "avg_col_len", "max_col_len", "histogram"}
-        # Spark keeps no bounds of strings; files keep no exact ones of timestamps, and do not say whether there is a NaN.
+        # Spark keeps no bounds of strings; files keep no exact bounds of timestamps, and do not say whether a
+        # NaN exists.
         if _TYPES[name] in ("STRING", "TIMESTAMP", "DOUBLE"):
             same -= {"min", "max"}
         differing: dict[str, Any] = {
@@ -58,7 +61,9 @@ def test_least_greatest_and_nulls_are_those_of_sparks_own_table(
 
 
 def test_what_is_not_known_is_null(spark: SparkSession, db: str) -> None:
-    """Of no rows there is no least value; what files do not tell exactly, such as the ends of long strings, is not guessed."""
+    """Without rows a minimum is NULL. A value that files do not store exactly, such as the maximum of long
+    strings, is not guessed.
+    """
     spark.sql(f"CREATE TABLE {db}.t (i INT, s STRING) USING parquet")
     assert _told(spark, f"DESCRIBE EXTENDED {db}.t i") == _told(spark, f"DESCRIBE {db}.t i")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, repeat('x', 5000)), (NULL, 'a')")
@@ -68,7 +73,7 @@ def test_what_is_not_known_is_null(spark: SparkSession, db: str) -> None:
 
 
 def test_without_extended_and_wrong_names_are_as_in_spark(spark: SparkSession, db: str) -> None:
-    """Only EXTENDED tells of values; a column that is not there is Spark's own error."""
+    """Only EXTENDED shows statistics of values; a missing column causes Spark's own error."""
     spark.sql(f"CREATE TABLE {db}.t (i INT COMMENT 'a number', s STRUCT<a: INT>) USING parquet")
     assert _told(spark, f"DESCRIBE {db}.t i") == {"col_name": "i", "data_type": "int", "comment": "a number"}
     assert _told(spark, f"DESCRIBE EXTENDED {db}.t s").keys() == {"col_name", "data_type", "comment"}

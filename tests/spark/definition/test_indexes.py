@@ -1,4 +1,6 @@
-"""Secondary indexes in SQL: made with the table or by procedures, kept by writes, used by scans, shown in reports."""
+"""Secondary indexes in SQL: tables and procedures make them, writes maintain them, scans use them, and
+reports show them.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,7 @@ def test_a_property_makes_it_with_the_table(
     ],
 )
 def test_calls_that_make_no_sense(spark: SparkSession, db: str, rows: Rows, call: str, text: str) -> None:
-    """Each is told in a sentence, and no version is made."""
+    """Each wrong call is an error in one sentence, and makes no version."""
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (v int, day int, region string) PARTITIONED BY (day, region)")
     name = table.removeprefix("lake.")

@@ -1,4 +1,4 @@
-"""REPLACE TABLE in all its forms is one commit of the same table, whose earlier versions stay what they were."""
+"""REPLACE TABLE in all its forms is one commit of the same table, whose earlier versions do not change."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def content(spark: SparkSession, table: str, version: int | None = None) -> tupl
 
 
 def test_every_shape_after_every_other(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
-    """Columns, partitioning, format and layout change; all versions are read as they were, and brought back by rollback."""
+    """Columns, partitioning, format and layout change; every version stays readable, and rollback restores
+    it.
+    """
     table = f"{db}.t"
     told: list[tuple[list[str], list[str]]] = []
     spark.sql(f"CREATE TABLE {table} {SHAPES[0]}")
@@ -79,7 +81,9 @@ def test_every_shape_after_every_other(spark: SparkSession, db: str, rows: Rows,
 
 
 def test_statements_that_replace(spark: SparkSession, db: str, rows: Rows) -> None:
-    """SQL with rows and without, and the DataFrame writers: each is one version, and a slip is undone by a rollback."""
+    """SQL with rows and without, and the DataFrame writers, make one version each, and a rollback undoes a
+    mistake.
+    """
     table = f"{db}.t"
     frame = spark.range(3).selectExpr("id + 100 AS id", "'n' AS k")
     spark.sql(f"CREATE OR REPLACE TABLE {table} PARTITIONED BY (k) AS SELECT id, 'a' AS k FROM range(5)")
@@ -130,7 +134,10 @@ def test_a_frame_from_before_reads_its_own_version(spark: SparkSession, db: str,
 
 
 def test_places(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """A table stays where it lies unless the statement says LOCATION; what earlier versions hold elsewhere stays readable, and goes with vacuum."""
+    """A table keeps its location unless the statement says LOCATION.
+
+    Files of earlier versions in other locations stay readable until a vacuum deletes them.
+    """
     table, name = f"{db}.t", f"{db}.t".removeprefix("lake.")
     one, two = tmp_path / "one", tmp_path / "two"
     spark.sql(f"CREATE TABLE {table} (id int) USING parquet LOCATION 'file:{one}'")

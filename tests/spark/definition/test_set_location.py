@@ -1,4 +1,6 @@
-"""ALTER TABLE … SET LOCATION of external tables, beside Spark's own: rows, folders, versions, and what others have in the way."""
+"""ALTER TABLE … SET LOCATION of external tables, compared with Spark's own: rows, folders, versions, and
+conflicts with other tables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 
 
 def external(spark: SparkSession, schema: str, root: Path, by: str = "") -> str:
-    """Make a table of a database over files that Spark wrote, and return its name; the folder beside it holds others."""
+    """Make a table in a database over files that Spark wrote, and return its name; the folder beside it has
+    other files.
+    """
     for folder, start in (("old", 0), ("new", 10)):
         writer = spark.range(start, start + 3).selectExpr("id", "id % 2 AS p").coalesce(1).write
         (writer.partitionBy(by) if by else writer).parquet(str(root / folder))
@@ -32,7 +36,7 @@ def external(spark: SparkSession, schema: str, root: Path, by: str = "") -> str:
 
 
 def folders(root: Path) -> dict[str, int]:
-    """Return how many data files lie in each folder."""
+    """Return the number of data files in each folder."""
     found: dict[str, int] = {}
     for path in root.rglob("*.parquet"):
         if path.is_file() and path.name[0] not in "._":
@@ -44,7 +48,9 @@ def folders(root: Path) -> dict[str, int]:
 def test_partitions_stay_and_new_ones_lie_in_the_new_place(
     spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """As in Spark's own table: what is there is read and written where it lies; older versions are as they were."""
+    """As in Spark's own table, existing partitions are read and written in their old folders, and older
+    versions do not change.
+    """
     for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
         table = external(spark, schema, root, "p")
         spark.sql(f"ALTER TABLE {table} SET LOCATION '{root}/new'")
@@ -64,7 +70,7 @@ def test_partitions_stay_and_new_ones_lie_in_the_new_place(
     ]
     assert sorted(rows(f"SELECT id FROM {db}.t VERSION AS OF 1")) == [(0,), (1,), (2,)]
     assert f"LOCATION 'file:{root_of(tmp_path)}/new'" in rows(f"SHOW CREATE TABLE {db}.t")[0][0]
-    # what lies in the new place is told of, and partitions that lie elsewhere keep their rows
+    # sync reports the files in the new location, and partitions elsewhere keep their rows
     changes = {row[0]: row for row in rows(f"CALL lake.system.sync('{db}.t')")}
     assert sorted(row[0] for row in rows(f"SELECT id FROM {db}.t")) == [0, 1, 2, 20, 27], changes
     assert rows(f"CALL lake.system.fsck(table => '{db}.t')") == []
@@ -82,7 +88,11 @@ def root_of(folder: Path) -> Path:
 def test_a_table_without_partitions_shows_what_lies_there(
     spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As Spark's own; with what lies there to be taken in, as after CREATE TABLE. No file is deleted, and there is a way back."""
+    """As in Spark's own table, the rows come from the new folder, after a sync adopts its files, as after
+    CREATE TABLE.
+
+    No file is deleted, and the table can return to its old location.
+    """
     for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
         table = external(spark, schema, root)
         assert sorted(row[0] for row in rows(f"SELECT id FROM {table}")) == [0, 1, 2]
@@ -105,7 +115,9 @@ def test_a_table_without_partitions_shows_what_lies_there(
 
 
 def test_files_of_the_same_name_are_others(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """What was taken out of the old place is not passed over in the new one, though it was copied as it is."""
+    """A file that was removed in the old location is adopted in the new one, though it is an
+    identical copy.
+    """
     table = external(spark, db, tmp_path, "p")
     spark.sql(f"DELETE FROM {table} WHERE p = 1")
     (tmp_path / "copy").mkdir()
@@ -119,7 +131,11 @@ def test_files_of_the_same_name_are_others(spark: SparkSession, db: str, rows: R
 
 
 def test_what_cannot_be(spark: SparkSession, db: str, tmp_path: Path, warehouse: Path) -> None:
-    """A managed table stays where the catalog put it; a place of another managed table is taken; others may not write meanwhile."""
+    """A managed table keeps the location that the catalog chose, and another managed table's location is
+    refused.
+
+    A concurrent write conflicts.
+    """
     table = external(spark, db, tmp_path)
     spark.sql(f"CREATE TABLE {db}.managed (id BIGINT) USING parquet")
     with pytest.raises(Exception, match=r"managed.*managed: its files are in .*relocate FROM TO"):

@@ -122,7 +122,9 @@ def test_databases_that_are_not_there(spark: SparkSession, statement: str, condi
 
 @FORMATS
 def test_both_forms_of_partitioned_by(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """`PARTITIONED BY (p)` and Hive's `PARTITIONED BY (p int)` make the same table; so do USING and STORED AS."""
+    """`PARTITIONED BY (p)` and Hive's `PARTITIONED BY (p int)` make the same table; so do USING and STORED
+    AS.
+    """
     spark.sql(
         f"CREATE TABLE {db}.a (id bigint, p int COMMENT 'c', q string) USING {file_format} PARTITIONED BY (p, q)"
     )
@@ -141,7 +143,9 @@ def test_both_forms_of_partitioned_by(spark: SparkSession, rows: Rows, db: str, 
 
 
 def test_a_table_as_a_whole(spark: SparkSession, rows: Rows, db: str) -> None:
-    """COMMENT, TBLPROPERTIES, column comments, NOT NULL and types come back from every statement that shows them."""
+    """Every statement that shows COMMENT, TBLPROPERTIES, column comments, NOT NULL and types shows what was
+    declared.
+    """
     spark.sql(
         f"""CREATE TABLE {db}.`t 1` (id bigint NOT NULL COMMENT 'it\\'s', `a.b` decimal(5,2), `c``d` struct<x:int,`y z`:string>,
         m map<string,array<date>>, v varchar(3), c char(2), `ü` timestamp_ntz, p int)
@@ -278,7 +282,9 @@ def test_create_table_as_select(spark: SparkSession, rows: Rows, db: str, file_f
 def test_tables_that_cannot_be(
     spark: SparkSession, rows: Rows, db: str, warehouse: Path, definition: str, says: str
 ) -> None:
-    """A definition that cannot be followed is an error saying which part and what to write; nothing is left of it."""
+    """An impossible definition is an error that says which part is wrong and what to write; no table or
+    folder remains.
+    """
     with pytest.raises(AnalysisException, match=says):
         spark.sql(f"CREATE TABLE {db}.t {definition}")
     assert rows(f"SHOW TABLES IN {db}") == []
@@ -286,7 +292,10 @@ def test_tables_that_cannot_be(
 
 
 def test_names_that_differ_in_case_only(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Whatever spark.sql.caseSensitive says, columns are told apart by more than case; found in any case if it is off."""
+    """With any setting of spark.sql.caseSensitive, names of columns must differ in more than case.
+
+    If the setting is off, queries find them in any case.
+    """
     session = spark.newSession()
     session.conf.set("spark.sql.caseSensitive", "true")
     for definition in ("(id int, ID int)", "(a int, s struct<x:int,X:int>)", "AS SELECT 1 AS a, 2 AS A"):
@@ -310,7 +319,9 @@ def test_names_that_differ_in_case_only(spark: SparkSession, rows: Rows, db: str
 def test_external_tables(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path, file_format: str, name: str
 ) -> None:
-    """An external table lies where it is told, whatever the folder's name; DROP leaves its live files and no dead ones."""
+    """An external table is at its LOCATION, for any name of the folder; DROP leaves its live files, and
+    deletes dead ones.
+    """
     folder = tmp_path / name
     spark.sql(
         f"CREATE EXTERNAL TABLE {db}.t (id int) PARTITIONED BY (p int) STORED AS {file_format} "
@@ -343,7 +354,7 @@ def test_a_relative_location_is_below_the_database(
 
 
 def test_a_location_is_taken_apart_as_hadoop_does(spark: SparkSession, db: str, tmp_path: Path) -> None:
-    """Of a URI nothing is decoded: `file:/…/a%20b` is a folder with a `%` in its name."""
+    """A URI is not decoded: `file:/…/a%20b` is a folder with a `%` in its name."""
     for text in ("file:/t/a%20b", "/t/x=1%2F2", "file:///t/a?b#c d", "s3a://bucket/t%", "hdfs://host:1/a:b"):
         path = spark._jvm.org.apache.hadoop.fs.Path(text)
         assert take_apart(text).path == path.toUri().getPath(), text
@@ -354,7 +365,7 @@ def test_a_location_is_taken_apart_as_hadoop_does(spark: SparkSession, db: str, 
 
 
 def test_external_needs_a_location(spark: SparkSession, rows: Rows, db: str) -> None:
-    """EXTERNAL without LOCATION, which would make a table whose files nobody owns, is refused as in Spark."""
+    """EXTERNAL without LOCATION is refused as in Spark: no table would own the files."""
     with pytest.raises(AnalysisException, match="needs a LOCATION"):
         spark.sql(f"CREATE EXTERNAL TABLE {db}.t (id int) STORED AS PARQUET")
     assert rows(f"SHOW TABLES IN {db}") == []
@@ -364,7 +375,9 @@ def test_external_needs_a_location(spark: SparkSession, rows: Rows, db: str) -> 
 def test_columns_read_from_a_location(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path, file_format: str
 ) -> None:
-    """Without columns, they and the partition columns are those of the files and folders at LOCATION."""
+    """A table without declared columns gets its columns and partition columns from the files and folders at
+    LOCATION.
+    """
     frame = spark.sql("SELECT id, CAST(id % 2 AS int) AS p FROM range(6)")
     frame.write.partitionBy("p").format(file_format).save(str(tmp_path / "t"))
     spark.sql(f"CREATE TABLE {db}.t USING {file_format} LOCATION '{tmp_path}/t'")
@@ -378,7 +391,7 @@ def test_columns_read_from_a_location(
 
 @pytest.mark.parametrize("purge", ["", " PURGE"])
 def test_drop_table(spark: SparkSession, rows: Rows, db: str, purge: str) -> None:
-    """DROP [PURGE] removes a managed table and its folder; a table that is not there is an error without IF EXISTS."""
+    """DROP [PURGE] removes a managed table and its folder; without IF EXISTS, a missing table is an error."""
     spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
     folder = location(rows, f"{db}.t")
     assert len(files(folder)) == 1
@@ -431,7 +444,10 @@ def test_a_renamed_tables_folder_is_not_anothers(spark: SparkSession, rows: Rows
 
 @FORMATS
 def test_replace_table_as_select(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """CREATE OR REPLACE gives a table other content, which may come from the old; the table stays where it lies, and so do its files."""
+    """CREATE OR REPLACE gives a table new content, which may be read from the old.
+
+    The table keeps its location, and the old files.
+    """
     create = f"CREATE OR REPLACE TABLE {db}.t USING {file_format}"
     spark.sql(f"{create} AS SELECT id AS a FROM range(4)")
     old = location(rows, f"{db}.t")
@@ -447,7 +463,9 @@ def test_replace_table_as_select(spark: SparkSession, rows: Rows, db: str, file_
 def test_a_replacement_that_fails_leaves_the_old_table(
     spark: SparkSession, rows: Rows, db: str, file_format: str
 ) -> None:
-    """If the query of [CREATE OR] REPLACE fails, the old table is as it was, and no file is left of the new one."""
+    """If the query of [CREATE OR] REPLACE fails, the old table is unchanged, and no file of the new one
+    remains.
+    """
     spark.sql(f"CREATE TABLE {db}.t USING {file_format} AS SELECT id FROM range(4)")
     before = files(location(rows, f"{db}.t").parent)
     for statement in ("CREATE OR REPLACE", "REPLACE"):
@@ -476,7 +494,9 @@ def test_replace_table(spark: SparkSession, rows: Rows, db: str) -> None:
 
 
 def test_a_replacement_in_the_same_folder(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A table that is put where it lies has the new content; the files of the version before stay for who reads that."""
+    """A table replaced in the same folder has the new content; the previous version keeps its files for its
+    readers.
+    """
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
     folder = location(rows, f"{db}.t")
     spark.sql(f"CREATE OR REPLACE TABLE {db}.t LOCATION '{folder}' AS SELECT 2 AS b")
@@ -490,7 +510,9 @@ def test_a_replacement_in_the_same_folder(spark: SparkSession, rows: Rows, db: s
 
 @pytest.mark.needs("newer versions")
 def test_a_frame_over_a_table_that_changes(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A DataFrame or view made before an INSERT sees it when it runs; both sides of a join see one version."""
+    """A DataFrame or view made before an INSERT reads the new rows when it runs; both sides of a join read
+    one version.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, p int) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1)")
     frame = spark.table(f"{db}.t")
@@ -507,7 +529,9 @@ def test_a_frame_over_a_table_that_changes(spark: SparkSession, rows: Rows, db: 
 
 @pytest.mark.needs("newer versions")
 def test_a_frame_over_a_table_that_was_dropped(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A DataFrame over a table that was dropped, or made anew, is an error or the new table, never rows of the old."""
+    """A DataFrame over a table that was dropped or made again raises an error or reads the new table, never
+    the old rows.
+    """
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
     frame = spark.table(f"{db}.t")
     spark.sql(f"DROP TABLE {db}.t")
@@ -537,7 +561,9 @@ def test_a_frame_written_into_its_own_table(spark: SparkSession, rows: Rows, db:
 
 
 def test_versions_that_are_not_there(spark: SparkSession, rows: Rows, db: str) -> None:
-    """VERSION AS OF and TIMESTAMP AS OF read a table as it was; a version that is not there is named, with those that are."""
+    """VERSION AS OF and TIMESTAMP AS OF read a table's earlier state. For a missing version the error names
+    it and the existing ones.
+    """
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
     spark.sql(f"INSERT INTO {db}.t VALUES (2)")
     spark.sql(f"ALTER TABLE {db}.t RENAME COLUMN a TO b")

@@ -1,4 +1,6 @@
-"""Heavy values are found while a partition is loaded, by one run of the source, and follow its rows from then on."""
+"""Heavy values are measured while a partition is loaded, in one run of the source, and follow its rows after
+that.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def own(cells: tuple[tuple[Any, ...], ...]) -> ms.ArrangementSpec:
 
 
 def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
-    """Each partition gets what is heavy in it; appends add to it what is heavy by then, as far as there is room.
+    """Each partition gets directories for its heavy values; appends add directories for new heavy values, up
+    to the limit.
 
     Overwritten and new partitions are measured again.
     """
@@ -85,7 +88,7 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
     assert list(misplaced(table())) == []
     found = {part.values[0]: part.arrangement for part in table().partitions()}
     assert found[0] == own((("new",), ("9",)))
-    assert found[1] == ms.ArrangementSpec(AUTO)  # of no rows nothing is known
+    assert found[1] == ms.ArrangementSpec(AUTO)  # a partition without rows has no known values
     assert found[2] == own((("y",),))
     assert rows(f"SELECT count(*) FROM {db}.t WHERE p = 2 AND x = 'y'") == [(2000,)]
 
@@ -133,9 +136,10 @@ def test_words_of_the_first_statement_suffice(spark: SparkSession, db: str, rows
 def test_maps_follow_the_rows(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A value that becomes heavy gets a directory, for its new rows by an append, for all by `compact`; another loses its own.
+    """A value that becomes heavy gets a directory, for its new rows in an append, for all rows in `compact`;
+    another value loses its directory.
 
-    Until then queries on it, and on nothing else, look into the older files of the default directory, too.
+    Until then, queries on the value alone also read the older files of the default directory.
     """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(
@@ -180,7 +184,7 @@ def test_maps_follow_the_rows(
     old = [Path(join_location(part().location, file.path).removeprefix("file:")) for file in part().files]
     for path in old:
         path.rename(f"{path}.away")
-    insert("555", 1000, 3000)  # 67 %, and nothing that is there is read for it
+    insert("555", 1000, 3000)  # 67 %, and no existing file is read for it
     for path in old:
         Path(f"{path}.away").rename(path)
     before = table().version
@@ -219,7 +223,7 @@ def test_maps_follow_the_rows(
     assert list(misplaced(table())) == []
     assert (read("x = 555")[:2], read("x = 20")[:2], read("x = 7")[:2]) == ((1, 6), (1, 6), (1, 6))
     assert rows(f"CALL lake.system.compact('{name}')") == []
-    insert("id", 10_000, 30_000)  # of which 10 has a fiftieth
+    insert("id", 10_000, 30_000)  # a fiftieth of these rows has the value 10
     assert rows(f"ALTER TABLE {db}.t PARTITION (p = 3) CONCATENATE")[0][0] == "p=3"
     assert cells() == (555, 31, 30, 20)
     assert list(misplaced(table())) == []
@@ -263,7 +267,9 @@ def meanwhile(real: Callable[..., Any], other: Callable[[], None]) -> Callable[.
 
 
 def test_the_source_runs_once(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """Of a source that counts its rows each is asked for once, measured or not; what was kept of it is gone afterwards."""
+    """A write evaluates each row of its source once, with and without measurement of heavy values, and caches
+    nothing afterwards.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x string, p int) PARTITIONED BY (p)")
     for skew in (None, AUTO, ms.SkewMap(("x",), (("3",),), directories=True)):
@@ -297,7 +303,9 @@ def test_rows_are_kept_for_one_writer(spark: SparkSession) -> None:
 
 
 def test_suggestions(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore) -> None:
-    """What is heavy in each partition, its share, and what a query would read, of the columns asked for or of each."""
+    """For the requested columns or for all, each partition's heavy values are suggested, with their share and
+    the bytes that a query would read.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x string, Y int, m map<int, int>, p int) PARTITIONED BY (p)")
     spark.sql(

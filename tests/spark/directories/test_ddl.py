@@ -1,4 +1,6 @@
-"""Hive's statements about heavy values, typed into Spark: what they do, what is shown of it, and what is refused."""
+"""Hive's statements about heavy values, typed into Spark: their effects, what other statements show of them,
+and errors.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,10 @@ def test_values_may_be_parameters(spark: SparkSession, db: str, skew: Callable[.
 
 
 def test_concatenate_merges_by_the_rules(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """Of partitions whose values want quotes; an external table has to be relaxed for it, but not for the procedure."""
+    """CONCATENATE merges partitions, also with values that need quotes.
+
+    The rules must be relaxed for an external table, but not for the procedure.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t (x INT, ds STRING) PARTITIONED BY (ds) SKEWED BY (x) ON (1) STORED AS DIRECTORIES "
         f"LOCATION '{tmp_path}/t' {RELAXED}"
@@ -149,7 +154,9 @@ def test_concatenate_merges_by_the_rules(spark: SparkSession, rows: Rows, db: st
 
 
 def test_describe_shows_hives_rows(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Of the table behind Spark's own rows, of a partition with the paths; nothing is added where nothing is skewed."""
+    """DESCRIBE adds Hive's rows behind Spark's: for the table, and for a partition with its paths. A table
+    that is not skewed gets no rows.
+    """
     spark.sql(f"CREATE TABLE {db}.plain {COLUMNS}")
     spark.sql(f"CREATE TABLE {db}.t {COLUMNS} SKEWED BY (x) ON (1, NULL) STORED AS DIRECTORIES")
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = 1)")

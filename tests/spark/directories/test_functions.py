@@ -1,4 +1,6 @@
-"""Conditions on skewed columns that need a function leave out directories of heavy values, as they leave out partitions."""
+"""Conditions that need a function prune directories of heavy values on skewed columns, as they prune
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def clause(columns: Sequence[str], values: Sequence[tuple[Any, ...]]) -> str:
 
 @pytest.fixture(scope="module", params=["parquet", "orc"])
 def table(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A table of each format whose partitions are skewed by different columns, and a view `plain` of the same rows."""
+    """A table of each format whose partitions are skewed by different columns, and a view `plain` of the same
+    rows.
+    """
     spark.sql("CREATE NAMESPACE lake.functions_of_heavy")
     name = "lake.functions_of_heavy.t"
     spark.sql(
@@ -94,7 +98,9 @@ ONE_MAP = {
     "upper(y) = 'A' AND rand() < 2": 2,
     "upper(y) = 'A' OR rand() < 2": 4,
 }  # fmt: skip
-"""Conditions on a partition with directories for (10, 'a'), (10, 'b'), (20, 'c') and all others, and how many they leave."""
+"""Conditions on a partition with directories for (10, 'a'), (10, 'b'), (20, 'c') and all others, and how many
+directories remain.
+"""
 FAILING = {
     "x <> 20 AND 100 / (x - 20) < 0": 3,
     "v = 5 AND 100 / (x - 20) < 0": 4,
@@ -102,7 +108,9 @@ FAILING = {
     "v = 5 AND CAST(x * 300000000 AS INT) > 0": 4,
     "v = 5 AND CASE WHEN x = 10 THEN false ELSE raise_error('never') END": 2,
 }
-"""Conditions on the same that cannot be evaluated for some of the values. Spark reads the rows, and what stands before decides."""
+"""Conditions on the same directories that cannot be evaluated for some values. Spark reads the rows, and the
+part before decides.
+"""
 ALL_MAPS = {
     "upper(y) = 'A'": 9,
     "coalesce(x, 0) = 0": 8,
@@ -121,7 +129,9 @@ class TestExact:
     """Counts of directories and files."""
 
     def test_of_one_partition(self, spark: SparkSession, table: str, rows: Rows) -> None:
-        """A query reads the directories whose values satisfy its condition, and the directory of all others; each has a file."""
+        """A query reads the directories whose values satisfy its condition, and the directory of all others;
+        each has one file.
+        """
         check_rows(rows, table, [f"day = 1 AND ({where})" for where in ONE_MAP])
         for where, kept in ONE_MAP.items():
             found = counts(f"SELECT * FROM {table} WHERE day = 1 AND ({where})")
@@ -199,7 +209,9 @@ class TestExact:
     def test_values_are_evaluated_once(
         self, spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """However many partitions have them; of what is understood none, and none of a table without directories."""
+        """However many partitions have them; of what is understood none, and none of a table without
+        directories.
+        """
         from parquetry.planner import planner
         from parquetry.planner.protocol import questions
         from parquetry.planner.scans import scans
@@ -247,7 +259,9 @@ class TestBeside:
     def test_buckets_places_and_other_names(
         self, spark: SparkSession, db: str, rows: Rows, tmp_path: Any
     ) -> None:
-        """Buckets within directories, directories elsewhere, a skewed column that is renamed; then DELETE, UPDATE and MERGE."""
+        """Pruning works with buckets within directories, with directories elsewhere, with a renamed skewed
+        column, and for DELETE, UPDATE and MERGE.
+        """
         spark.sql(
             f"CREATE TABLE {db}.t (x INT, c CHAR(3), day DATE, v INT, p INT) USING parquet PARTITIONED BY (p) CLUSTERED BY (v) INTO 2 BUCKETS "
             "SKEWED BY (x, c, day) ON ((1, 'a', DATE'2026-01-31'), (2, 'b', NULL), (3, 'cc', DATE'2026-02-01')) STORED AS DIRECTORIES "

@@ -1,4 +1,6 @@
-"""Queries read no directory of heavy values that holds no answer, wherever they ask; also of tables that Hive laid down."""
+"""No query reads a directory of heavy values without an answer, in any form of query, also in tables that
+Hive wrote.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _MAPS = {
     2: ms.SkewMap(("x",), ((10,), (30,)), directories=True),
     3: None,
 }
-"""Of partitions: 4 directories, 3, and a plain one."""
+"""Directories of the partitions: 4, 3, and none."""
 
 
 def steps(scan: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -49,7 +51,7 @@ def directories(found: Any) -> list[tuple[int, ...]]:
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
-    """A table whose files lie in the directories of their cells, and a view `plain_rows` of the same rows."""
+    """A table whose files are in the directories of their cells, and a view `plain_rows` of the same rows."""
     name = "lake.heavy.t"
     spark.sql("CREATE NAMESPACE lake.heavy")
     spark.sql(f"CREATE TABLE {name} (x int, y string, v int, p int) USING parquet PARTITIONED BY (p)")
@@ -116,7 +118,9 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
     ],
 )
 def test_conditions(spark: SparkSession, table: str, where: str, expected: tuple[int, int]) -> None:
-    """The rows are those of a table without directories, and the directories those that may hold them."""
+    """A condition returns the rows of a table without directories, and reads the directories that may contain
+    them.
+    """
     query = f"SELECT * FROM {table} WHERE {where}"
     frame = spark.sql(query)
     assert sorted(frame.collect(), key=str) == sorted(
@@ -126,7 +130,9 @@ def test_conditions(spark: SparkSession, table: str, where: str, expected: tuple
 
 
 def test_wherever_a_query_asks(spark: SparkSession, table: str, rows: Rows) -> None:
-    """Through a view, subqueries, aliases, a join of two of its scans, groups, a frame; each scan is told of by itself."""
+    """Pruning works through a view, subqueries, aliases, a join of two scans, groups and a frame; a report
+    shows each scan.
+    """
     spark.sql(
         f"CREATE OR REPLACE TEMP VIEW heavy_rows AS SELECT x AS weight, y, v * 2 AS double, p FROM {table}"
     )
@@ -165,7 +171,9 @@ def test_the_value_of_a_subquery(spark: SparkSession, table: str) -> None:
 
 
 def test_the_metastore_counts_what_cells_decide(spark: SparkSession, table: str) -> None:
-    """Without a scan where only cells are asked for; else by one, with the same numbers."""
+    """The metastore counts without a scan if cells decide the condition; otherwise a scan returns the same
+    numbers.
+    """
     for where, alone in {
         "p = 2 AND x = 10": True,
         "p < 3 AND x = 10 AND y = 'a' AND x > 5": False,  # half of the cell of partition 2
@@ -189,12 +197,14 @@ _TYPES = {
     "char(4)": ("'a b'", "'ab'", "''", "'z'"),
     "date": ("DATE'2026-03-29'", "DATE'1960-02-29'", "DATE'1970-01-01'", "DATE'9999-12-31'"),
 }  # fmt: skip
-"""Of each type two values that are heavy and two others, of which one may be equal to a heavy one."""
+"""For each type, two heavy values and two others; one of the others may be equal to a heavy one."""
 
 
 @pytest.mark.parametrize("kind", _TYPES)
 def test_values_of_all_types(spark: SparkSession, db: str, rows: Rows, kind: str) -> None:
-    """Rows and counts are those of a table without directories, of which Spark evaluates the conditions itself."""
+    """Rows and counts equal the answers of a table without directories, where Spark evaluates the conditions
+    itself.
+    """
     one, two, three, four = _TYPES[kind]
     heavy = ", ".join(re.sub(r"CAST\((.*) AS .*\)", r"\1", value) for value in (one, two))
     spark.sql(
@@ -239,7 +249,9 @@ def test_values_of_all_types(spark: SparkSession, db: str, rows: Rows, kind: str
 
 
 def test_deleting(spark: SparkSession, db: str, rows: Rows, warehouse: Path) -> None:
-    """TRUNCATE, DROP PARTITION … PURGE, vacuum and DROP TABLE delete files in directories, and these when they are empty."""
+    """TRUNCATE, DROP PARTITION … PURGE, vacuum and DROP TABLE delete files in directories, and then the empty
+    directories.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t (x int, v int, p int) USING parquet PARTITIONED BY (p) "
         "SKEWED BY (x) ON (10, 20) STORED AS DIRECTORIES"
@@ -307,7 +319,9 @@ def test_tables_that_hive_laid_down(
     cells: set[tuple[Any, ...]],
     expected: dict[str, tuple[int, int]],
 ) -> None:
-    """Hive 4.0.1 wrote them, with two INSERTs into one; the rows are those that it reads without its pruner, whatever is asked."""
+    """Tables that Hive 4.0.1 wrote, one with two INSERTs, return for every condition the rows that Hive reads
+    without its pruner.
+    """
     known = json.loads((_HIVE / "listbucket.json").read_text())["tables"][name]
     shutil.copytree(_HIVE / "listbucket" / name, tmp_path / name)
     kind = "parquet" if "PARQUET" in known["statements"][0] else "orc"

@@ -1,4 +1,4 @@
-"""Each row of a write lies in the directory that its partition's own map gives it, as few files as there may be."""
+"""Each row of a write is in the directory that its partition's own map names, in as few files as possible."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def some_map(random_: random.Random) -> ms.SkewMap:
         try:
             ms.SkewMap(tuple(columns), (*cells, cell))
         except ArrangementError:
-            continue  # it is there
+            continue  # it is in the map already
         cells.append(cell)
     return ms.SkewMap(tuple(columns), tuple(cells), directories=True)
 
@@ -95,7 +95,9 @@ def source(random_: random.Random, count: int) -> list[dict[str, Any]]:
 def test_every_row_lies_where_its_partitions_map_says(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, fmt: str, seed: int
 ) -> None:
-    """Of 12 partitions with a map each, over any columns and values, each keeps its own through two appends."""
+    """Each of 12 partitions with its own map, over any columns and values, keeps its map
+    through two appends.
+    """
     random_ = random.Random(seed)
     columns = ", ".join(f"{name} {type}" for name, type in COLUMNS.items())
     spark.sql(f"CREATE TABLE {db}.t ({columns}, id int, p int) USING {fmt} PARTITIONED BY (p)")
@@ -147,7 +149,9 @@ def test_every_row_lies_where_its_partitions_map_says(
 
 
 def test_histories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path) -> None:
-    """What the table's map is changed to holds for partitions made from then on; places that were given are used."""
+    """A change of the table's map applies to partitions made after it; writes use the locations that a map
+    names.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x int, Y string, p int) PARTITIONED BY (p)")
     insert = (
@@ -203,9 +207,10 @@ def test_histories(spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 def test_partitions_of_any_key_keep_their_own(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:
-    """Partitions are told apart by values of any type, NULL and NaN among them; a renamed column is still the map's.
+    """Partitions are distinguished by values of any type, also NULL and NaN; a renamed column stays in the
+    map.
 
-    A column may be called what the writer calls its own.
+    A column may have the name that the writer uses itself.
     """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(
@@ -248,7 +253,9 @@ def test_partitions_of_any_key_keep_their_own(
 
 
 def test_files_are_as_many_as_their_sizes_need(spark: SparkSession, db: str, store: ms.Metastore) -> None:
-    """A heavy value larger than a file is spread over tasks and gets several; a light one, and the rest, one."""
+    """A heavy value larger than a file is spread over tasks and gets several files; a light one, and the
+    rest, get one.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(
         f"CREATE TABLE {db}.t (id bigint, s string, x int, p int) PARTITIONED BY (p) "
@@ -280,7 +287,9 @@ def test_files_are_as_many_as_their_sizes_need(spark: SparkSession, db: str, sto
 def test_another_writer_changes_the_map_meanwhile(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, warehouse: Path
 ) -> None:
-    """Rows written for a map that another has replaced conflict, and leave no file; rows of no cell are appended."""
+    """Rows written for a map that was replaced conflict, and leave no file; rows without a cell
+    are appended.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x int, p int) PARTITIONED BY (p)")
     folder = Path(store.table(*name.split(".")).metadata.location.removeprefix("file:"))
@@ -313,7 +322,9 @@ def test_another_writer_changes_the_map_meanwhile(
 def test_a_failed_write_leaves_nothing(
     spark: SparkSession, db: str, store: ms.Metastore, tmp_path: Path
 ) -> None:
-    """A task that fails, with cells here and elsewhere and heavy values measured or not, leaves neither file nor directory."""
+    """A failing task leaves neither file nor directory, with cells here and elsewhere, and with heavy values
+    measured or not.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(
         f"CREATE TABLE {db}.t (id bigint, x int, p int) PARTITIONED BY (p) LOCATION '{tmp_path}/t' "

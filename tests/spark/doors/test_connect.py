@@ -1,4 +1,4 @@
-"""Clients of a Spark Connect server: they have `pyspark[connect]`, and the server's JVM starts the planner."""
+"""Clients of a Spark Connect server have `pyspark[connect]`, and the server's JVM starts the planner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ import os; os._exit(0)
 
 
 def client(server: RunningServer, program: str, schema: str) -> dict[str, object]:
-    """Run a program in a process of its own; it has a session `spark` with a namespace of its own, and fills `said`."""
+    """Run a program in a separate process; it gets a session `spark` with its own namespace, and fills
+    `said`.
+    """
     text = (
         BEGIN
         + f'spark.sql("CREATE NAMESPACE lake.{schema}"); spark.sql("USE lake.{schema}")\n'
@@ -90,7 +92,9 @@ for statement in ("SELECT nothing FROM t", "SELECT * FROM missing", "INSERT INTO
 
 
 def test_statements(connect: RunningServer) -> None:
-    """DDL, writes of SQL and of frames, MERGE, time travel and procedures work; errors keep their condition and SQLSTATE."""
+    """DDL, writes in SQL and by frames, MERGE, time travel and procedures work; errors keep their condition
+    and SQLSTATE.
+    """
     said = client(connect, STATEMENTS, "statements")
     assert said["skewed"] == [[2]]
     assert said["changed"] == [[1, "merged"], [2, "updated"], [4, "v"], [5, "v"], [7, "v"], [8, "v"]]
@@ -154,7 +158,9 @@ said["tables"] = [sorted(row.tableName for row in each.sql("SHOW TABLES").collec
 
 
 def test_several_sessions_at_once(connect: RunningServer) -> None:
-    """Each question is answered for the session that asks: with its time zone, its current catalog, and its own catalogs."""
+    """Each question is answered for its own session: with the session's time zone, current catalog and
+    catalogs.
+    """
     said = client(connect, SESSIONS, "sessions")
     assert said["partitions"] == 3
     assert said["found"] == {"America/New_York": [3], "UTC": [2], "Asia/Tokyo": [1]}
@@ -180,7 +186,9 @@ said["views"] = [row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.
 
 
 def test_reports(connect: RunningServer) -> None:
-    """`report` tells of a client's frame before it has run and after, `explain` of a text, and `last_reports` gives rows."""
+    """`report` describes a client's frame before and after its run, `explain` a query text, and
+    `last_reports` returns rows.
+    """
     said = client(connect, REPORTS, "reports")
     assert said["report"] == [[8, 8], [1, 8]]
     assert str(said["text"]).startswith("lake.reports.f: partitions 1 of 8 (")

@@ -22,7 +22,7 @@ println("READ " + spark.sql("CALL lake.system.last_reports()").where("step = 'pa
 
 
 def test_spark_shell(tmp_path: Path) -> None:
-    """A frame is written and read, and its report is asked for."""
+    """A Spark shell writes and reads a frame, and prints its report."""
     done = doors.run("spark-shell", [*doors.flags(tmp_path), "--master", "local[1]"], tmp_path, TYPED)
     assert "SUM 22" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert "READ 1 of 3" in done.stdout
@@ -72,7 +72,9 @@ def compiled(folder: Path) -> Path:
 
 @pytest.mark.parametrize("mode", ["client", "cluster"] if STEP == 1 else ["cluster"])
 def test_an_application_on_a_cluster(mode: str, tmp_path: Path) -> None:
-    """Written in Scala, it runs on two workers whose executors have neither Python nor a file of the driver's, in both modes."""
+    """A Scala application runs in both modes on two workers whose executors have neither Python nor a file of
+    the driver's.
+    """
     answer = tmp_path / "answer"
     with cluster(tmp_path / "cluster") as master:
         arguments = [

@@ -1,4 +1,4 @@
-"""The pages of the doors, tried as they are written, on a machine on which Spark and Parquetry are installed."""
+"""The commands on the pages about ways to start work unchanged on a machine with Spark and Parquetry."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ BY_DAY = "2026-03-30\t1000\n2026-03-31\t1000\n"
 
 
 class Machine:
-    """A machine with Spark at SPARK_HOME, its programs and `parquetry` on the PATH, and the table of the README.
+    """A machine with Spark at SPARK_HOME, its programs and `parquetry` on the PATH, and the README's table.
 
-    What the pages call by a name that no machine here has is replaced: `/data/lake`, hosts and ports.
+    Names on the pages that no machine here has are replaced: `/data/lake`, hosts and ports.
     """
 
     def __init__(self, folder: Path):
@@ -212,7 +212,9 @@ def _client_prints_what_the_page_says(machine: Machine, port: int) -> None:
 
 
 def test_spark_shell(machine: Machine) -> None:
-    """The page's flags make a shell in which the page's lines read, write and report, on HDFS and PostgreSQL."""
+    """With the page's flags, a shell runs the page's lines: they read, write and report, on HDFS and
+    PostgreSQL.
+    """
     (start,), (lines,) = (blocks("jvm-applications.md", language) for language in ("sh", "scala"))
     warehouse, store = f"{hdfs.shared_server().url}/pages", postgresql.shared_server().url("pages")
     machine.python(MAKES_THE_TABLE.replace('warehouse="lake"', f'warehouse="{warehouse}", store="{store}"'))

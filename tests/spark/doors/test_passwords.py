@@ -1,4 +1,4 @@
-"""The password of the store at the doors of Spark: it works, and neither Spark nor an error of Py4J's shows it."""
+"""The store's password works in every way to start Spark, and neither Spark nor an error of Py4J shows it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def assert_without_password(*texts: str) -> None:
 
 @pytest.fixture(scope="module")
 def driver(guarded: PostgreSQLServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a PySpark program saw that was configured with a URL that has a password."""
+    """The output of a PySpark program that was configured with a URL with a password."""
     folder = tmp_path_factory.mktemp("driver")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", DRIVER.replace("url, folder = sys.argv[1:]", "url, folder = json.loads(sys.stdin.read())")],
@@ -91,7 +91,9 @@ def driver(guarded: PostgreSQLServer, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_configure_hides_the_password_of_a_url(driver: dict[str, Any]) -> None:
-    """The password of the URL works for all sessions; SET, the event log, the processes' arguments and Spark's log are without it."""
+    """The password of the URL works for all sessions; SET, the event log, the processes' arguments and
+    Spark's log do not contain it.
+    """
     assert driver["rows"] == [1, 1]
     assert driver["set"]["spark.sql.catalog.lake.store"].startswith("postgresql://bob@127.0.0.1")
     assert "redacted" in driver["set"]["spark.sql.catalog.lake.store.password"]
@@ -103,7 +105,9 @@ def test_configure_hides_the_password_of_a_url(driver: dict[str, Any]) -> None:
 
 
 def test_no_exception_of_py4j_leaves_the_bridge_of_a_driver(driver: dict[str, Any]) -> None:
-    """If the driver's planner is not found, errors are ours, and have neither the question nor the object's name."""
+    """If the driver's planner is not found, errors are ours, and contain neither the question nor the
+    object's name.
+    """
     assert len(driver["unknown"]) == 2
     for error in driver["unknown"]:
         assert "[PARQUETRY_INTERNAL]" in error
@@ -118,7 +122,9 @@ def test_no_exception_of_py4j_leaves_the_bridge_of_a_driver(driver: dict[str, An
 
 @pytest.mark.parametrize("way", ["setting", "PGPASSWORD", "PARQUETRY_STORE_PASSWORD", "PGPASSFILE"])
 def test_a_planner_in_a_process_gets_it(guarded: PostgreSQLServer, tmp_path: Path, way: str) -> None:
-    """`spark-sql` gets it from a file of settings, or its planner from the environment; neither arguments nor output have it."""
+    """`spark-sql` reads the password from a settings file, or its planner from the environment; arguments and
+    output do not contain it.
+    """
     lines, variables = [f"spark.sql.catalog.lake.store {url(guarded, way.lower(), 'bob')}"], {}
     if way == "setting":
         lines.append(f"spark.sql.catalog.lake.store.password {PASSWORD}")

@@ -1,4 +1,6 @@
-"""The planner's process dies while a statement commits: the error says that the outcome is not known, and the table is right."""
+"""If the planner's process dies while a statement commits, the error says that the outcome is unknown, and
+the table is consistent.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,11 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("op", STATEMENTS)
 def test_before_the_commit(shell: Shell, op: str) -> None:
-    """Killed while its commit waits for the metastore: the error names the statement that shows the history; nothing has changed, and the same statement works."""
+    """If the planner is killed while its commit waits for the metastore, the error names the statement that
+    shows the history.
+
+    The table has not changed, and the same statement then works.
+    """
     table = f"lake.default.{op}"
     statement, after = STATEMENTS[op]
     statement = statement.format(t=table)
@@ -150,7 +156,9 @@ def test_before_the_commit(shell: Shell, op: str) -> None:
 
 
 def test_after_the_commit(shell: Shell) -> None:
-    """Killed as soon as its commit is visible: whether the statement fails or not, its rows are there, once."""
+    """If the planner is killed as soon as its commit is visible, the statement's rows are in the table once,
+    even if it fails.
+    """
     shell.begin("CREATE TABLE lake.default.seen (x BIGINT)")
     finish(shell)
     for number in range(1, 4):

@@ -1,4 +1,6 @@
-"""Three sessions at once, and the planner's process killed again and again: `python -m tests.support.planner_kills` does it 200 times."""
+"""Three sessions run while the planner's process is killed repeatedly; `python -m
+tests.support.planner_kills` kills it 200 times.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ KILLS = 6
 
 
 def test_kills_beside_three_sessions(tmp_path: Path) -> None:
-    """Statements succeed or end with PARQUETRY_PLANNER_ENDED; no row is lost or doubled; no error and no log has the store's password."""
+    """Statements succeed or end with PARQUETRY_PLANNER_ENDED, and no row is lost or doubled.
+
+    No error and no log contains the store's password.
+    """
     outcome = run(tmp_path, KILLS, seed=7)
     assert outcome.problems == []
     assert outcome.kills == KILLS

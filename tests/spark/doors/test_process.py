@@ -1,4 +1,6 @@
-"""The planner's process dies: the next statement starts another one, and statements under way that only read are planned again."""
+"""After the planner's process dies, the next statement starts another, and running statements that only read
+are planned again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from tests.spark.doors.test_connect import client
 from tests.support.spark import doors
 
 STARTED_SECONDS = 8
-"""A planner of this age has started, and statements wait for its answers; one that starts is not started again."""
+"""Seconds after which a planner has started, and statements wait for its answers; the test does not kill a
+planner that starts.
+"""
 FILL = """
 spark.sql("CREATE TABLE t (x INT, d INT) PARTITIONED BY (d)")
 spark.sql("INSERT INTO t SELECT id, id % 4 FROM range(40)")
@@ -25,7 +29,9 @@ said["answers"] = sorted(set(answers))
 
 
 def test_reads_go_on_while_planners_are_killed(connect: RunningServer) -> None:
-    """Queries give the same rows while the planner is killed three times, and one planner is there afterwards."""
+    """Queries return the same rows while the planner is killed three times, and afterwards exactly one
+    planner runs.
+    """
     assert client(connect, FILL, "deaths")["rows"] == [[10]]
     (first,) = doors.planners(connect.process)
     over = threading.Event()

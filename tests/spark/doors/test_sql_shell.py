@@ -21,7 +21,9 @@ SHOW PARTITIONS lake.default.t;
 
 
 def test_statements(tmp_path: Path) -> None:
-    """Hive's DDL is the first statement of the session; rows are written, changed and read, and reports come as rows."""
+    """The session's first statement is Hive's DDL; rows are written, changed and read, and
+    reports are rows.
+    """
     script = tmp_path / "statements.sql"
     script.write_text(STATEMENTS)
     done = doors.run(

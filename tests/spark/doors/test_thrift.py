@@ -46,7 +46,9 @@ def test_a_connection_that_ends_leaves_classes_to_others(thrift: RunningServer) 
 
 
 def test_beeline(thrift: RunningServer) -> None:
-    """The first statement of the server is Hive's DDL; rows are written, changed and read; errors come in words."""
+    """The server's first statement is Hive's DDL; rows are written, changed and read; errors have readable
+    messages.
+    """
     lines = beeline(
         thrift.port,
         "CREATE NAMESPACE lake.b",

@@ -1,4 +1,6 @@
-"""CALL system.compact makes few files of many, in one version, where rows are what they were and nobody is disturbed."""
+"""CALL system.compact merges many files into few, in one version, changes no row, and disturbs no reader or
+writer.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)
 def test_compaction(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
 ) -> None:
-    """Each directory of each partition has one file afterwards, by the partition's own map, in its order; vacuum takes the old."""
+    """Afterwards each directory of each partition has one file, by the partition's own map and in its order;
+    vacuum deletes the old files.
+    """
     name = f"{db.removeprefix('lake.')}.t"
 
     def table() -> ms.TableSnapshot:
@@ -46,7 +50,7 @@ def test_compaction(
         spark.sql(f"{insert} 'new', cast(id % 4 AS int) FROM range({start}, {start + 100})")
     spark.sql(f"{insert} 'new', 9 FROM range(500, 600)")  # one file in each directory: nothing to do
     before = table()
-    # a file of which no cell is known, and one in a directory such as Hive makes for a second insert
+    # a file without a known cell, and one in a directory such as Hive makes for a second insert
     part = before.partition((9,))
     assert part is not None
     flat = tmp_path / "t" / "p=9"
@@ -101,7 +105,9 @@ def test_compaction(
 def test_others_meanwhile(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path
 ) -> None:
-    """An append to a partition that is compacted makes it conflict, without a trace; one to another partition does not."""
+    """An append to a partition that is being compacted makes the compaction conflict, without a trace; an
+    append elsewhere does not.
+    """
     name = f"{db.removeprefix('lake.')}.t"
     spark.sql(f"CREATE TABLE {db}.t (id bigint, p int) PARTITIONED BY (p) LOCATION '{tmp_path}/t'")
     for _ in range(2):
@@ -137,9 +143,10 @@ def test_others_meanwhile(
 def test_unpartitioned_and_others_files(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path
 ) -> None:
-    """A table without partitions is compacted; files that others wrote are not taken in again; a plain one has no filter.
+    """Compaction works without partitions, foreign files that it replaced are not adopted again, and such a
+    table accepts no filter.
 
-    Its rows come into its directories, as those of a partition of NaN do.
+    Its rows are moved to its directories, and so are rows of a partition of NaN.
     """
     spark.range(0, 100, 1, 5).selectExpr("id", "cast(id % 3 AS int) AS x").write.parquet(f"{tmp_path}/t")
     spark.sql(f"CREATE TABLE {db}.t (id bigint, x int) USING parquet LOCATION '{tmp_path}/t'")

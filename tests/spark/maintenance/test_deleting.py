@@ -1,4 +1,6 @@
-"""DROP, REPLACE, PURGE and vacuum delete what is the table's own and nothing else; places that collide are refused."""
+"""DROP, REPLACE, PURGE and vacuum delete the table's own files and no others; colliding locations are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def refused(spark: SparkSession, statement: str, says: str) -> None:
 def test_a_table_called_as_a_databases_folder(
     spark: SparkSession, rows: Rows, db: str, warehouse: Path
 ) -> None:
-    """`x.db` in `default` and database `x`, whichever comes first, do not lie in one folder; dropping one leaves the other."""
+    """Table `x.db` in `default` and database `x` have different folders, in any order of creation; dropping
+    one leaves the other.
+    """
     short = db.removeprefix("lake.")
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS a")
     table = f"lake.default.`{short}.DB`"
@@ -96,7 +100,9 @@ def test_where_a_database_may_lie(spark: SparkSession, rows: Rows, db: str, ware
 
 
 def test_places_that_are_taken(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """A managed table's folder is refused to tables and partitions, by any spelling; nothing is made, and nothing is lost."""
+    """A managed table's folder, in any spelling, is refused to tables and partitions; no folder is made, and
+    no file is lost.
+    """
     spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
     spark.sql(f"CREATE TABLE {db}.e (a int, p int) PARTITIONED BY (p) LOCATION '{tmp_path}/e'")
     folder = location(rows, f"{db}.t")
@@ -149,7 +155,9 @@ def test_a_new_table_that_is_refused_leaves_no_folder(spark: SparkSession, rows:
 def test_drop_takes_a_tables_own_and_nothing_else(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path
 ) -> None:
-    """Adopted files, files of old versions and checksums go; a stranger's files, and what a link leads to, stay."""
+    """Adopted files, files of old versions and checksums are deleted; foreign files, and the targets of
+    links, stay.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id bigint, p int) PARTITIONED BY (p)")
     folder = location(rows, table)
@@ -174,7 +182,9 @@ def test_drop_takes_a_tables_own_and_nothing_else(
 
 
 def test_drop_namespace_cascade(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """Managed tables go with their files; an external one's files, and other databases in the same place, stay."""
+    """Managed tables are deleted with their files; an external table's files, and other databases in the same
+    folder, stay.
+    """
     for name in (f"{db}_a", f"{db}_b"):
         spark.sql(f"CREATE DATABASE {name} LOCATION '{tmp_path}/d'")
         spark.sql(f"CREATE TABLE {name}.t PARTITIONED BY (p) AS SELECT 1 AS a, 2 AS p")
@@ -210,7 +220,9 @@ def test_what_cannot_be_deleted_is_told(spark: SparkSession, rows: Rows, db: str
 def test_vacuum_leaves_no_folder_of_what_was_replaced(
     spark: SparkSession, rows: Rows, db: str, tmp_path: Path
 ) -> None:
-    """Neither in the folder of an external table nor in that of a managed one, nor where it lay before."""
+    """Vacuum leaves no empty folder of replaced partitions, for an external or a managed table, or at an
+    earlier location.
+    """
     spark.sql(f"CREATE TABLE {db}.e PARTITIONED BY (p) LOCATION '{tmp_path}/e' AS SELECT 1 AS a, 2 AS p")
     spark.sql(f"INSERT OVERWRITE {db}.e PARTITION (p = 2) SELECT 3")
     spark.sql(
@@ -239,7 +251,9 @@ def _listed(rows: Rows, table: str) -> set[str]:
 
 
 def test_a_partition_that_others_own(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """Files of an external table, or of nobody, that a managed table has as a partition outlive PURGE and vacuum; its own go."""
+    """Files outside of a managed table that are one of its partitions survive PURGE and vacuum; the table's
+    own are deleted.
+    """
     spark.sql(
         f"CREATE TABLE {db}.owner PARTITIONED BY (p) LOCATION '{tmp_path}/owner' AS SELECT 1 AS a, 2 AS p"
     )
@@ -266,7 +280,9 @@ def test_a_partition_that_others_own(spark: SparkSession, rows: Rows, db: str, t
 
 
 def test_a_failed_write_leaves_a_link(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """What it wrote through a link to a directory goes; the link stays, and so does what lies there."""
+    """A failed write deletes the files that it wrote through a link to a directory; the link and the other
+    files stay.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a bigint, p int) PARTITIONED BY (p)")
     (tmp_path / "away").mkdir()
@@ -283,7 +299,7 @@ def test_a_failed_write_leaves_a_link(spark: SparkSession, rows: Rows, db: str, 
 
 
 def test_vacuum_leaves_no_checksum(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Beside the live files lie their checksums, and nothing else."""
+    """After a vacuum, the folder has the live files and their checksums, and no others."""
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} PARTITIONED BY (p) AS SELECT id, id % 2 AS p FROM range(4)")
     spark.sql(f"INSERT OVERWRITE {table} SELECT id, 0L FROM range(3)")
@@ -297,7 +313,9 @@ def test_vacuum_leaves_no_checksum(spark: SparkSession, rows: Rows, db: str) -> 
 def test_a_dropped_database_leaves_no_folder(
     spark: SparkSession, db: str, warehouse: Path, tmp_path: Path
 ) -> None:
-    """Its folder goes when it is empty; one that holds anything, or was named by LOCATION, stays, and so do neighbours."""
+    """A dropped database's folder is deleted when it is empty. A folder with any content, or named by
+    LOCATION, stays, and so do its neighbours.
+    """
     name, lake = f"{db.removeprefix('lake.')}_gone", warehouse / "lake"
     before = tree(lake)
     for cascade in ("", "CASCADE"):

@@ -1,4 +1,6 @@
-"""`publish` against Hive's own metastore (embedded in Derby): what Hive then says of a table, and reads of it."""
+"""`publish` to Hive's own metastore (embedded in Derby): what Hive then reports of a table, and which rows it
+reads.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,9 @@ _SCRIPT = """
 
 
 def test_publish(tmp_path: Path) -> None:
-    """Hive is told of columns, partitions and heavy values; of directories only where it finds all rows by them."""
+    """Hive's metastore gets columns, partitions and heavy values, and directories only if Hive finds all rows
+    by them.
+    """
     printed = run_python(textwrap.dedent(_SCRIPT), tmp_path, str(tmp_path))
     lines = [line for line in printed.splitlines() if "RESULT" in line]
     assert lines, printed

@@ -1,4 +1,6 @@
-"""`publish` of bucketed tables against Hive's own metastore (embedded in Derby): what Hive then says of them, and plain Spark reads."""
+"""`publish` of bucketed tables to Hive's own metastore (embedded in Derby): what Hive then reports, and what
+plain Spark reads.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,7 @@ _SCRIPT = """
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a session with Hive support found."""
+    """The results of a session with Hive support."""
     place = tmp_path_factory.mktemp("hive")
     printed = run_python(textwrap.dedent(_SCRIPT), place, str(place))
     lines = [line for line in printed.splitlines() if "RESULT" in line]
@@ -107,7 +109,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_publish_of_buckets(found: dict[str, Any]) -> None:
-    """Columns, counts, orders and the version of the table's; not of partitions of others, nor where Hive would miss rows."""
+    """Hive gets columns, counts, orders and the version of the table's buckets. It gets none for partitions
+    with others, or if Hive would miss rows.
+    """
     out = found["published"]
     assert {name: (each["same"], each["rows"]) for name, each in out.items()} == {
         "first": (True, 42),
@@ -146,7 +150,10 @@ def test_publish_of_buckets(found: dict[str, Any]) -> None:
 
 
 def test_buckets_that_spark_wrote_for_hive(found: dict[str, Any]) -> None:
-    """By Hive's first hash, whatever Hive says of the table; a varchar by a hash of its own, of which nothing is claimed."""
+    """Spark places rows by Hive's first hash, for any version that Hive reports.
+
+    It places a varchar by its own hash, so such files claim no bucket.
+    """
     out = found["adopted"]
     assert {tuple(each["rows"][0]) for each in out.values()} == {(60, sum(n * 7 - 50 for n in range(60)))}
     assert all(each["named"] for each in out.values())

@@ -1,4 +1,6 @@
-"""The table property `purge-on-overwrite`: what INSERT OVERWRITE replaces goes at once, and nothing else does."""
+"""With the table property `purge-on-overwrite`, INSERT OVERWRITE deletes the replaced files at once, and no
+others.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _by_path(spark: SparkSession, root: Path) -> list[tuple[Any, ...]]:
 def test_what_is_replaced_is_deleted(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, external: bool
 ) -> None:
-    """Static, dynamic and whole overwrites leave in the folder what the table holds, files of others included; appends and DELETE do not."""
+    """After static, dynamic and whole overwrites, the folder has only the table's live files. This includes
+    foreign files; appends and DELETE delete none.
+    """
     table = f"{db}.t"
     root = tmp_path / "t"
     place = f"LOCATION '{root}'" if external else ""
@@ -71,7 +75,9 @@ def test_what_is_replaced_is_deleted(
 
 
 def test_files_that_others_list_stay(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """A file that another table over the folder lists, or another partition of the same, is not deleted; nor what lies elsewhere."""
+    """A file that another table or another partition lists is not deleted, and neither is a
+    file elsewhere.
+    """
     for folder in ("t/p=1", "away"):
         spark.range(2).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(str(tmp_path / folder))
     for name in ("t", "u"):

@@ -1,4 +1,6 @@
-"""Delta's statements about our tables: those that procedures do are done, and of others the error says what does it."""
+"""Delta's statements work on our tables if a procedure exists; for others, the error names the
+alternative.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def table(spark: SparkSession, db: str) -> str:
 
 
 def test_statements_that_procedures_do(spark: SparkSession, table: str, rows: Rows) -> None:
-    """OPTIMIZE compacts, RESTORE goes back, VACUUM deletes, and history and details are shown, with the rows of the procedures."""
+    """OPTIMIZE compacts, RESTORE rolls back, VACUUM deletes, and history and details are shown, with the
+    procedures' rows.
+    """
     assert rows(f"OPTIMIZE {table} WHERE p = 2") == []
     ((partition, before, after, *_),) = rows(f"OPTIMIZE {table} WHERE p = 1")
     assert (partition, before, after) == ("p=1", 2, 1)

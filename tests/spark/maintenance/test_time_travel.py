@@ -53,7 +53,9 @@ def test_versions_and_times(rows: Rows, table: str) -> None:
 
 
 def test_compact_metadata(spark: SparkSession, rows: Rows, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long lists are written anew, with what was done as a row; queries answer as before, a second run does nothing."""
+    """Long manifests are rewritten, with a row that says so; queries answer as before, and a second run
+    changes nothing.
+    """
     monkeypatch.setattr(entries, "MAX_INLINE_BYTES", 10)
     monkeypatch.setattr(entries, "MAX_CHUNK_FILES", 4)
     table = f"{db}.grown"
@@ -101,7 +103,9 @@ def test_rollback(rows: Rows, table: str) -> None:
 
 
 def test_vacuum(rows: Rows, table: str) -> None:
-    """Files of versions that may go are deleted, those that others need stay; a dry run only tells."""
+    """Vacuum deletes the files of expired versions, and keeps files of other versions; a dry run only lists
+    them.
+    """
     call = f"CALL lake.system.vacuum(table => '{short(table)}'"
     assert rows(f"{call})") == []
     planned = rows(f"{call}, older_than => TIMESTAMP '2100-01-01 00:00:00', dry_run => true)")
@@ -126,7 +130,7 @@ def test_vacuum(rows: Rows, table: str) -> None:
 
 
 def test_fsck(rows: Rows, table: str) -> None:
-    """What is not as it should be is told, and missing files are taken out on request."""
+    """fsck reports each fault, and removes missing files from the table on request."""
     call = f"CALL lake.system.fsck(table => '{short(table)}'"
     assert rows(f"{call})") == []
     ((path,),) = rows(f"SELECT path FROM {table}.files WHERE day = DATE '2026-03-02'")

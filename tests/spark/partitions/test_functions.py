@@ -1,4 +1,6 @@
-"""Conditions on partition columns that need a function: never more partitions than Spark's own tables keep."""
+"""Conditions on partition columns that need a function never keep more partitions than Spark's
+own tables do.
+"""
 
 from __future__ import annotations
 
@@ -255,9 +257,9 @@ class TestBesideSpark:
 
     @pytest.mark.parametrize("table", list(TABLES))
     def test_rows(self, spark: SparkSession, tables: None, table: str) -> None:
-        """The rows for which Spark says that a condition holds, for some hundred conditions asked in one query.
+        """Some hundred conditions in one query select the rows that satisfy them in Spark.
 
-        Spark evaluates all of them on each row of its own table, so that nothing can be left out there.
+        Spark evaluates all of them on each row of its own table, so it can prune nothing there.
         """
         ours, stock = f"lake.functions.{table}", spark.table(f"spark_catalog.default.fn_{table}")
         conditions, tried = [], predicates(table)
@@ -327,7 +329,9 @@ class TestReport:
 
     @pytest.mark.needs("functions of partitions")
     def test_no_filter_is_left(self, spark: SparkSession, tables: None) -> None:
-        """What Spark evaluated over the partitions it does not evaluate over rows; counts need no file."""
+        """A condition that Spark evaluated over the partitions is not evaluated over rows again, and counts
+        read no file.
+        """
         frame = spark.sql("SELECT v FROM lake.functions.ev WHERE upper(region) = 'EU'")
         assert (
             "Filter" not in frame._jdf.queryExecution().executedPlan().toString().split("pushed filters")[0]
@@ -373,7 +377,9 @@ class TestKeyRanges:
         condition: str,
         most: int,
     ) -> None:
-        """Spark is given few values, not those of all partitions; none where it turns the condition round itself."""
+        """Spark gets few values, not the values of all partitions, and none if it inverts the condition
+        itself.
+        """
         from parquetry.planner import planner
         from parquetry.planner.protocol import questions
         from parquetry.planner.scans import scans
@@ -449,7 +455,7 @@ class TestStatements:
     def test_delete(
         self, spark: SparkSession, rows: Rows, table: str, condition: str, left: list[int]
     ) -> None:
-        """Drops the partitions for which Spark says that the condition holds."""
+        """DELETE drops the partitions that satisfy the condition in Spark's evaluation."""
         spark.sql(f"DELETE FROM {table} WHERE {condition}")
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in left]
 
@@ -473,7 +479,9 @@ class TestStatements:
             assert rows(f"SELECT id FROM {db}.c ORDER BY id") == [(i,) for i in left]
 
     def test_condition_that_fails(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """What Spark cannot evaluate for a partition is told in Spark's words, and nothing is changed."""
+        """If Spark cannot evaluate the condition for a partition, the error is Spark's own, and the table
+        does not change.
+        """
         for statement in (f"DELETE FROM {table} WHERE", f"INSERT INTO {table} REPLACE WHERE"):
             with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
                 spark.sql(
@@ -494,7 +502,7 @@ class TestStatements:
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in (0, 1, 2, 6, 7, 8, 50)]
 
     def test_rows_outside_of_replace_where(self, spark: SparkSession, rows: Rows, table: str) -> None:
-        """A row for which the condition is false or NULL is refused, and nothing is written."""
+        """A row whose condition is false or NULL is refused, and no row is written."""
         for outside, told in (("'2026-03-28', 'as'", "ds = 2026-03-28"), ("NULL, 'as'", "ds = NULL")):
             with pytest.raises(Exception, match="PARQUETRY_OUTSIDE_CONDITION") as refused:
                 spark.sql(
@@ -512,7 +520,7 @@ class TestStatements:
         assert rows(f"SELECT id FROM {table} ORDER BY id") == [(i,) for i in (0, 1, 2, 51)]
 
     def test_dates_are_not_confused(self, spark: SparkSession, db: str, rows: Rows) -> None:
-        """Dates and NULL as values, and a condition for which nothing holds."""
+        """DELETE works with dates and NULL as values, and with a condition that no partition satisfies."""
         spark.sql(f"CREATE TABLE {db}.d (id INT, d DATE) USING parquet PARTITIONED BY (d)")
         spark.createDataFrame(
             [(1, date(2025, 12, 31)), (2, date(2026, 1, 1)), (3, None)], "id INT, d DATE"

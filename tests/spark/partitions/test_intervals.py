@@ -17,7 +17,7 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 
 @pytest.mark.parametrize("type", sorted(INTERVAL_BITS))
 def test_text_is_what_spark_casts(rows: Rows, type: str) -> None:
-    """Of each type, both ways: zero, little, much, back in time."""
+    """Texts of intervals of each type convert both ways: zero, small, large and negative."""
     months = INTERVAL_BITS[type] == 32
     numbers = (
         [0, 1, -1, 14, -25, 2**31 - 1, -(2**31)]
@@ -107,7 +107,9 @@ def test_partitions_of_intervals(
 
 
 def test_folders_that_spark_wrote(spark: SparkSession, db: str, rows: Rows, tmp_path: Path) -> None:
-    """MSCK takes them in, and the column's type says how they are read; a name that is no interval is told."""
+    """MSCK adopts such folders and reads their names by the column's type; a name that is not an interval is
+    reported.
+    """
     spark.sql(
         "SELECT 1 AS id, INTERVAL '3' DAY AS d UNION ALL SELECT 2, INTERVAL '-4' DAY UNION ALL SELECT 3, NULL"
     ).write.partitionBy("d").parquet(str(tmp_path / "t"))
@@ -130,7 +132,9 @@ def test_folders_that_spark_wrote(spark: SparkSession, db: str, rows: Rows, tmp_
 
 
 def test_heavy_values(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Heavy values are found in partitions of an interval, and rows that are added to each come to its own directories."""
+    """Heavy values are found in partitions of an interval, and rows added to each partition go to its own
+    directories.
+    """
     table = f"{db}.heavy"
     spark.sql(
         f"CREATE TABLE {table} (x INT, p INTERVAL YEAR TO MONTH) PARTITIONED BY (p) SKEWED BY (x) ON AUTO "

@@ -1,4 +1,6 @@
-"""Partitions that lie elsewhere than in the folder named for their values: rows go there, as in Spark's own tables."""
+"""A partition may have another folder than the one named for its values: rows go there, as in Spark's own
+tables.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 
 
 def _files(root: Path) -> dict[str, int]:
-    """Return how many data files lie in each folder."""
+    """Return the number of data files in each folder."""
     found: dict[str, int] = {}
     for path in root.rglob("*"):
         if path.is_file() and path.name[0] not in "._":
@@ -28,7 +30,9 @@ def _files(root: Path) -> dict[str, int]:
 def test_rows_are_written_where_the_partition_lies(
     spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """INSERT INTO and OVERWRITE, static and dynamic, use the folders that Spark's own table uses, and give its rows."""
+    """INSERT INTO and OVERWRITE, static and dynamic, write to the folders of Spark's own table, and return
+    its rows.
+    """
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
         table = f"{schema}.t"
@@ -101,7 +105,9 @@ def test_buckets_and_heavy_values_in_a_place_of_its_own(
 def test_rows_are_found_where_they_go_elsewhere(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
-    """Among very many partitions, and where the folder is another table's, rows go to the usual folders, and are read from there."""
+    """With very many partitions, or in another table's folder, rows go to the usual folders and are read from
+    them.
+    """
     if why == "many partitions":
         monkeypatch.setattr(partition_locations, "MAX_SEARCHED_PARTITIONS", 1)
     odd = tmp_path / {"many partitions": "t/odd", "another table's": "u/p=9", "above the table": "."}[why]
@@ -118,7 +124,9 @@ def test_rows_are_found_where_they_go_elsewhere(
 def test_a_place_outside_of_the_table(
     spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Rows go there by every statement, as in Spark's own table; nothing is left there by one that fails."""
+    """Every statement writes rows to such a folder, as in Spark's own table; a failing statement leaves no
+    file in it.
+    """
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     for schema, root in ((db, tmp_path / "ours"), (stock, tmp_path / "theirs")):
         spark.range(1).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(f"{root}/away/one")
@@ -160,7 +168,10 @@ def _own(folder: Path) -> list[str]:
 def test_what_is_deleted_outside_of_the_table(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, managed: bool
 ) -> None:
-    """By vacuum, PURGE and DROP: what the table wrote there and does not need; what others wrote stays, and so does what is live of an external table."""
+    """Vacuum, PURGE and DROP delete the files that the table wrote in such a folder and does not need.
+
+    Foreign files stay, and so do live files of an external table.
+    """
     away, other = tmp_path / "away", tmp_path / "other"
     for folder in (away, other):
         spark.range(1).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.parquet(str(folder))

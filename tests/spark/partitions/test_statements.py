@@ -81,7 +81,7 @@ def test_partitions_of_every_type(
 
 
 def test_null_and_the_text_null(spark: SparkSession, rows: Rows, db: str) -> None:
-    """NULL, the text 'null' and Hive's name for NULL: the first and the last are one partition, and '' is it, too."""
+    """NULL, '' and Hive's name for NULL are one partition; the text 'null' is another."""
     spark.sql(f"CREATE TABLE {db}.t (id int, p string) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, NULL), (2, 'null'), (3, '')")
     assert shown(rows, f"{db}.t") == ["p=__HIVE_DEFAULT_PARTITION__", "p=null"]
@@ -92,7 +92,9 @@ def test_null_and_the_text_null(spark: SparkSession, rows: Rows, db: str) -> Non
 
 @FORMATS
 def test_add_and_drop(spark: SparkSession, rows: Rows, db: str, tmp_path: Path, file_format: str) -> None:
-    """ADD takes several partitions, each with a LOCATION whose files come along; DROP takes several, all or none."""
+    """ADD takes several partitions, each with a LOCATION whose files are adopted; DROP takes several, all or
+    none.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id int, p int, q string) USING {file_format} PARTITIONED BY (p, q)")
     spark.sql("SELECT id FROM VALUES (7), (8) AS v(id)").coalesce(1).write.format(file_format).save(
@@ -107,7 +109,7 @@ def test_add_and_drop(spark: SparkSession, rows: Rows, db: str, tmp_path: Path, 
     assert rows(f"SELECT count(*), max(id) FROM {table} WHERE id > 7") == [(1, 8)]
     spark.sql(f"INSERT INTO {table} VALUES (9, 3, 'z'), (10, 1, 'x')")
     found = [(7, 1, "x"), (8, 1, "x"), (9, 3, "z"), (10, 1, "x")]
-    # the new files lie below the table; what is recorded elsewhere is not looked for there
+    # the new files are below the table, so their record elsewhere does not matter
     assert sorted(rows(f"SELECT * FROM {table}")) == found
     spark.sql(f"CALL lake.system.sync(table => '{table}')")
     assert sorted(rows(f"SELECT * FROM {table}")) == found
@@ -124,7 +126,10 @@ def test_add_and_drop(spark: SparkSession, rows: Rows, db: str, tmp_path: Path, 
 
 
 def test_what_was_dropped_does_not_come_back(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A partition that is dropped and added again is empty, though its old files lie there for older versions; PURGE deletes them."""
+    """A partition that is dropped and added again is empty, though older versions keep its old files there.
+
+    PURGE deletes them.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} PARTITIONED BY (p) AS SELECT 1 AS id, 1 AS p")
     spark.sql(f"ALTER TABLE {table} DROP PARTITION (p = 1)")
@@ -154,7 +159,9 @@ def test_what_was_dropped_does_not_come_back(spark: SparkSession, rows: Rows, db
     ],
 )
 def test_partitions_that_cannot_be(spark: SparkSession, rows: Rows, db: str, change: str, says: str) -> None:
-    """An unknown column, a missing or ill-typed value, a partition that is or is not there: an error, and nothing done."""
+    """An unknown column, a missing or ill-typed value, and a missing or existing partition are errors, and
+    change nothing.
+    """
     spark.sql(
         f"CREATE TABLE {db}.t PARTITIONED BY (p, q) AS SELECT id, CAST(id AS int) AS p, CAST(id AS int) AS q FROM range(1, 3)"
     )
@@ -165,7 +172,9 @@ def test_partitions_that_cannot_be(spark: SparkSession, rows: Rows, db: str, cha
 
 
 def test_a_table_without_partitions(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Partition statements on a table without partition columns are errors; TRUNCATE and DELETE of all are not."""
+    """Partition statements on a table without partition columns are errors; TRUNCATE and a DELETE of all rows
+    are not.
+    """
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS id")
     for statement in (
         "SHOW PARTITIONS {}", "ALTER TABLE {} ADD PARTITION (id = 1)", "ALTER TABLE {} DROP PARTITION (id = 1)",
@@ -184,7 +193,7 @@ def test_a_table_without_partitions(spark: SparkSession, rows: Rows, db: str) ->
 
 @FORMATS
 def test_truncate(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """TRUNCATE empties a table or one partition; the partitions stay, as Hive's and Spark's do (SPARK-34418)."""
+    """TRUNCATE empties a table or one partition; the partitions stay, as in Hive and Spark (SPARK-34418)."""
     table = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {table} USING {file_format} PARTITIONED BY (p) AS SELECT id, id % 3 AS p FROM range(9)"
@@ -219,7 +228,9 @@ DELETES = [
 
 @FORMATS
 def test_delete_whole_partitions(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
-    """DELETE FROM with a predicate that selects whole partitions drops those rows that plain SQL would select."""
+    """DELETE FROM with a predicate that selects whole partitions deletes the rows that plain SQL would
+    select.
+    """
     table = f"{db}.t"
     for condition, gone in DELETES:
         spark.sql(
@@ -242,7 +253,7 @@ def test_delete_whole_partitions(spark: SparkSession, rows: Rows, db: str, file_
 def test_deletes_that_are_refused(
     spark: SparkSession, rows: Rows, db: str, condition: str, says: str
 ) -> None:
-    """A DELETE by what is not there, or is no such value, is an error that names it; nothing is deleted."""
+    """A DELETE by an unknown column or an invalid value is an error that names it, and deletes no row."""
     spark.sql(f"CREATE TABLE {db}.t PARTITIONED BY (p) AS SELECT id, CAST(id % 2 AS int) AS p FROM range(10)")
     with pytest.raises(PySparkException, match=says):
         spark.sql(f"DELETE FROM {db}.t WHERE {condition}")
@@ -250,7 +261,7 @@ def test_deletes_that_are_refused(
 
 
 def test_statements_on_a_cached_table(spark: SparkSession, rows: Rows, db: str) -> None:
-    """DELETE, TRUNCATE and partition statements on a table that is cached take effect, and are seen by queries at once."""
+    """DELETE, TRUNCATE and partition statements on a cached table take effect, and queries see it at once."""
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} PARTITIONED BY (p) AS SELECT id, CAST(id % 4 AS int) AS p FROM range(8)")
     spark.sql(f"CACHE TABLE {table}")
@@ -282,7 +293,9 @@ def test_statements_on_a_cached_table(spark: SparkSession, rows: Rows, db: str) 
 def test_errors_about_partitions_tell_values_as_sql_has_them(
     spark: SparkSession, db: str, rows: Rows, type_: str, there: str, gone: str
 ) -> None:
-    """A date is a date and not the number of its day: where partitions are added, dropped, renamed, emptied."""
+    """Statements that add, drop, rename or empty partitions read a date as a date, not as the number of its
+    day.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, p {type_}, q int) PARTITIONED BY (p, q)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, {there}, 1)")
     spark.sql(f"ALTER TABLE {db}.t ADD PARTITION (p = {there}, q = 2)")
@@ -332,7 +345,9 @@ def test_errors_about_partitions_tell_values_as_sql_has_them(
 def test_partitions_missing_or_there_already_raise_sparks_own_exceptions(
     spark: SparkSession, db: str, rows: Rows, statement: str, condition: str | None, kind: str | None
 ) -> None:
-    """What callers of Spark's own tables catch is raised here, too, and names table and partition; nothing changes."""
+    """Errors have the classes of Spark's own tables, and name table and partition; the table
+    does not change.
+    """
     stock = "spark_catalog.default.partition_errors"
     tables = (f"{db}.t", stock)
     try:

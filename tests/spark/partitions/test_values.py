@@ -98,7 +98,9 @@ def padded(type_: str) -> str:
 
 
 def test_directories_are_spark_s(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
-    """Each type's directories have the names that Spark's own partitionBy gives them; `spark.read` finds the same rows."""
+    """Each type's directories have the names that Spark's own partitionBy gives them; `spark.read` returns
+    the same rows.
+    """
     for number, (type_, literals) in enumerate(TYPES.items()):
         values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
         frame = spark.sql(f"SELECT i, CAST(p AS {type_}) AS p FROM VALUES {values} AS v (i, p)")
@@ -179,7 +181,9 @@ def test_the_empty_text_is_null(spark: SparkSession, db: str, rows: Rows, tmp_pa
 
 @pytest.mark.parametrize("type_", ["BINARY", "STRING"])
 def test_bytes_that_are_no_text_are_refused(spark: SparkSession, db: str, rows: Rows, type_: str) -> None:
-    """Bytes that no directory's name can hold would be read back as others: an error with the remedy, and no row."""
+    """Bytes that cannot be stored in a directory's name would be read as other bytes: an error names the
+    remedy, and no row is written.
+    """
     name = f"{db}.bytes"
     spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) PARTITIONED BY (p)")
     for odd in ("X'FF'", "X'410042'", "X'00'"):
@@ -195,7 +199,9 @@ def test_bytes_that_are_no_text_are_refused(spark: SparkSession, db: str, rows: 
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
 def test_odd_names(spark: SparkSession, db: str, tmp_path: Path, fmt: str) -> None:
-    """Columns named with blanks, dots, backticks, signs and letters of any script are written and read by anyone."""
+    """Any reader and writer handles columns whose names have blanks, dots, backticks, signs and letters of
+    any script.
+    """
     names = ["a b", "a.b", "a`b", "Ünï", "k=v", "x/y", "UPPER", "50%", "日付"]
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]
     columns = ", ".join(f"{name} STRING" for name in quoted)

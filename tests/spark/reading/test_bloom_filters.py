@@ -1,4 +1,6 @@
-"""Files with Bloom filters: row groups without a value are left out though it lies between their ends, and rows are right."""
+"""Bloom filters prune row groups without a value between their minimum and maximum, and the
+rows are right.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ TYPES = {
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_row_groups_are_left_out(spark: SparkSession, db: str, format: str) -> None:
-    """Of even numbers in any order no row is read for odd ones, by a condition or a join; without filters all are."""
+    """From even numbers in any order, a condition or a join on odd ones reads no row; without filters it
+    reads all.
+    """
     table, wanted = f"{db}.t", f"{db}.wanted"
     spark.sql(
         f"CREATE TABLE {wanted} AS SELECT * FROM VALUES (4001L, '4001', 1), (77L, '77', 1), (2L, '2', 0) v(k, s, n)"
@@ -62,7 +66,7 @@ def test_row_groups_are_left_out(spark: SparkSession, db: str, format: str) -> N
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_every_type_is_found(spark: SparkSession, db: str, format: str) -> None:
-    """Rows are there for each of their values, by a condition and by a join, of each type that has filters."""
+    """For each type that has filters, a condition and a join by any value return the value's rows."""
     columns = ", ".join(f"c{n} {type}" for n, type in enumerate(TYPES))
     names = ", ".join(f"c{n}" for n in range(len(TYPES)))
     table = f"{db}.t"
@@ -84,7 +88,9 @@ def test_every_type_is_found(spark: SparkSession, db: str, format: str) -> None:
 
 
 def test_they_are_as_large_as_needed(spark: SparkSession, db: str, warehouse: Path) -> None:
-    """A filter of a thousand values takes some kilobytes, not the megabyte that Parquet takes where it knows no number."""
+    """A filter of a thousand values takes some kilobytes, not the megabyte that Parquet takes if it does not
+    know the number.
+    """
     sizes = []
     for name, filters in (("without", ""), ("filtered", "TBLPROPERTIES ('bloom-filter-columns' = 'k')")):
         spark.sql(f"CREATE TABLE {db}.{name} (k bigint) {filters}")
@@ -105,7 +111,9 @@ def test_they_are_as_large_as_needed(spark: SparkSession, db: str, warehouse: Pa
     ],
 )
 def test_what_has_none(spark: SparkSession, db: str, columns: str, said: str) -> None:
-    """A table is not made, nor altered, with a column that files have no filter of; a column that is renamed keeps its own."""
+    """CREATE and ALTER refuse a column that files cannot have a filter for; a renamed column keeps its
+    filter.
+    """
     table = f"{db}.t"
     created = f"CREATE TABLE {table} (k int, d double, m map<int, int>, p int) PARTITIONED BY (p)"
     with pytest.raises(Exception, match="bloom-filter-columns") as refused:

@@ -1,4 +1,4 @@
-"""Whatever is asked of a table, Parquetry leaves the rows that Spark leaves when nothing is pruned."""
+"""For any condition on a table, Parquetry returns the rows that Spark returns without pruning."""
 
 from __future__ import annotations
 
@@ -128,7 +128,9 @@ def _predicate(dice: random.Random, names: list[str], depth: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def source(spark: SparkSession) -> Iterator[list[str]]:
-    """The rows, as the view `source`, and as a table of plain Spark's, `default.oracle`, read without pruning."""
+    """The rows, as the view `source`, and as a plain Spark table, `default.oracle`, which is read without
+    pruning.
+    """
     dice = random.Random(20260)
     rows = [
         (
@@ -159,7 +161,9 @@ def source(spark: SparkSession) -> Iterator[list[str]]:
 
 
 def _compare(spark: SparkSession, table: str, predicates: list[str], oracle: str) -> None:
-    """Filter a table by each predicate; the oracle evaluates them all on every row, so nothing can be pruned."""
+    """Filter a table by each predicate; the oracle evaluates them all on every row, so that it
+    cannot prune.
+    """
     usable = []
     for predicate in predicates:
         try:

@@ -1,4 +1,6 @@
-"""Cached tables, views and queries: right after every statement, and cached still where Spark's own tables are."""
+"""Cached tables, views and queries are right after every statement, and stay cached if Spark's
+own tables do.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,7 @@ def test_what_is_cached_is_right_and_cached_still(
 def test_a_cached_table_is_not_left_behind(
     spark: SparkSession, db: str, tmp_path: Path, statement: str
 ) -> None:
-    """CACHE TABLE holds a table as it is; MSCK and procedures, after which Spark does not look, move it on."""
+    """CACHE TABLE keeps a table's version; MSCK and procedures, which Spark does not notice, replace it."""
     table = f"{db}.t"
     made(spark, table, tmp_path / "t")
     spark.sql(f"CACHE TABLE {table}")

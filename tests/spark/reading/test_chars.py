@@ -59,7 +59,9 @@ def ids(frame: DataFrame) -> list[int]:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_partitions_and_rows(spark: SparkSession, tables: tuple[str, str], setting: str) -> None:
-    """Of chars that are padded, or not, or plain texts: never more partitions, and the same rows."""
+    """Conditions on padded chars, other chars and plain texts keep no more partitions than Spark, and return
+    the same rows.
+    """
     name, _, value = setting.partition("=")
     if name:
         spark.conf.set(name, value)
@@ -89,7 +91,9 @@ def files(spark: SparkSession, table: str, condition: str) -> int:
 
 
 def test_files_are_left_out_by_their_bounds(spark: SparkSession, tables: tuple[str, str]) -> None:
-    """Of a CHAR that is no partition column, padded as Spark reads it; the rows are those of Spark's own table."""
+    """Bounds of a CHAR outside of the partition columns, padded as Spark reads it, prune files, and the rows
+    are as in Spark's own table.
+    """
     ours, stock = tables
     for condition in ON_DATA:
         assert ids(spark.table(ours).where(condition)) == ids(spark.table(stock).where(condition)), condition

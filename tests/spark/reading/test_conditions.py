@@ -1,4 +1,6 @@
-"""Conditions of every shape, most of which no statistics can answer, give what plain Spark gives."""
+"""Conditions of every shape return the rows of plain Spark; statistics cannot answer most of
+the conditions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ import parquetry
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
-# Spark 4.3.0 fails with an internal error when it translates AND, OR or NOT over a NULL or a CAST for a data source
+# Spark 4.3.0 fails with an internal error when it translates AND, OR or NOT over a NULL or a CAST for a data
+# source
 _CONDITIONS = (
     "coalesce(tiny = 300, true)", "(b AND NULL) IS NULL", "coalesce(b OR NULL, id = 2)", "NOT (b AND NULL)",
     "coalesce(f < CAST('NaN' AS DOUBLE), true)", "CAST(s AS BOOLEAN) OR id = 5", "NOT CAST(s AS BOOLEAN) OR id = 2",
@@ -55,7 +58,9 @@ def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
 def test_conditions_that_no_source_understands_are_evaluated_by_spark(
     spark: SparkSession, tables: tuple[str, str], rows: Rows
 ) -> None:
-    """Casts, functions, subqueries, and NULL among conditions: no internal error, and the rows of plain Spark."""
+    """Conditions with casts, functions, subqueries and NULL cause no internal error, and return the rows of
+    plain Spark.
+    """
     ours, plain = tables
 
     def answers(table: str) -> list[list[tuple[Any, ...]]]:
@@ -70,7 +75,9 @@ def test_conditions_that_no_source_understands_are_evaluated_by_spark(
 
 
 def test_elements_of_arrays_and_maps(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Spark hands over an element of an array although it has no SQL of it: that costs no query, and is told in the report."""
+    """Spark pushes down an element of an array although it has no SQL for it: the query still works, and its
+    report names the element.
+    """
     spark.sql(f"CREATE TABLE {db}.t (a array<double>, d double, m map<string, int>, s struct<x: array<int>>)")
     spark.sql(
         f"INSERT INTO {db}.t SELECT array(-0.0D, id), id, map('k', int(id)), struct(array(int(id))) FROM range(20)"
@@ -100,7 +107,9 @@ def test_aggregates_that_no_source_understands_are_computed_by_spark(
 def test_a_delete_by_such_a_condition_takes_its_rows(
     spark: SparkSession, db: str, tables: tuple[str, str], rows: Rows
 ) -> None:
-    """DELETE with a condition that no source understands leaves what plain Spark says that it does not hold for."""
+    """DELETE with a condition that no source understands keeps the rows that do not satisfy it in plain
+    Spark.
+    """
     ours, plain = tables
     spark.sql(f"CREATE TABLE {db}.fewer USING parquet PARTITIONED BY (p) AS SELECT * FROM {ours}")
     for condition in ("coalesce(tiny = 300, true) AND id > 2", "coalesce(tiny = 300, true)"):
@@ -172,7 +181,9 @@ def test_null_of_a_field_within_a_struct(spark: SparkSession, rows: Rows, db: st
 
 @pytest.mark.parametrize("negated", [False, True])
 def test_long_chains(spark: SparkSession, db: str, negated: bool) -> None:
-    """`reduce(or_, …)` and `reduce(and_, …)` are as deep as they are long; they prune, and answer, all the same."""
+    """Long chains by `reduce(or_, …)` and `reduce(and_, …)` nest as deeply as they have terms; they still
+    prune and answer.
+    """
     table = f"{db}.chains"
     spark.sql(f"CREATE TABLE {table} (id INT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), CAST(id % 10 AS INT) FROM range(40)")
@@ -186,7 +197,7 @@ def test_long_chains(spark: SparkSession, db: str, negated: bool) -> None:
 
 
 def test_conditions_deeper_than_a_plan_goes(spark: SparkSession, db: str) -> None:
-    """What is too deep for the planner is left to Spark."""
+    """Spark evaluates conditions that are too deep for the planner."""
     table = f"{db}.deep"
     spark.sql(f"CREATE TABLE {table} (id INT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), CAST(id % 10 AS INT) FROM range(40)")

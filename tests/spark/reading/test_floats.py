@@ -52,7 +52,7 @@ def _answers(spark: SparkSession, table: str) -> list[tuple[int, int | None]]:
 
 
 def _evaluated(spark: SparkSession, table: str) -> list[tuple[int, int | None]]:
-    """Return number and sum of the ids for which each condition holds, evaluated on every row."""
+    """Return the number and the sum of the ids that satisfy each condition, evaluated on every row."""
     counts = ", ".join(f"count_if({c}), sum(CASE WHEN {c} THEN id END)" for c in _CONDITIONS)
     row = spark.sql(f"SELECT {counts} FROM {table}").collect()[0]
     return [(row[2 * n], row[2 * n + 1]) for n in range(len(_CONDITIONS))]
@@ -60,7 +60,9 @@ def _evaluated(spark: SparkSession, table: str) -> list[tuple[int, int | None]]:
 
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_zeros_and_nan_are_found_under_every_operator(spark: SparkSession, tables: str, kind: str) -> None:
-    """-0.0 equals 0.0 and NaN is greater than all, over row groups, dictionaries and files, of both widths."""
+    """-0.0 equals 0.0, and NaN is greater than all numbers, over row groups, dictionaries and files, of both
+    widths.
+    """
     expected = _evaluated(spark, f"{tables}.{kind}")
     assert expected[0][0] > 4200  # zeros of both signs
     assert expected[_CONDITIONS.index("f > 5")][0] > 2100  # NaN and 7.5
@@ -69,7 +71,7 @@ def test_zeros_and_nan_are_found_under_every_operator(spark: SparkSession, table
 
 
 def test_the_row_groups_are_many(spark: SparkSession, tables: str, warehouse: object) -> None:
-    """The file that the other tests read has several row groups, so that they can be pruned wrongly at all."""
+    """The file of the other tests has several row groups, so that wrong pruning would show."""
     import pyarrow.orc
     import pyarrow.parquet
 

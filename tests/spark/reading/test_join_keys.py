@@ -1,4 +1,6 @@
-"""Keys of joins of every type and form, and joins under and over every node of a plan, have plain Spark's rows."""
+"""Join keys of every type and form, and joins under and over every node of a plan, return plain
+Spark's rows.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,7 @@ INNER = {
     "view": "key_view_{f_name}",
     "cache": "key_cache_{f_name}",
 }  # fmt: skip
-"""What stands in a join's place of a table: with the columns id, k and p."""
+"""Relations that replace a join's table, with the columns id, k and p."""
 AROUND = """
 SELECT 'probe' n, f.id, f.k, d.id x FROM INNER f JOIN {d} d ON (f.k, f.p) = (d.k, d.p) AND d.h = 1 UNION ALL
 SELECT 'build', g.id, g.k, f.id FROM {f} g JOIN INNER f ON f.k = g.k AND f.p = g.p WHERE f.id < 9 UNION ALL
@@ -167,7 +169,9 @@ ELSEWHERE = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """Sixty rows in partitions of three files, in buckets, and in files; a small table; Spark's own tables of their rows."""
+    """Sixty rows in partitions of three files, in buckets, and in files; a small table; and Spark's own
+    tables of their rows.
+    """
     spark.sql("CREATE NAMESPACE lake.join_keys")
     names = {
         "f": "lake.join_keys.f",
@@ -219,7 +223,8 @@ def filled(query: str, f: str, d: str) -> str:
 
 
 def agree(spark: SparkSession, tables: dict[str, str], query: str, *, number: int) -> str:
-    """A query has the rows of Spark's own tables: in turn with a small table of ours, and with one of Spark's own, not broadcast.
+    """A query returns the rows of Spark's own tables: with a small table of ours, then with one of Spark's
+    own, not broadcast.
 
     Returns its plans.
     """
@@ -241,7 +246,9 @@ def agree(spark: SparkSession, tables: dict[str, str], query: str, *, number: in
 
 @pytest.mark.parametrize("name", KEYS)
 def test_every_key(spark: SparkSession, tables: dict[str, str], name: str) -> None:
-    """A key of any type and form, in joins, EXISTS and IN, beside other keys, selects the rows that it selects of Spark's own tables."""
+    """A key of any type and form, in joins, EXISTS and IN, beside other keys, selects the same rows as from
+    Spark's own tables.
+    """
     left, right = KEYS[name]
     query = JOINED + ("" if name in NOT_IN_SUBQUERIES else EXISTS)
     if name not in NOT_IN_SUBQUERIES and not left.startswith(
@@ -254,7 +261,7 @@ def test_every_key(spark: SparkSession, tables: dict[str, str], name: str) -> No
 
 @pytest.mark.parametrize("name", INNER)
 def test_every_node(spark: SparkSession, tables: dict[str, str], name: str) -> None:
-    """A node of any kind between a join and its table, on the side that is pruned or that gives values, changes no row."""
+    """A node of any kind between a join and its table, on the build or the probe side, changes no row."""
     # Spark drops REBALANCE without adaptive execution, which odd cases are run without
     number = 0 if name == "rebalance" else list(INNER).index(name)
     text = agree(spark, tables, AROUND.replace("INNER", INNER[name]), number=number)
@@ -265,14 +272,16 @@ def test_every_node(spark: SparkSession, tables: dict[str, str], name: str) -> N
 @pytest.mark.since("4.1", "WITH RECURSIVE is new in Spark 4.1")
 @pytest.mark.parametrize("layout", ["f", "u", "b"])
 def test_recursions(spark: SparkSession, tables: dict[str, str], layout: str) -> None:
-    """A recursion that joins a table, with a condition on its depth, has plain Spark's rows in partitions, in files and in buckets."""
+    """A recursion that joins a table, with a condition on its depth, returns plain Spark's rows from
+    partitions, files and buckets.
+    """
     for number, query in enumerate(RECURSIONS.values()):
         agree(spark, {**tables, "f": tables[layout]}, query, number=number)
 
 
 @pytest.mark.newest("nodes of Spark's plans are listed for the newest series")
 def test_every_node_is_known(spark: SparkSession) -> None:
-    """Each class of Spark's plans is in a case, or there is a reason why not; a new one of Spark's is met here."""
+    """Each class of Spark's plans is in a case, or has a reason why not; a new class fails this test."""
     (jar,) = (Path(pyspark.__file__).parent / "jars").glob("spark-catalyst_*.jar")
     folder = "org/apache/spark/sql/catalyst/plans/logical/"
     names = [name for name in zipfile.ZipFile(jar).namelist() if re.fullmatch(folder + r"\w+\.class", name)]
@@ -310,7 +319,9 @@ def test_keys_that_cannot_be(spark: SparkSession, tables: dict[str, str], name: 
 
 
 def test_changed_rows(spark: SparkSession, tables: dict[str, str], db: str) -> None:
-    """DELETE, UPDATE, MERGE and INSERT find rows by tuples, NULLs within them as equals, as SELECT does in Spark's own tables."""
+    """DELETE, UPDATE, MERGE and INSERT find rows by tuples, with NULLs in them as equals, as SELECT does in
+    Spark's own tables.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, k INT, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t SELECT id, k, p FROM {tables['f']}")
     left = "join_keys_f"

@@ -23,7 +23,10 @@ _FIELDS = [
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_as_sparks_own_sources(spark: SparkSession, db: str, rows: Rows, tmp_path: Path, format: str) -> None:
-    """Every field is what Spark's own source tells of the same files, by either reader, beside pruned structs, filtered and grouped."""
+    """Every field has the value that Spark's own source has for the same files.
+
+    This is true for both readers, beside pruned structs, with filters, and in groups.
+    """
     spark.range(40).selectExpr(
         "cast(id AS INT) AS a", "named_struct('x', id, 'y', id) AS s", "cast(id % 3 AS INT) AS `p q`"
     ).coalesce(1).write.partitionBy("p q").format(format).save(f"{tmp_path}/t")
@@ -62,7 +65,9 @@ def test_as_sparks_own_sources(spark: SparkSession, db: str, rows: Rows, tmp_pat
 def test_the_place_of_a_row_in_its_file(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, vectorized: str
 ) -> None:
-    """As Spark's own source counts it: of files in pieces, of row groups and pages that a condition leaves, beside other columns and alone."""
+    """Row indexes equal the values of Spark's own source: in split files, after pruned row groups and pages,
+    with other columns and alone.
+    """
     spark.range(6000).selectExpr(
         "id AS a", "named_struct('x', id, 'y', -id) AS s", "cast(id % 2 AS INT) AS p"
     ).coalesce(1).write.partitionBy("p").option("parquet.block.size", 4096).option(
@@ -105,7 +110,9 @@ def test_the_place_of_a_row_in_its_file(
 
 
 def test_input_files(spark: SparkSession, db: str, stock: str, tmp_path: Path) -> None:
-    """`df.inputFiles()` gives the files that Spark's own table gives, and of conditions on other columns those that are read."""
+    """`df.inputFiles()` returns the files that Spark's own table returns; for conditions on other columns, it
+    returns the files that are read.
+    """
     spark.range(8).selectExpr("id", "id % 2 AS p", "concat('a b', id % 3) AS q").repartition(
         1, "p"
     ).write.partitionBy("p", "q").parquet(f"{tmp_path}/t")
@@ -148,7 +155,9 @@ def test_pieces_of_a_file(spark: SparkSession, db: str, rows: Rows) -> None:
 
 
 def test_beside_other_columns(spark: SparkSession, db: str, rows: Rows) -> None:
-    """A column called `_metadata` goes first, buckets are joined beside the struct, and DELETE takes `_file` instead."""
+    """A data column called `_metadata` has precedence; buckets are joined beside the struct; and DELETE uses
+    `_file` instead.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id INT, _metadata INT) USING parquet CLUSTERED BY (id) INTO 3 BUCKETS")
     spark.sql(f"INSERT INTO {table} SELECT id, id * 2 FROM range(10)")

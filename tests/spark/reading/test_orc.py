@@ -1,4 +1,4 @@
-"""ORC files whose statistics say little, or something else than they seem to: no row is lost, and no wrong one is counted."""
+"""ORC files with few or misleading statistics lose no row, and count no wrong one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_table_without_indexes_has_its_values(
 
 
 def test_texts_beyond_the_first_plane_are_found(spark: SparkSession, db: str, rows: Rows) -> None:
-    """ORC's reader orders them before others that Spark orders before them; every comparison finds its rows."""
+    """ORC's reader and Spark order these texts differently; every comparison still finds its rows."""
     table = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {table} (id INT, s STRING) USING orc TBLPROPERTIES ('orc.row.index.stride' = '1000')"
@@ -61,7 +61,9 @@ def test_texts_beyond_the_first_plane_are_found(spark: SparkSession, db: str, ro
 def test_columns_that_are_read_by_position(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, place: str
 ) -> None:
-    """Statistics by name answer no aggregate, filter, join or DELETE while the reader goes by position, as in Spark's own tables."""
+    """If the reader goes by position, statistics by name answer no aggregate, filter, join or DELETE, as in
+    Spark's own tables.
+    """
     po.write_table(pa.table({"x": [1, 2, 3], "y": [10, 20, 30]}), str(tmp_path / "a.orc"))
     spark.sql(f"CREATE TABLE {db}.t (a BIGINT, x BIGINT) USING orc LOCATION '{tmp_path}'")
     rows(f"MSCK REPAIR TABLE {db}.t")

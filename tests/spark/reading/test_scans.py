@@ -1,4 +1,6 @@
-"""What a scan opens: partitions by keys, files by statistics, the columns asked for; and what Spark is told of it."""
+"""A scan opens partitions by keys and files by statistics, reads the requested columns, and reports its size
+to Spark.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def plan(frame: DataFrame) -> str:
 
 @pytest.fixture(params=["parquet", "orc"])
 def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
-    """A table of 6 partitions (days 0 to 4 and NULL) and 12 files: two inserts, of ids below 60 and from 60."""
+    """A table of 6 partitions (days 0 to 4 and NULL) and 12 files: two inserts, of ids below 60
+    and from 60.
+    """
     name = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {name} (id int, v double, s string, wide struct<a: int, b: string, c: struct<d: int, e: string>>,"
@@ -83,7 +87,9 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
 def test_conditions_open_these_partitions_and_files_only(
     spark: SparkSession, table: str, where: str, partitions: int, files: int, count: int
 ) -> None:
-    """Conditions on keys pick partitions, on data columns files by their statistics, and the rows are right."""
+    """Conditions on keys select partitions, conditions on data columns select files by statistics, and the
+    rows are right.
+    """
     query = f"SELECT id, v, s, wide.a FROM {table} WHERE {where}"
     assert step(query, "partitions") == (partitions, 6)
     kept, of = step(query, "files")
@@ -97,7 +103,9 @@ def test_conditions_open_these_partitions_and_files_only(
 
 
 def test_only_the_columns_asked_for_are_read(spark: SparkSession, table: str) -> None:
-    """The requested schema has the columns and the nested fields asked for, and the bytes counted are theirs."""
+    """The requested schema has only the necessary columns and nested fields, and the counted bytes are
+    theirs.
+    """
     every = step(f"SELECT * FROM {table}", "bytes")
     assert every[0] == every[1] > 0
     one = step(f"SELECT sum(id) FROM {table}", "bytes")
@@ -121,7 +129,9 @@ def test_only_the_columns_asked_for_are_read(spark: SparkSession, table: str) ->
 
 
 def test_a_pruned_table_is_broadcast(spark: SparkSession, db: str) -> None:
-    """Spark is told the size that is left: of two tables too large to be broadcast, one pruned to a day is."""
+    """Spark gets the size after pruning: if two tables are too large to broadcast, the one pruned to a day is
+    broadcast.
+    """
     for name in ("big", "other"):
         spark.sql(f"CREATE TABLE {db}.{name} (k int, s string, day int) PARTITIONED BY (day)")
         spark.sql(
@@ -142,7 +152,7 @@ def test_a_pruned_table_is_broadcast(spark: SparkSession, db: str) -> None:
 
 
 def test_columns_that_take_no_bytes_are_no_empty_table(spark: SparkSession, db: str) -> None:
-    """Rows of which only partition columns are read still have a size, so that many of them are not broadcast."""
+    """A scan of partition columns alone still has a size, so that Spark does not broadcast many rows."""
     spark.sql(f"CREATE TABLE {db}.t (k int, day int) PARTITIONED BY (day)")
     spark.sql(f"INSERT INTO {db}.t SELECT CAST(id AS INT), 1 FROM range(1000)")
     leaf = spark.sql(f"SELECT day FROM {db}.t")._jdf.queryExecution().optimizedPlan().collectLeaves().head()
@@ -151,7 +161,9 @@ def test_columns_that_take_no_bytes_are_no_empty_table(spark: SparkSession, db: 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_big_files_are_split_and_small_ones_packed(spark: SparkSession, db: str, file_format: str) -> None:
-    """`spark.sql.files.maxPartitionBytes` and its companions cut scans into tasks, and no row is read twice."""
+    """`spark.sql.files.maxPartitionBytes` and related settings split scans into tasks, and no row is read
+    twice.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id bigint, s string, p int) USING {file_format} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT id, uuid(), 0 FROM range(0, 20000, 1, 1)")
@@ -186,7 +198,7 @@ def spark_files(spark: SparkSession, table: str) -> list[Any]:
 def test_a_broadcast_dimension_prunes_partitions_while_running(
     spark: SparkSession, db: str, file_format: str, adaptive: str
 ) -> None:
-    """A join's values, found while it runs, leave the partitions of those values, a NULL among them or not."""
+    """Runtime values of a join keep the partitions of these values, with and without a NULL among them."""
     spark.sql(
         f"CREATE TABLE {db}.fact (v int, `the day` date, r string) USING {file_format} PARTITIONED BY (`the day`, r)"
     )
@@ -283,7 +295,9 @@ def test_a_table_replaced_while_a_query_is_held_is_read_as_it_was(spark: SparkSe
 
 
 def test_reads_with_different_options_are_different_scans(spark: SparkSession, table: str) -> None:
-    """Spark reuses the work of one scan for another that is equal: with the same options, however often it is made."""
+    """Spark reuses the result of one scan for an equal scan: one with the same options, however often it is
+    made.
+    """
 
     def scan(**options: str) -> Any:
         node = spark.read.options(**options).table(table).where("id > 5")._jdf.queryExecution().sparkPlan()
@@ -298,7 +312,9 @@ def test_reads_with_different_options_are_different_scans(spark: SparkSession, t
 
 @pytest.mark.needs("scan merging")
 def test_subqueries_of_one_condition_are_read_once(spark: SparkSession, table: str) -> None:
-    """Subqueries that differ in their columns alone share a scan, which reads what its condition leaves, and each answer is right."""
+    """Subqueries that differ only in their columns share a scan with their condition, and each answer is
+    right.
+    """
     where = f"FROM {table} WHERE day = 3 AND id >= 60"
     asked = ", ".join(f"(SELECT {value} {where})" for value in ("sum(id)", "max(v)", "count(s)"))
     frame = spark.sql(f"SELECT {asked}")

@@ -1,4 +1,4 @@
-"""What `last_reports` knows of queries that have run, and what it does not keep of them."""
+"""`last_reports` returns reports of finished queries, and does not keep their plans."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_cached_table(spark: SparkSession, db: str):
 
 
 def test_plans_are_not_kept(spark: SparkSession, db: str):
-    """A physical plan, which keeps files of shuffles, goes when its DataFrame does; its report can be asked for."""
+    """A physical plan, which keeps shuffle files, is freed with its DataFrame; its report stays available."""
     query = f"SELECT id, count(*) FROM {db}.sales GROUP BY id"
     frame = spark.sql(query)
     frame.collect()

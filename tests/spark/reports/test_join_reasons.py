@@ -1,4 +1,6 @@
-"""A join of tables in buckets that Spark shuffles has its reason in the report, and one that it does not says so, too."""
+"""The report gives the reason why Spark shuffles a join of bucketed tables, and says so if it does not
+shuffle.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,9 @@ def test_a_setting_that_stands_in_the_way_is_named(spark: SparkSession, db: str)
 
 
 def test_joins_are_found_wherever_they_are(spark: SparkSession, db: str) -> None:
-    """In subqueries, views, writes, caches and reused exchanges; joins of plain tables are not told."""
+    """Joins are reported in subqueries, views, writes, caches and reused exchanges; joins of plain tables are
+    not.
+    """
     spark.sql(f"USE {db}")
     shuffled = "a INNER JOIN three ON id = id: shuffled (numbers of buckets share no divisor: 8 and 3)"
     join = "SELECT a.id, a.v FROM a JOIN three t ON a.id = t.id"
@@ -225,7 +229,9 @@ ONE_SIDE = {
 
 
 def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str) -> None:
-    """As Spark's plan has it: there are as many exchanges as sides are named, of each type of join and in each order."""
+    """The report agrees with Spark's plan: it names as many sides as the plan has exchanges, for each type
+    and order of join.
+    """
     spark.sql(f"USE {db}")
     for query, (on, expected) in ONE_SIDE.items():
         if series.is_before("4.2") and query == SHUFFLED_BEFORE_4_2:

@@ -1,4 +1,4 @@
-"""What `explain`, `report`, EXPLAIN and the metrics say of a scan, and that they say the same."""
+"""`explain`, `report`, EXPLAIN and the metrics describe a scan, and agree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def scans(found: Any) -> list[dict[str, Any]]:
 
 
 def _chained(scan: dict[str, Any]) -> bool:
-    """Say whether the `of` of a step is what the step before it kept, files counted in the partitions kept."""
+    """Return whether the `of` of a step is what the step before it kept, with files counted in the kept
+    partitions.
+    """
     return all(0 <= step["kept"] <= step["of"] for step in scan["steps"])
 
 
@@ -106,7 +108,7 @@ def test_an_unpartitioned_table_has_no_step_of_partitions(spark: SparkSession, d
 
 
 def test_every_scan_of_a_query_is_reported(spark: SparkSession, table: str) -> None:
-    """Joins, a table joined with itself, unions, subqueries and common table expressions: a report for each scan."""
+    """Joins, self-joins, unions, subqueries and common table expressions have a report for each scan."""
     for query, partitions in (
         (f"SELECT * FROM {table} a JOIN {table} b ON a.v = b.v WHERE a.p = 1 AND b.p < 3", [1, 3]),
         (f"SELECT a.v FROM {table} a JOIN {table} b ON a.v = b.v", [10, 10]),
@@ -209,7 +211,7 @@ def test_the_metrics_of_a_scan_are_the_counts_of_its_report(spark: SparkSession,
 
 
 class EvenPartitions(Rule):
-    """Keeps the partitions of even values, whatever is asked."""
+    """Keeps the partitions of even values, for any condition."""
 
     name = "evens"
     kept_text = "even partitions read"
@@ -229,7 +231,9 @@ def _with_evens() -> tuple[Rule, ...]:
 def test_a_step_added_to_the_list_is_seen_everywhere(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rule and its place in the list: rows, reports, EXPLAIN and the metrics have it, and nothing else is told."""
+    """Rows, reports, EXPLAIN and the metrics show a new step after one registers its rule and its position in
+    the list.
+    """
     monkeypatch.setattr(steps, "STEPS", _with_evens())
     query = f"SELECT v FROM {table} WHERE p IN (1, 2) AND hash(v) <> 3"
     frame = spark.sql(query)
@@ -256,7 +260,9 @@ def test_a_step_added_to_the_list_is_seen_everywhere(
 def test_values_of_a_join_are_said_to_be_those(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report tells them from the query's conditions, and steps that were not there when Spark asked do no harm."""
+    """The report distinguishes a join's values from the query's conditions, and steps added after planning do
+    no harm.
+    """
     spark.sql(f"CREATE TABLE {table}_dim (d int, name string)")
     spark.sql(f"INSERT INTO {table}_dim SELECT CAST(id AS INT), concat('n', id % 4) FROM range(40)")
     frame = spark.sql(
@@ -296,7 +302,10 @@ def test_a_frame_of_other_tables_has_no_scans_to_report(spark: SparkSession) -> 
 def test_what_is_read_for_values_is_no_join_of_the_query(
     spark: SparkSession, db: str, adaptive: bool, broadcast: str
 ) -> None:
-    """A side with a join in it that runs once more for its values is told as one join, and its values once; so are ends of ranges."""
+    """A build side with a join that runs again for its values is reported as one join, and its values once.
+
+    Key ranges are reported once, too.
+    """
     for name in ("b1", "b2"):
         spark.sql(f"CREATE TABLE {db}.{name} (id BIGINT, v BIGINT) CLUSTERED BY (id) INTO 4 BUCKETS")
         spark.sql(f"INSERT INTO {db}.{name} SELECT id, id % 8 FROM range(400)")

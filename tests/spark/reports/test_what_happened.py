@@ -1,4 +1,4 @@
-"""What reports say of a run, beside the files that Linux saw being opened."""
+"""Reports of a run agree with the files that Linux saw being opened."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def lines(report: Report, table: str) -> str:
 def test_files_told_are_files_opened(
     spark: SparkSession, db: str, folder: Path, query: str, said: str
 ) -> None:
-    """Of each table as many files are told as were opened, and the report says why the others were not."""
+    """For each table, the report counts exactly the opened files, and says why the others were not opened."""
     frame = spark.sql(query.format(db=db))
     with OpenedFiles(folder) as opened:
         frame.collect()
@@ -169,7 +169,9 @@ RUNS: dict[str, Callable[[DataFrame, Path, str], object]] = {
 def test_a_run_of_the_same_scans_is_reported(
     spark: SparkSession, db: str, tmp_path: Path, run: str, request: pytest.FixtureRequest
 ) -> None:
-    """An action runs a query of its own; its run-time values are told, and before it that nothing has run."""
+    """An action runs a query of its own, whose runtime values are reported; before it, the report says that
+    no query has run.
+    """
     number = list(RUNS).index(run)
     frame = spark.sql(f"SELECT f.v FROM {db}.f f JOIN {db}.d d ON f.day = d.day WHERE d.h = {number}")
     before = parquetry.report(frame)
@@ -209,7 +211,9 @@ def test_another_version_is_another_scan(spark: SparkSession, db: str) -> None:
 
 
 def test_a_cache_is_told_as_a_cache(spark: SparkSession, db: str, folder: Path) -> None:
-    """Its rows are not told as files, however often a query has them; after UNCACHE they are again."""
+    """Rows from a cache are not reported as files, also if a query reads them twice; after UNCACHE, the files
+    are.
+    """
     spark.sql(f"CACHE TABLE one_x AS SELECT * FROM {db}.f WHERE x = 1")
     query = "SELECT count(*) FROM one_x a JOIN one_x b ON a.v = b.v"
     try:
@@ -229,7 +233,7 @@ def test_a_cache_is_told_as_a_cache(spark: SparkSession, db: str, folder: Path) 
 
 
 def test_the_query_that_fills_a_cache_reads(spark: SparkSession, db: str, folder: Path) -> None:
-    """It is told with the files that it opens, and the next one without."""
+    """The query that fills a cache reports the files that it opens, and the next query reports none."""
     cached = spark.sql(f"SELECT * FROM {db}.f WHERE x = 3").cache()
     try:
         with OpenedFiles(folder) as opened:

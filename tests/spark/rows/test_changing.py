@@ -1,4 +1,6 @@
-"""DELETE, UPDATE and MERGE of any rows give what plain Spark computes of the same rows, in one commit, and rewrite no file without a match."""
+"""DELETE, UPDATE and MERGE of any rows give the result of plain Spark, in one commit, and rewrite no file
+without a match.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class Model:
         self.table = table
 
     def remember(self) -> None:
-        """Keep the rows as they are now as the view `model`."""
+        """Keep the current rows as the view `model`."""
         frame = self.spark.table(self.table)
         self.spark.createDataFrame(frame.collect(), frame.schema).createOrReplaceTempView("model")
 
@@ -77,7 +79,7 @@ CONDITIONS = [
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_delete(sales: Model, condition: str) -> None:
-    """The rows stay for which the condition is false or NULL."""
+    """DELETE keeps the rows whose condition is false or NULL."""
     table = sales.table
     wanted = f"SELECT * FROM model WHERE NOT coalesce({condition.format(t='model')}, false)"
     if "EXISTS" in condition or "SELECT" in condition:
@@ -116,7 +118,7 @@ def test_update(sales: Model, change: str, condition: str | None, columns: dict[
 
 @pytest.fixture
 def news(spark: SparkSession) -> None:
-    """Rows to merge: some that are there, some that are not, and one without a key."""
+    """Rows to merge: some exist, some do not, and one has no key."""
     spark.sql(
         "SELECT id * 3 AS id, CAST(id AS INT) AS v, 'new' AS s, CAST(id % 5 AS INT) AS p FROM range(0, 50) "
         "UNION ALL SELECT NULL, 1, 'null', 1"
@@ -155,7 +157,9 @@ MERGES = [
 @pytest.mark.parametrize(("clauses", "expected"), MERGES)
 @pytest.mark.usefixtures("news")
 def test_merge(spark: SparkSession, sales: Model, clauses: str, expected: str, adaptive: bool) -> None:
-    """Each clause does what joins of both sides give, with adaptive execution and without; NULL matches nothing."""
+    """Each clause gives the result of joins of both sides, with and without adaptive execution; NULL matches
+    no row.
+    """
     spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
     try:
         sales.changed(f"MERGE INTO {sales.table} AS t USING news AS n ON t.id = n.id {clauses}", expected)
@@ -164,7 +168,7 @@ def test_merge(spark: SparkSession, sales: Model, clauses: str, expected: str, a
 
 
 def test_merge_of_two_rows_for_one(spark: SparkSession, sales: Model) -> None:
-    """Spark's own error tells of it, and nothing is changed."""
+    """Two source rows for one row cause Spark's own error, and change no row."""
     before = sales.version()
     merge = (
         f"MERGE INTO {sales.table} AS t USING (SELECT 3L AS id UNION ALL SELECT 3L) AS n ON t.id = n.id "
@@ -188,7 +192,9 @@ def test_merge_from_itself(sales: Model) -> None:
 
 
 def told(spark: SparkSession, model: Model) -> tuple[str, Any]:
-    """Return the newest entry of a table's history: the operation, and how many files were rewritten of how many."""
+    """Return the newest entry of a table's history: the operation, and the number of rewritten files with the
+    total.
+    """
     operation, summary = spark.sql(
         f"SELECT operation, summary FROM {model.table}.history ORDER BY version DESC LIMIT 1"
     ).first()
@@ -196,7 +202,7 @@ def told(spark: SparkSession, model: Model) -> tuple[str, Any]:
 
 
 def test_which_files_are_rewritten(spark: SparkSession, sales: Model) -> None:
-    """Those that hold a match; the history says how many, and one commit tells of it all."""
+    """A statement rewrites the files with a match; the history says how many, in one commit."""
     files = f"SELECT path FROM {sales.table}.files"
     for statement, rewritten in (
         ("DELETE FROM {} WHERE hash(id) = hash(3L)", "1 of 12"),
@@ -215,7 +221,9 @@ def test_which_files_are_rewritten(spark: SparkSession, sales: Model) -> None:
 
 
 def test_the_report(spark: SparkSession, sales: Model) -> None:
-    """Of a statement that ran, it tells of how many files those with a match were written anew; before, of which they may be."""
+    """After a statement ran, its report counts the rewritten files with a match. Before, it counts the files
+    that may be rewritten.
+    """
     statement = f"DELETE FROM {sales.table} WHERE p = 1 AND hash(id) = hash(1L)"
     (before, *_) = parquetry.explain(statement).scans
     assert [(step.name, step.kept, step.of) for step in before.steps if not step.counts_bytes] == [
@@ -241,7 +249,9 @@ def test_nothing_matches(spark: SparkSession, sales: Model) -> None:
 
 
 def test_everything_matches(spark: SparkSession, sales: Model) -> None:
-    """A DELETE of all rows by their values leaves no partition, as one by partitions does; the table takes rows again."""
+    """A DELETE of all rows by their values leaves no partition, as a DELETE by partitions does; the table
+    accepts rows again.
+    """
     sales.changed(f"DELETE FROM {sales.table} WHERE hash(id) IS NOT NULL", "SELECT * FROM model WHERE false")
     assert spark.sql(f"SHOW PARTITIONS {sales.table}").collect() == []
     sales.changed(f"INSERT INTO {sales.table} VALUES (1, 2, 'x', 3)", "SELECT 1L, 2, 'x', 3")
@@ -249,7 +259,11 @@ def test_everything_matches(spark: SparkSession, sales: Model) -> None:
 
 @FORMATS
 def test_tables_of_other_kinds(spark: SparkSession, db: str, fmt: str, tmp_path: Path) -> None:
-    """Unpartitioned, external, with columns added, renamed and named like what tells the file, a char, dynamic overwrite set."""
+    """Changes work in unpartitioned and external tables, with added and renamed columns, with a char, and
+    with dynamic overwrite.
+
+    A column may have the name of the internal file column.
+    """
     table = f"{db}.t"
     spark.sql(
         f"CREATE TABLE {table} (id BIGINT, _file STRING, c CHAR(4), n STRUCT<a: INT, b: STRING>) USING {fmt} LOCATION '{tmp_path}/t'"
@@ -321,7 +335,9 @@ def test_an_index_is_kept(spark: SparkSession, sales: Model) -> None:
 def test_rows_come_to_their_buckets_and_directories(
     spark: SparkSession, store: ms.Metastore, db: str, clause: str
 ) -> None:
-    """Also those that move to another bucket, directory or partition; `verify` and the readers' answers agree."""
+    """Changed rows go to their buckets, directories or partitions; `verify` and the readers'
+    answers agree.
+    """
     table = f"{db}.arranged"
     spark.sql(f"CREATE TABLE {table} (id BIGINT, x INT, p INT) USING parquet PARTITIONED BY (p) {clause}")
     spark.sql(f"INSERT OVERWRITE {table} SELECT id, CAST(id % 5 AS INT), CAST(id % 2 AS INT) FROM range(200)")
@@ -352,7 +368,9 @@ def test_rows_come_to_their_buckets_and_directories(
 def test_of_two_that_rewrite_one_partition_one_wins(
     spark: SparkSession, sales: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is committed while a statement writes conflicts with it if it is in such a partition, and nothing of either is lost."""
+    """A commit during a rewrite conflicts if it changes a rewritten partition, and no row of either statement
+    is lost.
+    """
     table, begun, go = sales.table, Event(), Event()
     true_write = rewrite_rows.write_files
 
@@ -402,7 +420,7 @@ def folder(spark: SparkSession, table: str) -> Path:
 def test_of_two_merges_of_one_new_key_one_wins(
     spark: SparkSession, sales: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other one conflicts, for its key is there by then; run again, it finds the row."""
+    """The other merge conflicts, as its key was inserted in the meantime; run again, it finds the row."""
     table = sales.table
     merge = (
         f"MERGE INTO {table} AS t USING (SELECT 555L AS id, 1 AS v, 's' AS s, {{}} AS p) AS n ON t.id = n.id "
@@ -447,7 +465,10 @@ SOME = "SELECT CAST(id AS BIGINT) AS id, 1 AS v FROM range(0, 20) LIMIT 15"
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_sources_that_give_other_rows_each_time(spark: SparkSession, sales: Model, adaptive: bool) -> None:
-    """They are asked once, so that as many rows match as they give; an UPDATE by one, which Spark asks twice, is refused."""
+    """A non-deterministic source is evaluated once, so that as many rows match as it returns.
+
+    An UPDATE by one, which Spark would evaluate twice, is refused.
+    """
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         count = spark.table(sales.table).count()
         spark.sql(

@@ -1,4 +1,6 @@
-"""Random DELETEs, UPDATEs and MERGEs, one after the other, of tables of random layouts, beside plain Spark's own computation of each."""
+"""Sequences of random DELETEs, UPDATEs and MERGEs on tables of random layouts give the rows that plain Spark
+computes.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +111,6 @@ def test_any_statements(spark: SparkSession, db: str, layout: str) -> None:
         except Exception as error:
             if "MERGE_CARDINALITY_VIOLATION" not in str(error):
                 raise AssertionError(f"{layout}: {statement}") from error
-            continue  # a key that a MERGE has put there again; nothing is changed
+            continue  # a MERGE has inserted a key again; no row changes
         assert rows(spark, f"SELECT * FROM {table}") == expected, f"{layout}: {statement}"
     assert spark.sql(f"CALL lake.system.fsck('{table.removeprefix('lake.')}')").collect() == []

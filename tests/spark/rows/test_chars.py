@@ -1,4 +1,4 @@
-"""Statements about columns of type CHAR whose files were written without padding, as other writers leave them."""
+"""Statements about CHAR columns whose files have no padding, as other writers leave them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STATEMENTS = [
 
 
 def _made(spark: SparkSession, db: str, folder: Path | None) -> dict[str, str]:
-    """Make a table `t` and a source of one row, `u`, of padded files, or of files in a folder, without padding."""
+    """Make a table `t` and a one-row source `u`, of padded files, or of files in a folder without padding."""
     names = {each: f"{db}.{'bare' if folder else 'padded'}_{each}" for each in "tu"}
     rows = {
         "t": "SELECT int(id) AS id, IF(id % 2 = 0, 'ab', 'cd') AS k, IF(id < 2, 'ab  ', 'ab') AS v, 0 AS n, "

@@ -1,4 +1,6 @@
-"""A MERGE writes anew the files that hold a row to which one of its clauses applies, no others; where none applies and nothing is inserted, nothing."""
+"""A MERGE rewrites only the files with a row that one of its clauses changes. If no clause applies, and no
+row is inserted, it rewrites none.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture
 def stock_of(spark: SparkSession, db: str) -> Model:
-    """A table of 3 partitions with 2 files each, of keys 0 to 5 and 100 to 105, all of value 1; and those of a char."""
+    """A table of 3 partitions with 2 files each, with keys 0 to 5 and 100 to 105, all with value 1 and a
+    char.
+    """
     table = f"{db}.upserted"
     spark.sql(f"CREATE TABLE {table} (id INT, a INT, c CHAR(3), p INT) USING parquet PARTITIONED BY (p)")
     for first in (0, 100):
@@ -29,7 +33,7 @@ def stock_of(spark: SparkSession, db: str) -> Model:
 
 
 def rewritten(model: Model) -> str:
-    """Return what the newest version tells of the files that were written anew."""
+    """Return the number of rewritten files in the newest version's summary."""
     summary = model.spark.sql(
         f"SELECT summary FROM {model.table}.history ORDER BY version DESC LIMIT 1"
     ).first()[0]
@@ -39,7 +43,9 @@ def rewritten(model: Model) -> str:
 def test_an_upsert_that_changes_nothing_makes_no_version(
     spark: SparkSession, db: str, tmp_path: Path
 ) -> None:
-    """It may run again and again beside a stream over the table, which goes on, and reads what one inserts that changes no row."""
+    """Such a MERGE may run repeatedly beside a stream over the table. The stream goes on, and reads the
+    inserts of a MERGE that changes no row.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id INT, a INT) USING parquet")
     spark.sql(f"INSERT INTO {table} SELECT int(id), 1 FROM range(10)")
@@ -68,7 +74,8 @@ SOURCE = "(SELECT CAST(id AS INT) AS id, IF(id IN (3, 101), 2, 1) AS a, CAST(id 
 INSERT = "WHEN NOT MATCHED THEN INSERT (id, a, p) VALUES (s.id, s.a, s.p)"
 CHANGES = "WHEN MATCHED AND t.a <> s.a THEN UPDATE SET a = s.a"
 MERGES = [
-    # which files hold what: 0 and 3 | 1 and 4 | 2 and 5, and as many from 100 on (102 and 105, 100 and 103, 101 and 104)
+    # keys in the files: 0 and 3 | 1 and 4 | 2 and 5, and again from 100 on (102 and 105, 100 and 103, 101 and
+    # 104)
     ((0, 6), CHANGES, "1 of 6", "SELECT id, IF(id = 3, 2, a), c, p FROM model"),
     ((1, 3), CHANGES, None, "SELECT * FROM model"),
     ((0, 106), f"{CHANGES} {INSERT}", "2 of 6",
@@ -112,7 +119,10 @@ def test_files_are_looked_for_by_the_clauses(
     files: str | None,
     expected: str,
 ) -> None:
-    """Also by those of NOT MATCHED BY SOURCE; what is inserted was not there, though files with its matches are not written anew."""
+    """All clauses, also NOT MATCHED BY SOURCE, decide which files are rewritten.
+
+    A row is inserted only if no match exists, also in files that are not rewritten.
+    """
     before = stock_of.version()
     source = SOURCE.format(first=keys[0], last=keys[1])
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
@@ -123,7 +133,9 @@ def test_files_are_looked_for_by_the_clauses(
 
 
 def test_sources_of_every_kind(spark: SparkSession, stock_of: Model) -> None:
-    """The table itself, a CTE that is used twice, chars in ON, and a view: each is asked for changes without a mistake."""
+    """MERGE makes the right changes with the table itself, a CTE used twice, or a view as source, and with
+    chars in ON.
+    """
     table = stock_of.table
     stock_of.changed(
         f"MERGE INTO {table} t USING (SELECT id + 100 AS id, a + 1 AS a, p FROM {table} WHERE id < 3 OR id = 50) s ON t.id = s.id "
@@ -150,7 +162,9 @@ def test_sources_of_every_kind(spark: SparkSession, stock_of: Model) -> None:
 
 
 def test_two_rows_for_one_are_told_where_rows_are_inserted(stock_of: Model) -> None:
-    """Spark's own error tells of them, also where no clause applies to the row, as it is read to tell what is inserted."""
+    """Spark's own error reports two rows for one, also if no clause applies: the row is read to decide about
+    inserts.
+    """
     merge = (
         f"MERGE INTO {stock_of.table} t USING (SELECT 3 AS id, 1 AS a, 0 AS p UNION ALL SELECT 3, 1, 0) s ON t.id = s.id "
         f"{CHANGES} {INSERT}"
@@ -170,7 +184,9 @@ def test_without_the_look_for_files_all_are_written_anew(spark: SparkSession, st
 
 
 def test_what_is_told_of_a_merge(spark: SparkSession, stock_of: Model) -> None:
-    """Before it runs, EXPLAIN and `explain` tell of the files that it may read; a report then tells of those that it read."""
+    """Before a MERGE runs, EXPLAIN and `explain` show the files that it may read; afterwards a report shows
+    the files that it read.
+    """
     merge = (
         f"MERGE INTO {stock_of.table} t USING {SOURCE.format(first=0, last=6)} s ON t.id = s.id AND t.p = s.p AND t.p < 2 "
         f"{CHANGES} {INSERT}"
@@ -198,14 +214,18 @@ def test_what_is_told_of_a_merge(spark: SparkSession, stock_of: Model) -> None:
     ],
 )
 def test_siblings_that_change_nothing(spark: SparkSession, stock_of: Model, statement: str) -> None:
-    """They make no version, whether conditions, statistics, partitions or rows tell that there is nothing to change."""
+    """Such statements make no version, whether conditions, statistics, partitions or rows show that nothing
+    changes.
+    """
     before = stock_of.version()
     spark.sql(statement.format(stock_of.table))
     assert stock_of.version() == before
 
 
 def test_statements_by_chars(spark: SparkSession, db: str) -> None:
-    """A CHAR is compared with its padding, in subqueries, too, and in a MERGE that only deletes or sets all columns."""
+    """A CHAR is compared with its padding, also in subqueries, and in a MERGE that only deletes or sets all
+    columns.
+    """
     spark.sql(f"CREATE TABLE {db}.s (k CHAR(3))")
     spark.sql(f"INSERT INTO {db}.s VALUES ('ab')")
     spark.sql(f"CREATE TABLE {db}.t (id INT, k CHAR(3), n INT) USING parquet")

@@ -1,7 +1,8 @@
-"""Keys that are computed of columns.
+"""Keys of joins that are computed from columns.
 
-Of partition columns: partitions without a match are left out, whatever else the query reads. Of data columns: the days of moments leave
-out files, of others the report says that they are computed.
+If they are computed from partition columns, partitions without a match are pruned, for any other columns of
+the query. From data columns, only the days of timestamps prune files; for other functions, the report says
+that the key is computed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LAYOUTS = {
 """By how many columns a table is partitioned: the columns, and what else the table has."""
 PARTITIONS = {1: 12, 2: 60, 3: 60}
 READ = {1: ("none",), 2: ("v",), 3: ("all", "none")}
-"""What is read of the tables of each layout: all partition columns, the fact alone, or no column but that of the key."""
+"""Columns that a query reads of each layout's table: all partition columns, the fact alone, or no column but
+the key's.
+"""
 ON_DAY, ON_X, ON_C = (1, 2, 3), (2, 3), (3,)
 SHAPES = {
     "a function": (ON_DAY, "{f} f JOIN {d} d ON dayofmonth(f.day) = d.n"),
@@ -45,12 +48,14 @@ SHAPES = {
     "a function of a char": (ON_C, "{f} f JOIN {d} d ON upper(f.c) = d.u"),
     "three columns": (ON_C, "{f} f JOIN {d} d ON f.x + dayofmonth(f.day) + length(trim(f.c)) = d.n"),
 }  # fmt: skip
-"""How the fact table `f` is used: of which layouts, and in what query."""
+"""Uses of the fact table `f`: the layouts, and the query."""
 
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[str]:
-    """A table of 20 files, each of one day and a row an hour, Spark's own of the same rows, and one of days."""
+    """A table of 20 files, each with one day and a row for each hour; Spark's own table of the same rows; and
+    a table of days.
+    """
     spark.sql("CREATE NAMESPACE lake.computed")
     spark.sql(
         "CREATE TABLE lake.computed.f (v int, ts timestamp, ntz timestamp_ntz, d date) TBLPROPERTIES ('distribution' = 'none')"
@@ -110,7 +115,9 @@ def partitioned(spark: SparkSession) -> Iterator[dict[str, str]]:
 def test_partitions_with_matches_alone_are_read(
     spark: SparkSession, partitioned: dict[str, str], name: str
 ) -> None:
-    """Exactly the partitions that hold matches, whether the query reads all partition columns, or none; the rows are plain Spark's."""
+    """A query reads exactly the partitions with matches, with all partition columns or none, and returns
+    plain Spark's rows.
+    """
     layouts, query = SHAPES[name]
     for count in layouts:
         by = ", ".join(f"f.{column}" for column in LAYOUTS[count][0])
@@ -160,7 +167,9 @@ def test_statements_look_for_rows_in_partitions_with_matches(
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("key", ["CAST(f.ts AS date)", "CAST(f.ntz AS date)", "to_date(f.ts)"])
 def test_days_of_moments(spark: SparkSession, tables: str, adaptive: bool, key: str) -> None:
-    """Three days of twenty, and those around them, as zones are not asked for; the answer is plain Spark's."""
+    """A join reads three days of twenty and the neighbouring days, as the time zone is not known, and returns
+    plain Spark's answer.
+    """
     query = "SELECT count(*), sum(v) FROM {f} f JOIN computed_d d ON {key} = d.day WHERE d.a = 2"
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(query.format(f=tables, key=key))
@@ -176,7 +185,7 @@ def test_days_of_moments(spark: SparkSession, tables: str, adaptive: bool, key: 
     "key", ["f.v + 1", "f.v % 7", "hash(f.v)", "month(f.ts)", "datediff(f.d, date'2025-12-31')"]
 )
 def test_other_functions_have_a_reason(spark: SparkSession, tables: str, key: str) -> None:
-    """What may overflow, or keeps no order, leaves out nothing; the report says that it is computed."""
+    """A key that may overflow, or keeps no order, prunes nothing; the report says that it is computed."""
     query = "SELECT count(*) FROM {f} f JOIN computed_d d ON {key} = d.m WHERE d.a = 2"
     frame = spark.sql(query.format(f=tables, key=key))
     assert frame.collect() == spark.sql(query.format(f="computed_f", key=key)).collect()

@@ -1,4 +1,6 @@
-"""Facts that other facts narrow, dates that come by way of weeks, and parts of a query that Spark makes once: what values do there."""
+"""Runtime values with facts that narrow other facts, with dates by way of weeks, and with parts of a query
+that Spark computes once.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ TABLES = {
         "day",
         f"SELECT id, abs(id - {DAYS * 5 // 2}), id % 17, id, id DIV 5 FROM range({DAYS * 5})",
     ),
-    # of each day those of the three before, of every second number
+    # each day returns sales of the three days before, of every second number
     "returns": (
         "number int, code int, item int, back int, why int, day int",
         "day",
@@ -38,7 +40,9 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def views(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """Sales and returns in a partition a day, the days and the reasons of returns; and plain views of their rows."""
+    """Sales and returns with a partition for each day, the days, and the reasons of returns; and plain views
+    of their rows.
+    """
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     found = {}
     for name, (columns, by, rows) in TABLES.items():
@@ -91,7 +95,9 @@ FEW_DAYS = "d.month = 4 AND d.year = 0 AND d.week < 13"
 def test_a_fact_narrowed_by_another(
     spark: SparkSession, views: dict[str, str], join: str, returned: str, adaptive: bool
 ) -> None:
-    """Of few days' sales the codes are looked for among the returns; they lie in the files of these days and the next."""
+    """The codes of few days' sales prune the returns; these are in the files of the same days
+    and the next.
+    """
     join = join.replace("KEY", "code")
     with settings(
         spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.autoBroadcastJoinThreshold": "10kb"}
@@ -115,7 +121,10 @@ def test_a_fact_narrowed_by_another(
 def test_a_fact_narrowed_by_what_files_tell_of_another(
     spark: SparkSession, views: dict[str, str], join: str, returned: str, adaptive: bool
 ) -> None:
-    """Where numbers grow with the days, files tell those of few days' sales: no sale is read for them, and the days are read once."""
+    """If numbers grow with the days, the files' bounds give the range of few days' sales.
+
+    No sale is read for it, and the days are read once.
+    """
     join = join.replace("KEY", "number")
     with settings(
         spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.autoBroadcastJoinThreshold": "10kb"}
@@ -129,7 +138,7 @@ def test_a_fact_narrowed_by_what_files_tell_of_another(
     (returns,) = files(frame, "returns")
     assert 11 <= returns <= 14, str(
         report
-    )  # of eleven days, and of those two after in which one of theirs came back
+    )  # eleven days, and the two days after, as items of these days came back
     assert files(frame, "sales") == [11]
     read = [line.split("BatchScan ")[1] for line in plans.lines(frame) if "BatchScan " in line]
     assert sum(f"{DATABASE}.sales[" in scan and "least#" not in scan for scan in read) == 1
@@ -147,7 +156,9 @@ def test_a_fact_narrowed_by_what_files_tell_of_another(
 def test_what_is_computed_of_some_rows_is_computed_of_no_others(
     spark: SparkSession, views: dict[str, str], adaptive: bool
 ) -> None:
-    """A condition on rows keeps a division from zero: where files tell, rows are not known, and nothing is divided."""
+    """A condition on rows prevents a division by zero: if the files' bounds are used, no row is read, and no
+    division runs.
+    """
     values = {
         "spark.sql.adaptive.enabled": adaptive,
         "spark.sql.autoBroadcastJoinThreshold": "10kb",
@@ -180,7 +191,7 @@ def test_no_sales_of_which_files_could_tell(spark: SparkSession, views: dict[str
 def test_a_fact_of_which_much_is_left_is_not_read_for_another(
     spark: SparkSession, views: dict[str, str]
 ) -> None:
-    """Half of the sales are too many to be read a second time, and numbers of items lie in all files."""
+    """Half of the sales are too many for a second read, and numbers of items are in all files."""
     for where, key in (("d.year = 0", "code"), ("d.month = 4", "item")):
         with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": "1kb"}):
             frame = answered(
@@ -195,7 +206,9 @@ def test_a_fact_of_which_much_is_left_is_not_read_for_another(
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_weeks_of_an_aggregate(spark: SparkSession, views: dict[str, str], adaptive: bool) -> None:
-    """A condition on what an aggregate is joined with tells which days are wanted below it, by the weeks that it groups by."""
+    """A condition on the relation that an aggregate is joined with prunes days below the aggregate, by the
+    weeks in its groups.
+    """
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = answered(
             spark,
@@ -209,7 +222,7 @@ def test_weeks_of_an_aggregate(spark: SparkSession, views: dict[str, str], adapt
 @pytest.mark.since("4.1", "Spark 4.0 reads each place by itself")
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_values_of_all_places(spark: SparkSession, views: dict[str, str], adaptive: bool) -> None:
-    """What Spark reads once for two places is read for the weeks of both, and still once."""
+    """A subquery that Spark reads once for two uses is read for the weeks of both, and still once."""
     query = (
         "WITH w AS (SELECT d.week, sum(amount) amount FROM {sales} s JOIN {days} d ON s.day = d.day GROUP BY d.week) "
         "SELECT a.week, a.amount + b.amount FROM (SELECT w.* FROM w JOIN {days} x ON w.week = x.week WHERE x.day = 30) a, "
@@ -223,7 +236,9 @@ def test_values_of_all_places(spark: SparkSession, views: dict[str, str], adapti
 
 
 def test_near_tables_where_far_ones_are_dear(spark: SparkSession, views: dict[str, str]) -> None:
-    """Where the rows that have matches further on would be dear to find, those that have them in the next table serve."""
+    """If the rows with matches in far tables are expensive to find, the rows with matches in the next table
+    are used.
+    """
     frame = answered(
         spark,
         views,
@@ -235,7 +250,9 @@ def test_near_tables_where_far_ones_are_dear(spark: SparkSession, views: dict[st
 
 @pytest.mark.parametrize("condition", ["", "AND q.text LIKE 'why%'"])
 def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], condition: str) -> None:
-    """A broadcast that gets values of a join outside of it is made once: it is the same where its own values are taken."""
+    """A broadcast that gets values from a join outside of it is made once: it is the same broadcast where its
+    own values are used.
+    """
     frame = answered(
         spark,
         views,
@@ -251,7 +268,9 @@ def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], co
 def test_what_a_scalar_subquery_reads_whole_is_read_once(
     spark: SparkSession, views: dict[str, str], hint: str, adaptive: bool
 ) -> None:
-    """Neither Spark's own filter of a data column nor one of ours has a table read beside the subquery that reads all of it."""
+    """No filter on a data column, Spark's own or ours, reads a table again beside the subquery that reads all
+    of it.
+    """
     sums = (
         f"SELECT {hint} s.item, sum(r.back) AS back FROM {{returns}} r JOIN {{sales}} s ON s.number = r.number "
         "JOIN {reasons} q ON r.why = q.why"

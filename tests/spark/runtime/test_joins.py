@@ -1,4 +1,6 @@
-"""Each shape of a join gets the values that it may get, from where they are cheapest, and plain Spark's answer."""
+"""Each shape of a join gets its possible values, from the least expensive source, and returns plain Spark's
+answer.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ NOT_ALWAYS_READ = ("an empty side",)
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """A fact table in 40 partitions, the same by a column more in 80, by two in 120, and in 10 files by ranges of its key, small tables;
-    the views of their rows.
+    """A fact table in 40 partitions, with one more column in 80, and with two more in 120.
+
+    A table in 10 files by ranges of its key, and small tables; the views of their rows.
     """
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     views = {}
@@ -88,7 +91,7 @@ def told(frame: DataFrame) -> list[ValuesReport]:
 
 
 def assert_reasons(frame: DataFrame, letter: str) -> None:
-    """What is said to have come left something out, or there is a reason."""
+    """Values that arrived prune something, or the report has a reason."""
     used = [each for each in told(frame) if each.how != "refused"]
     if kept(frame) == ALL[letter]:
         assert all(f"leave nothing out: {each.reason}" in str(each) for each in used), str(used)
@@ -118,10 +121,10 @@ OTHERWISE_BEFORE_4_1 = (*OTHERWISE_BEFORE_4_3, "snowflake, in another order", "a
 
 @pytest.mark.parametrize("title", SHAPES.titles)
 def test_shapes(spark: SparkSession, tables: dict[str, str], title: str) -> None:
-    """Partitions or files are left out where the answer stays the same, and a report says how, or why not.
+    """A join prunes partitions or files if the answer stays the same, and a report says how, or why not.
 
-    Of a table by two or three columns as many of each kind are left out, though the query reads none of the other columns, and
-    nothing is listed at first.
+    In a table by two or three columns it prunes as many of each kind. The query reads none of the other
+    columns, and no partition is listed at first.
     """
     query = SHAPES.query(title)
     expected = plans.comparable(spark.sql(query.format(**tables)).collect())
@@ -149,7 +152,9 @@ def test_shapes(spark: SparkSession, tables: dict[str, str], title: str) -> None
 def test_a_shared_broadcast_is_made_once(
     spark: SparkSession, tables: dict[str, str], query: str, adaptive: bool
 ) -> None:
-    """The values come from the join's own broadcast: there is one, it is used again, and nothing is run for the values alone."""
+    """The values come from the join's own broadcast: the plan has one, reuses it, and runs nothing for the
+    values alone.
+    """
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(ours(SHAPES.query(query)))
         _, nodes = plans.run(frame)
@@ -232,7 +237,9 @@ def test_what_spark_prunes_is_not_pruned_twice(spark: SparkSession, tables: dict
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_materialised_dimensions(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
-    """A cached dimension and one from a checkpoint give their values as any other; a cached join is read from the cache."""
+    """A cached or checkpointed dimension provides its values as any other; a cached join is read from the
+    cache.
+    """
     query = "SELECT sum(v) FROM {f} f JOIN small_run_time d ON f.k = d.k"
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         cached = spark.sql(ours("SELECT * FROM {d} WHERE name < 'n3'")).cache()
@@ -258,7 +265,7 @@ def test_materialised_dimensions(spark: SparkSession, tables: dict[str, str], ad
 
 
 def test_ctes_views_and_writes(spark: SparkSession, tables: dict[str, str]) -> None:
-    """A CTE used twice, a view, a subquery within a subquery and what is written have the rows of plain Spark."""
+    """A CTE used twice, a view, a nested subquery and a write have the rows of plain Spark."""
     queries = [
         "WITH x AS (SELECT f.k, v FROM {f} f JOIN {d} d ON f.k = d.k) "
         "SELECT a.k, sum(a.v + b.v) FROM x a JOIN x b ON a.k = b.k AND a.v = b.v GROUP BY a.k",
@@ -281,7 +288,9 @@ def test_ctes_views_and_writes(spark: SparkSession, tables: dict[str, str]) -> N
 
 
 def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, str]) -> None:
-    """Above `runtime-pruning-max-build-size` only a broadcast's values are used; what is no smaller than the table neither."""
+    """Above `runtime-pruning-max-build-size` only a broadcast's values are used. The same is true if the
+    build side is not smaller than the table.
+    """
     query = ours(SHAPES.query("left, null-supplying"))
     with settings(spark, {"parquetry.runtime-pruning-max-build-size": "1b"}):
         frame = spark.sql(query)
@@ -296,7 +305,9 @@ def test_a_large_side_is_not_read_twice(spark: SparkSession, tables: dict[str, s
 
 
 def test_a_table_of_nearly_all_values(spark: SparkSession, tables: dict[str, str]) -> None:
-    """All customers are not taken to the metastore, as each file has some of them; a few, or those under a condition, are."""
+    """The metastore does not get the keys of all customers, as each file has some of them; it gets a few, or
+    the keys under a condition.
+    """
     everyone, sales = f"{DATABASE}.everyone", f"{DATABASE}.sales_of_everyone"
     rows = "SELECT id AS customer, id % 7 AS kind FROM range(1, 12001)"
     spark.sql(f"CREATE TABLE {everyone} AS {rows}")
@@ -319,7 +330,9 @@ def test_a_table_of_nearly_all_values(spark: SparkSession, tables: dict[str, str
 @pytest.mark.since("4.1", "Spark 4.0 plans it otherwise")
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_sparks_own_filter_stays(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
-    """A dimension that gets values itself is the same broadcast to Spark's filter as to the join: the fact table is pruned."""
+    """A dimension that gets values itself is one broadcast for Spark's filter and the join, and the fact
+    table is pruned.
+    """
     wide = f"{DATABASE}.wide_{'adaptive' if adaptive else 'planned'}"
     spark.sql(f"CREATE TABLE {wide} (k int, e int, name string) TBLPROPERTIES ('distribution' = 'none')")
     spark.sql(f"INSERT INTO {wide} SELECT id * 3, id % 4, concat('n', id) FROM range(0, 6, 1, 3)")
@@ -336,7 +349,9 @@ def test_sparks_own_filter_stays(spark: SparkSession, tables: dict[str, str], ad
 
 
 def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, str]) -> None:
-    """`runtime-pruning` = false: nothing is collected, by this rule or by Spark's, and the report says so."""
+    """With `runtime-pruning` = false, neither this rule nor Spark's collects values, and the
+    report says so.
+    """
     for name in ("inner", "inner, a condition of Spark's liking", "left, null-supplying"):
         with settings(spark, {"parquetry.runtime-pruning": "false"}):
             frame = spark.sql(ours(SHAPES.query(name)))
@@ -349,7 +364,7 @@ def test_it_can_be_turned_off(spark: SparkSession, tables: dict[str, str]) -> No
 
 @pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
 def test_buckets_stay(spark: SparkSession, tables: dict[str, str], adaptive: bool) -> None:
-    """A join of tables in buckets gets values and shuffles nothing, not even for each value to be taken once."""
+    """A join of bucketed tables gets values and shuffles nothing, not even to remove duplicate values."""
     for name, rows in (
         ("many", "SELECT id, id FROM range(4000)"),
         ("few", "SELECT id * 9, id FROM range(3)"),
@@ -390,7 +405,7 @@ def test_a_session_of_its_own(spark: SparkSession, tables: dict[str, str]) -> No
 
 
 def test_tables_with_values_for_each_other(spark: SparkSession, tables: dict[str, str]) -> None:
-    """Of tables that all have values for the others, the plan stays about as large as it is without."""
+    """If all tables have values for each other, the plan stays about as large as without them."""
     facts = range(6)
     names = {f"c{number}": f"{DATABASE}.chain_{number}" for number in facts}
     views = {f"c{number}": f"plain_chain_{number}" for number in facts}
@@ -426,7 +441,9 @@ def test_what_is_read_once_stays_so(spark: SparkSession, tables: dict[str, str])
 
 
 def test_values_are_listed_once(spark: SparkSession, db: str) -> None:
-    """Where Spark has a filter already, the report lists its values once, and says of no table that it is read for them."""
+    """If Spark has a filter already, the report lists its values once, and names no table as
+    read for them.
+    """
     spark.sql(f"CREATE TABLE {db}.f (v int, day int) PARTITIONED BY (day)")
     spark.sql(f"INSERT INTO {db}.f SELECT id, id % 20 FROM range(40)")
     for name in "de":

@@ -1,4 +1,7 @@
-"""Random stars and snowflakes, of all types of joins, of several facts and of groups, with NULLs and keys of mixed types: as plain Spark."""
+"""Random stars and snowflakes return plain Spark's rows.
+
+They have all types of joins, several facts, groups, NULLs and keys of mixed types.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ LAYOUTS = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
-    """Tables of facts in several layouts, dimensions of theirs and of these, and for each the view of its rows."""
+    """Fact tables in several layouts, with dimensions and dimensions of these, and a view of the rows of
+    each.
+    """
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     chance = random.Random(3)
     views: dict[str, str] = {}
@@ -137,7 +142,10 @@ def drawn(chance: random.Random) -> str:
 
 
 def test_random_joins(spark: SparkSession, tables: dict[str, str]) -> None:
-    """With adaptive execution and without; and among them are many in which values served, from broadcasts and read for them."""
+    """Random joins return plain Spark's rows with and without adaptive execution.
+
+    Values come in many of them, from broadcasts and from separate reads.
+    """
     chance = random.Random(23)
     served: Counter[str] = Counter()
     for case in range(examples(CASES)):

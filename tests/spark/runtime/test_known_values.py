@@ -1,4 +1,4 @@
-"""Where a join's key is computed of partition columns of the small table, its values are known before anything runs."""
+"""If a join's key is computed from partition columns of the small table, its values are known at planning."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def tables(spark: SparkSession) -> Iterator[None]:
 
 
 def planned(spark: SparkSession, query: str, letter: str) -> ScanReport:
-    """Return the report of a table's scan before the query runs; the rows it gives are plain Spark's, AQE on and off."""
+    """Return the report of a table's scan before the query runs; its rows are plain Spark's, with AQE on and
+    off.
+    """
     names = {each: f"{DATABASE}.{each}" for each in TABLES}
     (told,) = [
         scan
@@ -93,9 +95,11 @@ OTHERWISE_BEFORE = {
     ],
 )
 def test_shapes(spark: SparkSession, title: str) -> None:
-    """Partitions whose key is in no partition of the other table are left out in planning, where the answer stays the same.
+    """Planning prunes partitions whose key is in no partition of the other table, if the answer stays the
+    same.
 
-    So it is where a table has more partition columns than the key; of tables whose key is none, files are left out.
+    This is also true if a table has more partition columns than the key. If the key is no partition column,
+    planning prunes files.
     """
     query = SHAPES.query(title)
     names = {each: f"{DATABASE}.{each}" for each in TABLES}
@@ -148,13 +152,17 @@ def test_more_is_learnt_at_run_time(spark: SparkSession) -> None:
 
 
 def test_from_table_to_table(spark: SparkSession) -> None:
-    """What is left of one table by the values of another tells which partitions of the next are wanted."""
+    """The partitions that remain of one table, after another table's values, select the partitions of the
+    next.
+    """
     query = "SELECT sum(f.v + h.v) FROM {d} d JOIN {f} f ON f.day = d.day JOIN {h} h ON h.day = f.day WHERE d.month = 2"
     assert kept(planned(spark, query, "h")) == FEBRUARY
 
 
 def test_scans_of_other_joins_are_their_own(spark: SparkSession) -> None:
-    """Exchanges of one table, of which different values leave different partitions, are not taken for each other."""
+    """Exchanges of one table with different values, and so different partitions, do not replace
+    each other.
+    """
     query = (
         "SELECT /*+ MERGE(d) */ count(*), sum(v) FROM {t}.f f JOIN {t}.d d ON f.day = d.day WHERE d.month = 1 UNION ALL "
         "SELECT /*+ MERGE(d) */ count(*), sum(v) FROM {t}.f f JOIN {t}.d d ON f.day = d.day WHERE d.month = 2"

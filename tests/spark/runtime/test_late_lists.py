@@ -1,4 +1,6 @@
-"""Of a large table that waits for values of a join, partitions and files are listed when the values have come, and no others."""
+"""A large table that waits for runtime values lists partitions and files only after they arrive, and lists no
+others.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,16 @@ DAYS = 1000
 SHAPES = VerdictFile.named("late_lists")
 FACTS = {"f": "sales", "t": "by_two", "w": "by_three"}
 SAMPLED = 4
-"""Rows by which the share of some columns is estimated: the first two partitions, and the last, which is found first and then read."""
+"""Rows that estimate the columns' share of bytes: the first two partitions and the last, which is first
+located, then read.
+"""
 
 
 @pytest.fixture(scope="module")
 def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
-    """A table of 1,000 partitions of a file each, of 2 rows, two by more columns of 300 and 900, and small ones."""
+    """A table of 1,000 partitions with one file of 2 rows each; two tables by more columns, with 300 and 900;
+    and small ones.
+    """
     spark.sql("CREATE NAMESPACE lake.late")
     spark.sql("CREATE TABLE lake.late.sales (item int, amount int, day int) PARTITIONED BY (day)")
     rows = spark.range(2 * DAYS).selectExpr("int(id % 7) item", "int(id) amount", f"int(id % {DAYS}) day")
@@ -59,7 +65,9 @@ def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
 def examined(
     spark: SparkSession, store: ms.Metastore, star: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RowsExamined]:
-    """What is read of the partitions of the large table, in a version of which no query has read any yet."""
+    """The metastore rows that queries read of the large table's partitions, in a version that no query has
+    read yet.
+    """
     spark.sql(f"ALTER TABLE {star}.sales SET TBLPROPERTIES ('mine' = '{uuid.uuid4()}')")
     table = store.table("late", "sales")
     with rows_examined(monkeypatch, table.id) as found:
@@ -81,7 +89,9 @@ JOIN = "SELECT sum({what}) FROM {sales} s JOIN lake.late.days d ON s.day = d.day
 def test_star_join_examines_what_it_reads(
     spark: SparkSession, star: str, examined: RowsExamined, adaptive: bool, week: int, what: str, sampled: int
 ) -> None:
-    """Of 1,000 partitions 3 are looked at, which are those that are read, and a few by which the bytes are estimated."""
+    """A star join on 1,000 partitions reads the rows of the 3 that it scans, and of a few that estimate the
+    bytes.
+    """
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(JOIN.format(what=what, sales=f"{star}.sales", week=week))
         found = frame.collect()
@@ -103,7 +113,9 @@ def test_star_join_examines_what_it_reads(
 def test_explain_lists_what_would_be_read_without_values(
     spark: SparkSession, star: str, examined: RowsExamined
 ) -> None:
-    """EXPLAIN, the report before the run and `parquetry.explain` tell of all files, with the bytes that their columns have."""
+    """EXPLAIN, the report before the run and `parquetry.explain` show all files, with the bytes of their
+    columns.
+    """
     query = JOIN.format(what="amount", sales=f"{star}.sales", week=15)
     whole = f"SELECT sum(amount), sum(day) FROM {star}.sales"
     line = "partitions 1,000 of 1,000 · files 1,000 of 1,000 · "
@@ -138,7 +150,7 @@ def test_values_that_do_not_come_leave_all_to_be_read(
 def test_small_side_without_rows(
     spark: SparkSession, star: str, examined: RowsExamined, adaptive: bool
 ) -> None:
-    """Of no values nothing is listed."""
+    """Without values, no partition is listed."""
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(
             JOIN.format(what="amount + item", sales=f"{star}.sales", week=16).replace("= 16", "= -5")
@@ -148,7 +160,9 @@ def test_small_side_without_rows(
 
 
 def test_each_place_reads_its_own(spark: SparkSession, star: str, examined: RowsExamined) -> None:
-    """A table that a query reads twice is listed for each place by its own values; one that is read the same way, once."""
+    """A table that a query reads twice is listed for each scan by its own values; two equal scans list it
+    once.
+    """
     query = """
         SELECT (SELECT sum(amount + item) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = 5) a,
                (SELECT sum(amount + item) FROM {sales} s JOIN lake.late.days d ON s.day = d.day WHERE d.week = 8) b,
@@ -185,7 +199,9 @@ def test_null_partitions_are_subtracted(spark: SparkSession, db: str) -> None:
     ],
 )
 def test_shapes_of_joins(spark: SparkSession, star: str, title: str) -> None:
-    """Whichever way values come, or if none do: the answer is plain Spark's, and the partitions are those that can have matches."""
+    """With values from any source, or without, the answer is plain Spark's, and the scan reads the partitions
+    that may match.
+    """
     query = SHAPES.query(title)
     verdicts: dict[str, Verdict] = {}
     for letter, plain in (("f", "late_sales"), ("t", "late_fewer"), ("w", "late_fewer")):
@@ -202,7 +218,9 @@ def test_shapes_of_joins(spark: SparkSession, star: str, title: str) -> None:
 
 
 def test_a_large_table_narrows_another(spark: SparkSession, star: str) -> None:
-    """Two large tables joined by their partition columns, of which one has values of a small one: the answer is plain Spark's."""
+    """Two large tables joined by partition columns, with one pruned by a small table, return plain Spark's
+    answer.
+    """
     query = """SELECT sum(a.amount), count(*) FROM {sales} a JOIN {sales} b ON a.day = b.day AND a.item = b.item
                JOIN lake.late.days d ON b.day = d.day WHERE d.week = 27"""
     frame = spark.sql(query.format(sales=f"{star}.sales"))

@@ -1,4 +1,6 @@
-"""Values that a join finds leave row groups of a file out, where Spark's readers do it soundly; rows are right in any case."""
+"""Runtime values of a join prune row groups where Spark's readers do so soundly; the rows are right in any
+case.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def fact(spark: SparkSession) -> Iterator[str]:
-    """Tables of one file of 4,000 rows in small row groups: as it is, in buckets, with a column that files call otherwise."""
+    """Tables of one file of 4,000 rows in small row groups: plain, in buckets, and with a column of another
+    name in the file.
+    """
     db = "lake.run_groups"
     spark.sql(f"CREATE NAMESPACE {db}")
     columns = "k bigint, s string, n decimal(12,2), d date, g double"
@@ -61,7 +65,9 @@ def fact(spark: SparkSession) -> Iterator[str]:
 def test_row_groups_are_left_out(
     spark: SparkSession, fact: str, table: str, key: str, of: str, fewer: bool
 ) -> None:
-    """A few values read a few of the rows of a file that is sorted by them; of floats all of them, as the zeros differ there."""
+    """A few values read few rows of a file that is sorted by them; for floats they read all, as the two zeros
+    differ there.
+    """
     with settings(spark, {"spark.sql.adaptive.enabled": False}):
         for where, count in (("d.k IN (7, 8, 3900)", 3), ("d.k % 500 = 3 AND d.k BETWEEN 9 AND 2000", 3)):
             query = f"SELECT {HINT} f.n FROM {{}} f JOIN rg_dim d ON f.{key} = d.{of} WHERE {where}"
@@ -74,7 +80,9 @@ def test_row_groups_are_left_out(
 
 
 def test_many_sparse_values_are_looked_up(spark: SparkSession, fact: str) -> None:
-    """Each row group holds values from all over, so none is left out by ranges; but most hold none of the set, as their dictionaries tell."""
+    """Each row group has values from the whole range, so ranges prune none; but dictionaries show that most
+    have no value of the set.
+    """
     table = f"{fact}.tickets"
     spark.sql(f"CREATE TABLE {table} (k bigint, t bigint, w string, n decimal(12,2)) {SMALL}")
     spark.sql(

@@ -1,4 +1,6 @@
-"""Several keys of one join come to a scan as tuples: counted in partitions, files and directories, with plain Spark's answers."""
+"""A scan gets several keys of one join as tuples: they prune partitions, files and directories, and the
+answers are plain Spark's.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_tuples"
 FACT = {
-    # 30 days by seven numbers, of which x is one with the day and y another; partitions with a NULL
+    # 30 days by seven numbers: x depends on the day, and y does not; partitions with a NULL
     "f": (
         "(v int, day date, x int, y int) PARTITIONED BY (day, x, y)",
         "SELECT int(id) v, date_add(date'2026-01-01', int(id % 30)) day, int(id % 7) x, int(id % 7) y FROM range(630) "
         "UNION ALL SELECT 700, NULL, 1, 1 UNION ALL SELECT 701, date'2026-01-02', 2, NULL",
     ),
-    # the same rows by the two columns of which values come
+    # the same rows by the two columns that get values
     "t": (
         "(v int, x int, day date, y int) PARTITIONED BY (y, day)",
         "SELECT v, x, day, y FROM lake.run_time_tuples.f",
@@ -39,7 +41,7 @@ FACT = {
         "(v int, a int, c string) CLUSTERED BY (a, c) SORTED BY (a, c) INTO 32 BUCKETS",
         "SELECT int(id) v, int(id % 8) a, concat('c', id DIV 8 % 8) c FROM range(640)",
     ),
-    # in each of two partitions nine directories of heavy pairs and that of the others
+    # each of two partitions has nine directories of heavy pairs and one for the others
     "h": (
         "(v int, a int, c string, p int) PARTITIONED BY (p) SKEWED BY (a, c) ON ("
         + ", ".join(f"({a}, 'c{c}')" for a in range(3) for c in range(3))
@@ -48,7 +50,7 @@ FACT = {
     ),
 }
 DIMENSIONS = {
-    # eight pairs, and two with a NULL; x is that of the day for every other row
+    # eight pairs, and two with a NULL; x agrees with the day in every other row
     "d": "SELECT int(id) k, IF(id = 8, NULL, date_add(date'2026-01-01', int(id % 8))) day, IF(id = 9, NULL, int(id % 7)) y, "
     "IF(id % 2 = 0, int(id % 7), 99) x, concat('n', id) n FROM range(0, 10, 1, 1)",
     "e": "SELECT int(id) k, int(id) x, concat('n', id) n FROM range(0, 4, 1, 1)",
@@ -56,7 +58,7 @@ DIMENSIONS = {
 }
 SHAPES = VerdictFile.named("tuples")
 NODES = ("BroadcastExchange", "SubqueryBroadcast", "Subquery")
-"""What a plan may have for the values, beside the joins."""
+"""Other sources of values that a plan may have, beside joins."""
 NOT_ALWAYS_READ = ("no rows",)
 """Where adaptive execution plans nothing in the end."""
 ON = "f.day = d.day AND f.y = d.y"
@@ -105,7 +107,11 @@ def judged(
 
 @pytest.mark.parametrize("title", SHAPES.titles)
 def test_shapes(spark: SparkSession, tables: dict[str, dict[str, str]], title: str) -> None:
-    """What has none of the tuples is left out, the build side runs as often as for one key, and the answer is plain Spark's."""
+    """Partitions, files and directories without any of the tuples are pruned, and the answer is plain
+    Spark's.
+
+    The build side runs as often as for one key.
+    """
     query = SHAPES.query(title)
     first = next(letter for letter in "fbsh" if f"{{{letter}}}" in query)
     planned = judged(spark, tables, query, first, adaptive=False)
@@ -124,7 +130,9 @@ def test_shapes(spark: SparkSession, tables: dict[str, dict[str, str]], title: s
 
 
 def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
-    """One line for the keys together, with how many tuples came from where; a query that is not run knows of none."""
+    """The report has one line for the keys together, with the number and source of the tuples; without a run
+    it has none.
+    """
     frame = spark.sql(SHAPES.query("Spark has filters of its own").format(**tables["ours"]))
     frame.collect()
     (line,) = map(str, parquetry.report(frame).values)
@@ -138,7 +146,9 @@ def test_the_report(spark: SparkSession, tables: dict[str, dict[str, str]]) -> N
 def test_many_tuples(
     spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Past the limit each column's values count: as many partitions as before there were tuples, and the same rows."""
+    """Above the limit each column's values are used: they prune as without tuples, and the rows
+    are the same.
+    """
     query = SHAPES.query("null-safe")
     expected = spark.sql(query.format(**tables["plain"])).collect()
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
@@ -154,7 +164,9 @@ def test_many_tuples(
 def test_more_tuples_than_are_sent(
     spark: SparkSession, tables: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, adaptive: bool
 ) -> None:
-    """Then each column's values come by themselves, in which NULL is one like another, also beside a computed key."""
+    """Above the limit, each column's values arrive separately. Each NULL is equal to any other in them, also
+    beside a computed key.
+    """
     for module in (scans, deferred_listing):
         monkeypatch.setattr(module, "LIMITS", replace(LIMITS, set_values=3))
     for query, kept in (
@@ -173,7 +185,9 @@ def test_more_tuples_than_are_sent(
 def test_keys_of_two_columns_that_say_what_null_safe_keys_say(
     spark: SparkSession, tables: dict[str, dict[str, str]]
 ) -> None:
-    """`coalesce(y, 0) = d.a AND (y IS NULL) = d.flag` is read as `<=>`, with columns of its own on the other side."""
+    """`coalesce(y, 0) = d.a AND (y IS NULL) = d.flag` is read as `<=>`, with separate columns on the other
+    side.
+    """
     query = (
         "SELECT count(*), sum(v) FROM {f} f JOIN (SELECT day, coalesce(y, 0) a, y IS NULL flag FROM {d}) d "
         "ON f.day = d.day AND coalesce(f.y, 0) = d.a AND (f.y IS NULL) = d.flag"
@@ -204,7 +218,7 @@ def test_tables_of_two_catalogs(spark: SparkSession, tables: dict[str, dict[str,
 
 
 def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str, dict[str, str]]) -> None:
-    """A shuffle below which a scan gets tuples is used again, and so are the tuples of one broadcast for two scans."""
+    """A shuffle above a scan with tuples is reused, and so are the tuples of one broadcast for two scans."""
     groups = f"WITH x AS ({PAIRS.replace('count(*), sum(v)', 'f.x, sum(v) s')} GROUP BY f.x) "
     same = groups + "SELECT x, s FROM x UNION ALL SELECT x + 1, s FROM x"
     others = (

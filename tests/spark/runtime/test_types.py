@@ -1,4 +1,4 @@
-"""Values that a join finds give the right answer whatever their type, and in statements that write what a join gives."""
+"""Runtime values of any type return the right answer, also in statements that write the result of a join."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ COLUMNS = {
 
 @pytest.fixture(scope="module")
 def fact(spark: SparkSession) -> Iterator[str]:
-    """Forty rows of all types in ten files, a NULL in each column, as Parquet and ORC; Spark's own of the same, and every fifth."""
+    """Forty rows of all types in ten files, with a NULL in each column, as Parquet and ORC; Spark's own
+    tables of these rows and of every fifth.
+    """
     spark.sql("CREATE NAMESPACE lake.run_types")
     listed = ", ".join(f"{name} {type}" for name, (type, _) in COLUMNS.items())
     rows = spark.range(0, 40, 1, 10).selectExpr(
@@ -62,7 +64,9 @@ def told(frame: Any, table: str) -> tuple[dict[str, Any], int]:
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_values_of_every_type(spark: SparkSession, fact: str, name: str, format: str) -> None:
-    """Rows are plain Spark's, NaN, zeros of both signs, NULL, blanks and letter case included; most files are left out."""
+    """The rows are plain Spark's, including NaN, zeros of both signs, NULL, blanks and letter case; most
+    files are pruned.
+    """
     query = f"SELECT {HINT} f.id, d.id FROM {{}} f JOIN rty_dim d ON f.{name} = d.{name} WHERE d.id < 12"
     expected = plans.comparable(spark.sql(query.format("rty_fact")).collect())
     assert expected
@@ -80,7 +84,9 @@ def test_values_of_every_type(spark: SparkSession, fact: str, name: str, format:
 
 
 def test_chars(spark: SparkSession, db: str) -> None:
-    """A char is padded between table and join, in files, in partitions, and where the small side is shorter or longer."""
+    """A char is padded between table and join, in files, in partitions, and if the small side's type is
+    shorter or longer.
+    """
     spark.sql(f"CREATE TABLE {db}.small (c char(2), w char(6), a int)")
     spark.sql(f"INSERT INTO {db}.small VALUES ('a', 'a', 1), ('b', 'b', 1), ('c', 'c', 2)")
     for clause in ("", "PARTITIONED BY (c)", "CLUSTERED BY (c) INTO 4 BUCKETS"):
@@ -116,7 +122,7 @@ def test_statements_that_write_what_a_join_gives(spark: SparkSession, db: str, a
             f"SELECT count(*), min(f.v), max(f.v) FROM {db}.t f JOIN {db}.d d ON f.p = d.k WHERE d.n = 'a'"
         )
         assert spark.sql(query).first() == (10, 20, 29)
-        # the aggregate of a table is answered by the metastore; the values of a join above it leave nothing of it out
+        # the metastore answers the aggregate of a table; the values of a join above it prune nothing there
         query = (
             f"SELECT {HINT} c.p, c.n FROM (SELECT p, count(*) n FROM {db}.t GROUP BY p) c JOIN {db}.d d ON c.p = d.k "
             "WHERE d.n = 'a'"
@@ -128,7 +134,7 @@ def test_statements_that_write_what_a_join_gives(spark: SparkSession, db: str, a
 def test_texts_that_are_longer_than_the_column_may_hold(
     spark: SparkSession, db: str, rows: Callable[[str], list[tuple[Any, ...]]], format: str
 ) -> None:
-    """A `varchar(3)` joined with longer texts: they match nothing, and its readers are asked for them all the same."""
+    """A `varchar(3)` joined with longer texts: these match no row, but its readers get them as filters."""
     spark.sql(f"CREATE TABLE {db}.t (k STRING, v VARCHAR(3)) USING {format} TBLPROPERTIES ('sort-by' = 'v')")
     for values in ("('a longer text', 'x')", "('abc', 'é')", "('x', NULL)", "('1', 'abc')"):
         spark.sql(f"INSERT INTO {db}.t VALUES {values}")

@@ -1,4 +1,4 @@
-"""Values that a join finds at run time narrow every table that anything is known of, by whichever column they are of."""
+"""Runtime values of a join prune every table that has statistics, by each column of the keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ OFTEN = {
 
 @pytest.fixture(scope="module")
 def fact(spark: SparkSession) -> Iterator[str]:
-    """Tables of 100 rows in each layout, and Spark's own: the same rows as `rt_fact`, and a small table `rt_dim`."""
+    """Tables of 100 rows in each layout, and Spark's own: the same rows as `rt_fact`, and a small table
+    `rt_dim`.
+    """
     spark.sql("CREATE NAMESPACE lake.run_time")
     rows = spark.range(0, 100, 1, 10).selectExpr(
         "CAST(id AS INT) k", "id v", "concat('s', lpad(id, 3, '0')) s"
@@ -58,7 +60,9 @@ def scans(frame: DataFrame, table: str) -> list[dict[str, Any]]:
 
 
 def delivered(scan: dict[str, Any]) -> dict[str, int]:
-    """Return how many values of which columns came to a scan, of a column that got two sets of the second; conditions count as 0."""
+    """Return the number of values that arrived at a scan, by column. For a column with two sets the second
+    counts; conditions count as 0.
+    """
     found = scan.get("run_time", {}).get("values", ())
     return {each.get("column") or each["condition"]: each.get("count", 0) for each in found}
 
@@ -90,7 +94,7 @@ def kept(scan: dict[str, Any], name: str = "files") -> int:
 def test_each_layout_is_narrowed(
     spark: SparkSession, fact: str, layout: str, told: str, cut: str, adaptive: bool
 ) -> None:
-    """Partitions, directories, buckets or files are left out by the values, and the report says where those came from."""
+    """The values prune partitions, directories, buckets or files, and the report gives their source."""
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(
             f"SELECT /*+ BROADCAST(d) */ sum(v) FROM {fact}.{layout} f JOIN rt_dim d ON f.k = d.k "
@@ -107,7 +111,7 @@ HINT = "/*+ BROADCAST(d) */"
 FEW = "d.a = 1 AND d.b < 3"
 SHAPES = VerdictFile.named("values")
 ALSO = ("null-supplying side", "sort-merge", "correlated maximum", "small side LEFT SEMI")
-"""Of what Spark collects values beside the join, too, if it may."""
+"""Shapes whose values Spark also collects beside the join, if it may."""
 
 
 def judged(spark: SparkSession, fact: str, title: str, changed: dict[str, Any], adaptive: bool) -> Verdict:
@@ -129,9 +133,10 @@ NEWEST = pytest.mark.newest("Spark 4.2 and earlier put no filter of their own by
     "title", [pytest.param(title, marks=NEWEST if title == "VALUES" else ()) for title in SHAPES.titles]
 )
 def test_shapes_of_joins(spark: SparkSession, fact: str, title: str) -> None:
-    """Each shape gets the values that Spark sends of it, reads exactly these files, and has plain Spark's rows.
+    """Each shape gets the values that Spark sends for it, reads exactly these files, and has plain Spark's
+    rows.
 
-    With `reuseBroadcastOnly=false` values come of joins that shuffle, or broadcast the other side.
+    With `reuseBroadcastOnly=false`, values also come from joins that shuffle or broadcast the other side.
     """
     adaptive, planned = (judged(spark, fact, title, {}, adaptive) for adaptive in (True, False))
     verdicts = with_and_without_adaptive_execution("f", adaptive, planned)
@@ -143,7 +148,9 @@ def test_shapes_of_joins(spark: SparkSession, fact: str, title: str) -> None:
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_a_table_read_twice_has_each_its_own_values(spark: SparkSession, fact: str, adaptive: bool) -> None:
-    """Of two scans of one table in one query, each reads what its own join wants: neither is taken for the other."""
+    """Each of two scans of one table in a query reads the files for its own join; neither
+    replaces the other.
+    """
     one = f"SELECT {HINT} f.v FROM {{f}} f JOIN rt_dim d ON f.k = d.k WHERE d.a = 1 AND d.b = {{b}}"
     queries = {
         "union": (f"{one.format(f='{f}', b=2)} UNION ALL {one.format(f='{f}', b=3)}", [1, 1]),
@@ -196,7 +203,7 @@ def test_the_setting_turns_it_off(spark: SparkSession, fact: str, adaptive: bool
 
 
 def test_a_materialised_dimension_sends_its_values(spark: SparkSession, fact: str) -> None:
-    """One that is cached, of which Spark sees no condition, and one from a checkpoint."""
+    """A cached dimension, whose condition Spark does not see, and one from a checkpoint send their values."""
     query = f"SELECT {HINT} f.v FROM {fact}.files f JOIN {{}} d ON f.k = d.k"
     few = spark.sql(f"SELECT * FROM rt_dim d WHERE {FEW}")
     few.localCheckpoint().createOrReplaceTempView("rt_held")
@@ -213,7 +220,7 @@ def test_a_materialised_dimension_sends_its_values(spark: SparkSession, fact: st
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_a_small_side_without_rows(spark: SparkSession, fact: str, adaptive: bool) -> None:
-    """Nothing is joined, and nothing has to be read."""
+    """If the small side has no rows, the join is empty, and no file has to be read."""
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         for layout in LAYOUTS:
             frame = spark.sql(

@@ -1,4 +1,6 @@
-"""Values for which something runs alone are waited for only so long; then the table is read without them, and that is told."""
+"""A separate run for values has a time limit; after it, the table is read without the values, and the report
+says so.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ PAIRS = "SELECT sum(v), max(p), max(q) FROM {f} f JOIN waiting_dim d ON f.p = d.
 @pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize(("most", "read"), [("100ms", 10), ("60s", 4)])
 def test_slow_tuples(spark: SparkSession, tables: str, adaptive: bool, most: str, read: int) -> None:
-    """Values of two keys that come together are given up, and waited for, as those of one are."""
+    """Values of two keys that come together have the time limit of one key's values."""
     spark.sql(f"CREATE OR REPLACE TABLE {tables}.pairs (v bigint, p int, q int) PARTITIONED BY (p, q)")
     spark.sql(f"INSERT INTO {tables}.pairs SELECT id, int(id), int(id) FROM range(10)")
     query = PAIRS.format(f=f"{tables}.pairs")
@@ -84,7 +86,10 @@ JOIN = "SELECT sum(v) FROM {f} f JOIN waiting_dim d ON {key} = d.k WHERE d.a = 1
 def test_a_slow_small_side_is_given_up(
     spark: SparkSession, tables: str, adaptive: bool, name: str, key: str, told: str
 ) -> None:
-    """A condition that takes long: everything is read, the answer is right, and report and plan say what was not there in time."""
+    """If a condition takes long, the join reads all files and returns the right answer.
+
+    Report and plan name the values that were late.
+    """
     query = JOIN.format(f=f"{tables}.{name}", key=key)
     expected = spark.sql(query).collect()
     with settings(spark, {**ALONE, "spark.sql.adaptive.enabled": adaptive, WAIT: "100ms"}):
@@ -111,7 +116,9 @@ def test_a_small_side_that_is_in_time_is_waited_for(spark: SparkSession, tables:
 
 
 def test_what_parquetry_asks_for_is_given_up_as_well(spark: SparkSession, tables: str) -> None:
-    """A small table that is read once more for its values, with a condition that takes long: the line of the join says why none came."""
+    """If a small table runs once more for its values, with a slow condition, the join's line says why none
+    arrived.
+    """
     query = f"SELECT sum(v) FROM waiting_dim d LEFT JOIN {tables}.files f ON d.k = f.k WHERE {SLOW}"
     with settings(spark, {WAIT: "20ms", "spark.sql.autoBroadcastJoinThreshold": -1}):
         frame = spark.sql(query)
@@ -137,7 +144,9 @@ def test_what_is_given_up_does_not_go_on(spark: SparkSession, tables: str) -> No
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_the_same_values_are_waited_for_once(spark: SparkSession, tables: str, adaptive: bool) -> None:
-    """Two tables that take values of one small table: it runs for them once, and both read only what these leave."""
+    """If two tables take values from one small table, it runs for them once, and both read only the remaining
+    files.
+    """
     query = (
         f"SELECT sum(f.v), sum(p.v) FROM {tables}.files f JOIN {tables}.parts p ON f.k = p.p "
         "JOIN waiting_dim d ON f.k = d.k WHERE d.a = 1"

@@ -1,4 +1,6 @@
-"""Keys of a wider type than the big table's column: the small side's values are cast back, and what the column cannot hold is none."""
+"""For keys of a wider type than the big table's column, the small side's values are cast back; a value that
+the column cannot have is dropped.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ KEYS = {
     ("d", "timestamp"): ("'2020-02-27 12:00:00'", "'9999-12-31 23:59:59'", "'0001-01-01 00:00:00'"),
     ("d", "timestamp_ntz"): ("'2020-02-27 00:00:01'", "'9999-12-31 23:59:59'"),
 }
-"""Columns and types of keys, with values that no row has, beside those of rows 3 and 57."""
+"""Columns and types of keys, with values that no row has, beside the values of rows 3 and 57."""
 FOUND = {"d": ("'2020-01-04'", "'2020-02-27'")}
 
 
@@ -49,7 +51,9 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
 
 @pytest.mark.usefixtures("tables")
 def test_a_day_that_a_zone_left_out(spark: SparkSession) -> None:
-    """Samoa had no 2011-12-30: as a timestamp it is the day after, so that both days match, and neither may be left out."""
+    """Samoa had no 2011-12-30: as a timestamp it is the next day, so both days match, and neither may be
+    pruned.
+    """
     table = f"{DATABASE}.samoa"
     days = "SELECT date_add(DATE'2011-12-28', CAST(id AS INT)) d FROM range(0, 6, 1, 6)"
     query = "SELECT /*+ BROADCAST(k) */ t.d FROM {} t JOIN (VALUES (TIMESTAMP'2011-12-31 00:00:00')) k (x) ON t.d = k.x"
@@ -63,7 +67,7 @@ def test_a_day_that_a_zone_left_out(spark: SparkSession) -> None:
 
 
 def test_functions_of_partitions(spark: SparkSession, tables: dict[str, str]) -> None:
-    """Spark evaluates a key over each partition's value: those of other years are not read."""
+    """Spark evaluates a key over each partition's value, and partitions of other years are not read."""
     table = f"{DATABASE}.days"
     spark.sql(
         f"CREATE TABLE {table} PARTITIONED BY (d) AS SELECT v, add_months(d, CAST(v % 10 AS INT) * 12) d FROM {tables['ours']} WHERE v < 20"
@@ -81,7 +85,7 @@ def test_functions_of_partitions(spark: SparkSession, tables: dict[str, str]) ->
 def test_values_are_cast_back(
     spark: SparkSession, tables: dict[str, str], column: str, type: str, adaptive: bool
 ) -> None:
-    """Two files of ten are read, those of the rows that match; the rows are plain Spark's."""
+    """The query reads two files of ten, which contain the matching rows, and returns plain Spark's rows."""
     values = (*FOUND.get(column, ("3", "57")), *KEYS[column, type], "NULL")
     small = ", ".join(f"(CAST({value} AS {type}))" for value in values)
     query = f"SELECT /*+ BROADCAST(k) */ t.v, k.x FROM {{}} t JOIN (VALUES {small}) k (x) ON t.{column} = k.x"

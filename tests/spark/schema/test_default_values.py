@@ -1,4 +1,6 @@
-"""DEFAULT values, beside Spark's own tables: what statements fill in, and what rows of files without the column hold."""
+"""DEFAULT values, compared with Spark's own tables: the values that statements fill in, and the rows of files
+without the column.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _CONDITIONS = (
 @pytest.mark.needs("left-out columns")
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Rows, format: str) -> None:
-    """A history of columns, defaults and inserts gives what Spark's own table gives: rows, filters, aggregates, joins."""
+    """A history of columns, defaults and inserts gives the result of Spark's own table: rows, filters,
+    aggregates, joins.
+    """
     ours, theirs = f"{db}.t", f"{stock}.t"
     asked = _CONDITIONS[::2] if format == "parquet" else _CONDITIONS[1::5]
     for statement in _HISTORY:
@@ -72,12 +76,12 @@ def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Ro
     assert (step.kept, step.of) == (
         5,
         7,
-    )  # of two it is not known; those that hold 7 and NULL alone are passed over
+    )  # two files do not store it; files with only 7 and NULL are pruned
 
 
 @pytest.mark.parametrize("vectorized", ["true", "false"])
 def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str) -> None:
-    """Rows of old files hold the default whichever of Spark's readers reads them, under a renamed column, too."""
+    """With each of Spark's readers, rows of old files have the default, also under a renamed column."""
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT) USING parquet")
@@ -96,7 +100,9 @@ def test_either_reader(spark: SparkSession, db: str, rows: Rows, vectorized: str
 def test_columns_that_files_lack_before_others(
     spark: SparkSession, db: str, rows: Rows, setting: str
 ) -> None:
-    """Where a column stands before others that a file has, no default comes in the place of values, and no NULL in the place of a default."""
+    """A column before others that a file has gets its own values: no default replaces a value, and no NULL
+    replaces a default.
+    """
     spark.conf.set(f"spark.sql.parquet.{setting}", "false")
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT, l ARRAY<INT>, b INT DEFAULT 5) USING parquet")
@@ -129,7 +135,9 @@ _SPOILED = {
 def test_defaults_that_sparks_readers_of_batches_cannot_give(
     spark: SparkSession, db: str, rows: Rows, format: str
 ) -> None:
-    """Every row of old files holds them, of several batches too, and no row of new files does, whichever way Spark reads."""
+    """Every row of old files has the defaults, also over several batches, and no row of new files does, with
+    each of Spark's readers.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT, s STRING, p INT) USING {format} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, string(id), 1 FROM range(5000)")
@@ -179,7 +187,9 @@ _TEXTS = {
 def test_defaults_of_chars_with_and_without_generated_code(
     spark: SparkSession, db: str, rows: Rows, format: str
 ) -> None:
-    """A CHAR or VARCHAR with a default, within arrays and structs, too, is the same for each way in which Spark reads."""
+    """A CHAR or VARCHAR with a default, also within arrays and structs, is the same with each way to read in
+    Spark.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT) USING {format}")
     spark.sql(f"INSERT INTO {table} VALUES (1)")
@@ -206,7 +216,9 @@ def test_defaults_of_chars_with_and_without_generated_code(
 @pytest.mark.needs("left-out columns")
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
-    """UPDATE and MERGE know the word DEFAULT, and what they rewrite keeps the old default where nothing else is said."""
+    """UPDATE and MERGE support the word DEFAULT, and rewritten rows keep the old default if the statement
+    sets no other.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT, b INT DEFAULT 5) USING {format}")
     spark.sql(f"INSERT INTO {table} VALUES (1, 10), (2, 20)")
@@ -230,7 +242,9 @@ def test_changing_rows(spark: SparkSession, db: str, rows: Rows, format: str) ->
 def test_adopted_files_without_the_column(
     spark: SparkSession, db: str, stock: str, rows: Rows, tmp_path: Any
 ) -> None:
-    """Files of others that lack a column hold the default it was made with, as in Spark's own table over the same folder."""
+    """Foreign files without a column have the default that it was made with, as in Spark's own table over the
+    same folder.
+    """
     spark.range(3).selectExpr("cast(id AS INT) AS a").coalesce(1).write.parquet(str(tmp_path / "p=1"))
     for schema in (db, stock):
         spark.sql(
@@ -251,7 +265,9 @@ def test_adopted_files_without_the_column(
 def test_shown_copied_and_dumped(
     spark: SparkSession, db: str, stock: str, rows: Rows, store: Metastore, tmp_path: Any
 ) -> None:
-    """SHOW CREATE TABLE, LIKE, CREATE TABLE AS SELECT and a dump have the defaults, the first three as Spark's own tables."""
+    """SHOW CREATE TABLE, LIKE, CREATE TABLE AS SELECT and a dump keep the defaults, the first three as
+    Spark's own tables.
+    """
     for schema in (db, stock):
         table = f"{schema}.t"
         for statement in _HISTORY[:7]:
@@ -278,7 +294,9 @@ def test_shown_copied_and_dumped(
 
 @pytest.mark.needs("left-out columns")
 def test_fewer_columns(spark: SparkSession, db: str, stock: str, rows: Rows) -> None:
-    """Frames and queries with fewer columns are filled up by name, as by Spark's own table, and refused by position."""
+    """Frames and queries with fewer columns are completed by name, as in Spark's own table, and refused by
+    position.
+    """
     frame = spark.sql("SELECT 1 AS a")
     for schema in (db, stock):
         spark.sql(f"CREATE TABLE {schema}.t (a INT, b INT DEFAULT 5) USING parquet")

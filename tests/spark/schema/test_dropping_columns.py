@@ -1,4 +1,6 @@
-"""DROP COLUMN and REPLACE COLUMNS: what is gone stays gone, in files of both formats, and older versions show it still."""
+"""After DROP COLUMN and REPLACE COLUMNS, old values stay hidden, in files of both formats, and older versions
+still show them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_old_values_never_come_back(spark: SparkSession, db: str, rows: Rows, format: str) -> None:
-    """A column, a field of a struct and one in an array that are dropped and made again are NULL in the rows of before.
+    """A column, a field of a struct, and one in an array that are dropped and made again are NULL in older
+    rows.
 
-    Conditions, aggregates and the metastore's answers know of no old value, and files are left out by the new ones.
+    Conditions, aggregates and the metastore's answers ignore old values, and new ones prune files.
     """
     table = f"{db}.t"
     spark.sql(
@@ -101,7 +104,9 @@ def test_what_rows_are_found_by_stays(spark: SparkSession, db: str, rows: Rows) 
 
 
 def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> None:
-    """After each of many changes to columns, drawn at random, the rows are what they would be had they been written so."""
+    """After each of many random changes to columns, the rows are the same as if they had been written in the
+    new schema.
+    """
     random_ = random.Random(17)
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (a INT, p INT) USING parquet PARTITIONED BY (p)")
@@ -147,7 +152,7 @@ def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> No
 
 @pytest.mark.needs("newer versions")
 def test_a_query_that_was_understood_before(spark: SparkSession, rows: Rows, db: str) -> None:
-    """It finds a column of which the name is spelled in other letters by now."""
+    """A query analysed before a change finds a column whose name now has other letter case."""
     spark.sql(f"CREATE TABLE {db}.stale (id INT, v INT) USING parquet")
     spark.sql(f"INSERT INTO {db}.stale VALUES (1, 1)")
     before = spark.table(f"{db}.stale")
@@ -165,7 +170,7 @@ _OLD = "(1, 10, named_struct('x', 1, 'y', 1), array(named_struct('x', 1, 'y', 1)
 
 @pytest.fixture
 def changed(spark: SparkSession, db: str) -> str:
-    """A table with a row, of which each test drops something that it makes anew."""
+    """A table with a row; each test drops something of it, and makes it again."""
     spark.sql(
         f"CREATE TABLE {db}.t (id INT, c INT, s STRUCT<x: INT, y: INT>, a ARRAY<STRUCT<x: INT, y: INT>>, m MAP<STRING, STRUCT<x: INT, y: INT>>)"
     )
@@ -178,7 +183,9 @@ def changed(spark: SparkSession, db: str) -> str:
 def test_a_dataframe_does_not_take_a_new_column_for_an_old_one(
     spark: SparkSession, changed: str, column: str
 ) -> None:
-    """A column, or a field, that was dropped and made again is another one: a DataFrame from before says so, whatever becomes of it."""
+    """A column or field that was dropped and made again is a new one: a DataFrame from before fails and says
+    so, for every use of it.
+    """
     spark.sql(f"CREATE TABLE {changed}2 AS SELECT * FROM {changed} LIMIT 0")
     frame = spark.table(changed)
     filtered = frame.where("id > 0").select("id", column.partition(".")[0])
@@ -204,7 +211,9 @@ def test_a_dataframe_does_not_take_a_new_column_for_an_old_one(
 
 
 def test_schemas_show_no_ids(spark: SparkSession, changed: str) -> None:
-    """A schema equals the one that a user writes, before and after a column was made again, and tables made of it are as it says."""
+    """A schema equals the one that a user writes, before and after a column was made again, and tables made
+    from it have it.
+    """
     spark.sql(f"ALTER TABLE {changed} DROP COLUMNS (c, s.x)")
     spark.sql(f"ALTER TABLE {changed} ADD COLUMNS (c INT, s.x INT)")
     written = "id INT, s STRUCT<y: INT, x: INT>, a ARRAY<STRUCT<x: INT, y: INT>>, m MAP<STRING, STRUCT<x: INT, y: INT>>, c INT"
@@ -225,7 +234,9 @@ def test_schemas_show_no_ids(spark: SparkSession, changed: str) -> None:
 
 
 def test_what_stays_is_not_another_column(spark: SparkSession, changed: str) -> None:
-    """Columns that are added, moved, commented, dropped and brought back by a rollback leave a DataFrame from before as it is."""
+    """If columns are added, moved, commented, dropped and restored by a rollback, a DataFrame from before
+    does not change.
+    """
     frame = spark.table(changed)
     row = frame.collect()
     for statements in (

@@ -14,7 +14,9 @@ Rows = Callable[..., list[tuple[Any, ...]]]
 
 @pytest.mark.needs("evolving writes")
 def test_insert_by_name(spark: SparkSession, rows: Rows, db: str) -> None:
-    """INSERT WITH SCHEMA EVOLUTION adds columns and fields that its rows have and the table has not; old rows have NULL there."""
+    """INSERT WITH SCHEMA EVOLUTION adds columns and fields that its rows have and the table has not; old rows
+    are NULL there.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, s struct<a:int>, p string) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, named_struct('a', 1), 'x')")
     spark.sql(
@@ -33,7 +35,9 @@ def test_insert_by_name(spark: SparkSession, rows: Rows, db: str) -> None:
 
 @pytest.mark.needs("evolving writes")
 def test_wider_numbers(spark: SparkSession, rows: Rows, db: str) -> None:
-    """A column gets the wider type of the rows' values, which are kept whole, and those of before are read as it."""
+    """A column gets the wider type of the new values, which are stored exactly; older values are read in the
+    wider type.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, n int)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1)")
     spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {db}.t BY NAME SELECT 2 AS id, 3000000000 AS n")
@@ -51,7 +55,9 @@ def test_overwrite(spark: SparkSession, rows: Rows, db: str) -> None:
 
 
 def test_without_the_clause(spark: SparkSession, db: str) -> None:
-    """Rows with a column that the table has not are refused where the statement does not say so, and the table stays as it is."""
+    """Rows with an unknown column are refused unless the statement allows it, and the table
+    does not change.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int)")
     with pytest.raises(AnalysisException, match="more"):
         spark.sql(f"INSERT INTO {db}.t BY NAME SELECT 1 AS id, 'a' AS more")
@@ -60,7 +66,9 @@ def test_without_the_clause(spark: SparkSession, db: str) -> None:
 
 @pytest.mark.needs("evolving merges")
 def test_merge(spark: SparkSession, rows: Rows, db: str) -> None:
-    """MERGE WITH SCHEMA EVOLUTION adds the source's columns; rows that no source row matches have NULL in them."""
+    """MERGE WITH SCHEMA EVOLUTION adds the source's columns; rows that no source row matches are NULL in
+    them.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, n int)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 10), (2, 20)")
     spark.sql(
@@ -75,7 +83,9 @@ def test_merge(spark: SparkSession, rows: Rows, db: str) -> None:
 
 @pytest.mark.needs("evolving writes")
 def test_types_that_cannot_change(spark: SparkSession, rows: Rows, db: str) -> None:
-    """Where a type cannot change, of a partition column or to a narrower one, the rows' values are cast, and too large ones fail."""
+    """If a type cannot change, of a partition column or to a narrower one, values are cast, and too large
+    ones fail.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id bigint, p int) PARTITIONED BY (p)")
     spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {db}.t BY NAME SELECT 1 AS id, 2L AS p, 'a' AS more")
     assert spark.table(f"{db}.t").schema.simpleString() == "struct<id:bigint,more:string,p:int>"

@@ -1,4 +1,6 @@
-"""Names of columns do not count in letter case: one rule for readers, statistics and conditions, whatever the session says."""
+"""Letter case does not distinguish columns: readers, statistics and conditions have one rule, for any setting
+of the session.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def sensitive(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[s
 def test_files_that_spell_columns_otherwise_are_read_by_the_rule_of_their_statistics(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, file_format: str, sensitive: str
 ) -> None:
-    """Rows, conditions, counts and bounds agree on adopted files with `ID` and `id`, within structs and row groups, too."""
+    """Rows, conditions, counts and bounds agree on adopted files with `ID` and `id`, also within structs and
+    row groups.
+    """
     for p, (name, field) in enumerate(itertools.product(("ID", "id", "Id"), ("F", "f"))):
         values = [100 * p + row for row in range(50)]
         table = pa.table(
@@ -80,7 +84,10 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 def test_a_name_that_a_file_has_twice_is_unfit(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, file_format: str, sensitive: str
 ) -> None:
-    """Told when it is taken in and by fsck; nothing of the column is answered by statistics, for which is meant is not known."""
+    """Adoption and fsck report such a column.
+
+    No statistic answers a query on it, as its meaning is ambiguous.
+    """
     _write(
         tmp_path / f"two.{file_format}", file_format, pa.table({"id": [1, 2], "ID": [None, 4], "a": [5, 6]})
     )
@@ -107,7 +114,9 @@ def test_a_name_that_a_file_has_twice_is_unfit(
 def test_a_field_that_a_file_has_twice_is_unfit(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Within structs, arrays and maps the field is named; of fields that the table has not nothing is told."""
+    """The error names the field within structs, arrays and maps; fields that the table does not have are not
+    reported.
+    """
     twice = pa.struct([("f", pa.int64()), ("F", pa.int64())])
     row = {"f": 1, "F": 2}
     table = pa.table(

@@ -1,4 +1,6 @@
-"""The option mergeSchema of DataFrame writes: the table gets the columns of the rows, as users of Delta and Iceberg know it."""
+"""With the option mergeSchema of DataFrame writes, the table gets the columns of the rows, as in Delta and
+Iceberg.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ WRITES: dict[str, tuple[Callable[[DataFrame, str], object], list[tuple[Any, ...]
 def test_the_table_gets_the_columns_of_the_rows(
     spark: SparkSession, rows: Rows, table: str, wider: DataFrame, how: str
 ) -> None:
-    """New columns and fields are there at the end, before partition columns, types are wider, and missing columns hold their default."""
+    """New columns and fields are at the end, before the partition columns, types are wider, and missing
+    columns have their default.
+    """
     write, expected = WRITES[how]
     write(wider, table)
     assert spark.table(table).schema.simpleString() == SCHEMA
@@ -77,7 +81,9 @@ def test_the_table_gets_the_columns_of_the_rows(
 def test_without_the_option_the_error_names_it(
     spark: SparkSession, table: str, wider: DataFrame, how: str, option: str | None
 ) -> None:
-    """Rows with other columns are refused under Spark's own condition, with the remedy, and the table stays as it is."""
+    """Rows with other columns are refused with Spark's own condition and the remedy, and the table does not
+    change.
+    """
     before = spark.table(table).schema
     writer = wider.write.mode("append") if how == "saveAsTable" else wider.writeTo(table)
     if option is not None:
@@ -105,7 +111,9 @@ def test_by_position(spark: SparkSession, rows: Rows, db: str) -> None:
 
 @pytest.mark.needs("evolving writes")
 def test_by_position_beside_partition_columns(spark: SparkSession, rows: Rows, table: str) -> None:
-    """No position is a new column's, as partition columns stay the last: that is refused, and values go into no other column."""
+    """A new column cannot be given by position, as partition columns stay last: the write is refused, and no
+    value goes into another column.
+    """
     data = spark.sql("SELECT 2 AS id, 2 AS n, named_struct('a', 2) AS s, 'x' AS p, 'two' AS more")
     with pytest.raises(
         AnalysisException, match=r"by position.*more: new columns come before partition columns.*by name"
@@ -176,7 +184,9 @@ def test_merge_into(spark: SparkSession, rows: Rows, table: str) -> None:
 def test_merge_that_names_partition_columns(
     spark: SparkSession, rows: Rows, db: str, clauses: str, expected: list[tuple[Any, ...]]
 ) -> None:
-    """What a MERGE says of a partition column is not taken for the new column before it, which is of the same type."""
+    """In a MERGE, a partition column's value is not assigned to the new column before it, which has the same
+    type.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id INT, n INT DEFAULT 7, p STRING) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 1, 'x'), (3, 3, 'x')")
     spark.sql(
@@ -191,7 +201,7 @@ def test_merge_that_names_partition_columns(
 
 @pytest.mark.needs("evolving writes")
 def test_replace_where_names_a_partition_column(spark: SparkSession, rows: Rows, db: str) -> None:
-    """The condition of REPLACE WHERE stays one on the partition column, when the rows bring a column before it."""
+    """The condition of REPLACE WHERE stays on the partition column if the rows add a column before it."""
     spark.sql(f"CREATE TABLE {db}.t (id INT, p STRING) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, 'x'), (2, 'y')")
     spark.sql(

@@ -1,4 +1,6 @@
-"""Files written before a column was added, renamed or widened are read as the table is now, and pruned rightly."""
+"""Files from before a column was added, renamed or widened are read by the current schema, and pruned
+correctly.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def file_format(request: pytest.FixtureRequest) -> str:
 def test_a_column_added_later_is_null_in_old_files(
     spark: SparkSession, db: str, rows: Rows, file_format: str
 ) -> None:
-    """Conditions on it skip old files or keep them as NULL asks, and fields added to structs are NULL there."""
+    """Conditions on an added column prune old files or keep them by the rules of NULL, and fields added to
+    structs are NULL there.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id int, s struct<a: int>) USING {file_format}")
     spark.sql(f"INSERT INTO {table} VALUES (1, named_struct('a', 10)), (2, NULL)")

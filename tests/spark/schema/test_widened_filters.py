@@ -1,7 +1,7 @@
-"""Conditions on columns whose type was widened: readers get a filter only if its literals fit the types of the file.
+"""For conditions on widened columns, readers get a filter only if its literals fit the types of the file.
 
-Each narrow value is in a file of its own, so that a filter that means something else in the file's type would skip it. A condition in
-SELECT reaches no reader: it is the oracle.
+Each narrow value is in its own file, so that a filter with another meaning in the file's type would skip it.
+A condition in SELECT reaches no reader: it is the oracle.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def joined(spark: SparkSession, table: str, key: str) -> None:
     [("parquet", name) for name in WIDENINGS] + [("orc", name) for name in WIDENINGS if name in IN_ORC],
 )
 def test_widened_columns(spark: SparkSession, db: str, format: str, name: str) -> None:
-    """Literals, lists and run-time values select the right rows of old and new files, read in batches or row by row."""
+    """Literals, lists and runtime values select the right rows of old and new files, read in batches or row
+    by row.
+    """
     old, new, before, after = WIDENINGS[name]
     spark.sql(f"CREATE TABLE {db}.t (id INT, v {old}) USING {format}")
     for number, value in enumerate(before):
@@ -127,7 +129,9 @@ def test_widened_columns(spark: SparkSession, db: str, format: str, name: str) -
 
 
 def test_files_of_other_writers(spark: SparkSession, db: str, tmp_path: Path) -> None:
-    """Narrow decimals of another writer, in as few bytes as they need, meet values that do not fit these bytes."""
+    """Narrow decimals of another writer, in as few bytes as possible, are compared with values that do not
+    fit these bytes.
+    """
     with settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
         spark.sql(
             "SELECT 1 AS id, CAST(5 AS DECIMAL(2,0)) AS v, named_struct('w', CAST(5 AS DECIMAL(2,0))) AS s"
@@ -145,7 +149,9 @@ def test_files_of_other_writers(spark: SparkSession, db: str, tmp_path: Path) ->
 
 
 def test_times_between_milliseconds(spark: SparkSession, db: str, tmp_path: Path) -> None:
-    """Times of another writer, in milliseconds, meet times between two milliseconds; (Spark's own tables lose rows here)."""
+    """Times of another writer, in milliseconds, are compared with times between two milliseconds. (Spark's
+    own tables lose rows here.)
+    """
     with settings(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
         for number, millis in enumerate(("001", "002")):
             spark.sql(f"SELECT {number} AS id, TIMESTAMP'2026-01-01 00:00:00.{millis}' AS v").coalesce(

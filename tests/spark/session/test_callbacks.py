@@ -1,4 +1,4 @@
-"""Who may ask the planner: the JVM of its session, which has a token, and nobody else on the machine."""
+"""Only the JVM of a session, which has a token, may send questions to its planner; no other process may."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def question(warehouse: Path, namespace: str) -> str:
 
 
 def test_nobody_else_on_the_machine_is_answered(spark: SparkSession, warehouse: Path, tmp_path: Path) -> None:
-    """Another process gets no answer and changes nothing, without the token, even if it knows the planner's name; nor does a web page."""
+    """Without the token, another process gets no answer and changes nothing, even with the planner's name;
+    neither does a web page.
+    """
     gateway: Any = spark.sparkContext._gateway
     names = [*gateway.gateway_property.pool.dict, "p0", "p1", "p2"]
     port = gateway._callback_server.get_listening_port()
@@ -40,7 +42,7 @@ def test_nobody_else_on_the_machine_is_answered(spark: SparkSession, warehouse: 
 
 
 def test_with_the_token_the_same_is_answered(spark: SparkSession, warehouse: Path) -> None:
-    """What the test above tries is a question that is answered, to those who have the token and the name."""
+    """The question of the test above is answered for a process that has the token and the name."""
     gateway: Any = spark.sparkContext._gateway
     token = gateway.callback_server_parameters.auth_token
     name = max(gateway.gateway_property.pool.dict, key=len)
@@ -118,7 +120,9 @@ def _run(server: str, folder: Path, **environment: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("server", ["before", "after"])
 def test_with_foreach_batch(server: str, tmp_path: Path) -> None:
-    """`foreachBatch` works before and after `attach`, past a restart of Spark and with another server, each closed to others."""
+    """`foreachBatch` works before and after `attach`, after a restart of Spark, and with another server, and
+    each server refuses others.
+    """
     said = _run(server, tmp_path)
     assert said["READ"] == ["[Row(a=5)]"] * 2
     assert said.get("FIRST", []) == (["[5]"] if server == "before" else [])

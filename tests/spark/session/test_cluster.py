@@ -63,9 +63,10 @@ spark.stop()
 
 
 def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> None:
-    """On `local-cluster[2,1,1024]` tables are made, filled and read in both formats, and runtime values prune, by any column.
+    """On `local-cluster[2,1,1024]`, tables are made, filled and read in both formats, and runtime values
+    prune, by any column.
 
-    Executors cannot ask the planner: a metadata table of several pages is read by the driver.
+    Executors cannot reach the planner: the driver reads a metadata table of several pages.
     """
     source = Path(parquetry.__file__).parents[1]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(source)}

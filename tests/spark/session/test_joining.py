@@ -1,4 +1,6 @@
-"""Joining a Spark session: a new one, a running one, a submitted script, a shell, and ones that do not fit."""
+"""Parquetry joins a Spark session: a new one, a running one, a submitted script, a shell, and unsuitable
+ones.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_settings_add_to_what_the_builder_holds() -> None:
 
 @pytest.mark.parametrize("warehouse", ["file:/w/a%20b", "file:///w", "hdfs:/w", "s3a://bucket/w", "/w/a%20b"])
 def test_a_warehouse_may_be_a_uri(warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A URI with one slash is one as well; a path begins in the working directory, whatever signs it holds."""
+    """A URI with one slash is a URI, too; a path begins in the working directory, with any
+    characters in it.
+    """
     monkeypatch.chdir(tmp_path)
     key = "spark.sql.catalog.lake.warehouse"
     assert settings("lake", warehouse)[key] == warehouse
@@ -68,7 +72,7 @@ def test_a_warehouse_may_be_a_uri(warehouse: str, tmp_path: Path, monkeypatch: p
 
 
 def test_settings_add_to_spark_defaults(tmp_path: Path) -> None:
-    """What spark-defaults.conf says of jars and extensions is kept, though a builder's setting would hide it."""
+    """The jars and extensions of spark-defaults.conf are kept, though a builder's setting would hide them."""
     (tmp_path / "spark-defaults.conf").write_text(
         "# a comment\nspark.jars   /d.jar,/e.jar\nspark.sql.extensions=d.E\nspark.jars.packages none\n"
     )
@@ -97,7 +101,7 @@ def test_a_name_that_cannot_be_a_catalogs(name: str) -> None:
     ],
 )
 def test_an_unknown_option(spark: SparkSession, tmp_path: Path, options: dict[str, str], says: str) -> None:
-    """A catalog's option that nobody knows is an error on first use, which names it and those that are known."""
+    """An unknown option of a catalog is an error at the first use, which names it and the known options."""
     name = f"odd_{next(iter(options))}"
     for key, value in settings(name, tmp_path, **options).items():
         if key.startswith("spark.sql.catalog."):
@@ -136,14 +140,16 @@ def test_an_unknown_option(spark: SparkSession, tmp_path: Path, options: dict[st
 def test_a_setting_of_the_builder_that_cannot_be_used(
     tmp_path: Path, key: str, value: str, says: str
 ) -> None:
-    """It is told by `getOrCreate`: in a session that was made with it, every statement would fail, and RESET as well."""
+    """`getOrCreate` reports it: in a session made with it, every statement would fail, and RESET as well."""
     builder = parquetry.configure(SparkSession.Builder(), "lake", tmp_path).config(f"parquetry.{key}", value)
     with pytest.raises(ConfigurationError, match=re.escape(f"Session setting 'parquetry.{key}' {says}")):
         builder.getOrCreate()
 
 
 def test_settings_that_the_session_is_made_with(tmp_path: Path) -> None:
-    """One for reads that cannot be used starts nothing; put right, it holds for queries until another is SET, and RESET goes back to it."""
+    """An invalid setting for reads starts nothing. A valid one applies to queries until SET replaces it, and
+    RESET restores it.
+    """
     program = """
         import parquetry
         from pyspark import SparkContext
@@ -213,7 +219,9 @@ def test_two_catalogs(spark: SparkSession, db: str) -> None:
 
 
 def test_threads(spark: SparkSession, db: str) -> None:
-    """Several threads make, fill and read tables of one session at once, each its own and all one in common."""
+    """Several threads make, fill and read tables of one session at once: one table each, and one shared by
+    all.
+    """
     spark.sql(f"CREATE TABLE {db}.common (thread int, p int) PARTITIONED BY (p)")
 
     def work(number: int) -> int:
@@ -229,7 +237,9 @@ def test_threads(spark: SparkSession, db: str) -> None:
 
 
 def test_a_second_builder_and_a_new_session(spark: SparkSession, db: str, tmp_path: Path) -> None:
-    """A later `getOrCreate` adds its catalog to the running session; `newSession` has them all, with its own settings."""
+    """A later `getOrCreate` adds its catalog to the running session; `newSession` has all catalogs, with its
+    own settings.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int, p timestamp) PARTITIONED BY (p)")
     again = parquetry.configure(SparkSession.builder, "well", tmp_path / "well").getOrCreate()
     again.sql("CREATE NAMESPACE well.db")
@@ -247,7 +257,7 @@ def test_a_second_builder_and_a_new_session(spark: SparkSession, db: str, tmp_pa
 
 
 def test_another_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bridge of another version than the package's is one sentence with both versions and the jar to take."""
+    """A bridge of another version than the package causes an error with both versions and the right jar."""
     ours = session.__version__
     monkeypatch.setattr(session, "__version__", "9.9.9")
     with pytest.raises(
@@ -266,7 +276,9 @@ def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_connect_session() -> None:
-    """A builder of a Spark Connect client gets the catalog's settings, and no jar; a path that only this machine knows is refused."""
+    """A builder of a Spark Connect client gets the catalog's settings, and no jar; a path of this machine
+    alone is refused.
+    """
     builder = SparkSession.Builder().remote("sc://localhost:1")
     with pytest.raises(
         ConfigurationError, match="'w' is a relative path, and the Spark Connect server may run elsewhere"
@@ -279,7 +291,9 @@ def test_a_connect_session() -> None:
 
 
 def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
-    """A session without the bridge, and one without the extensions, say so; after `stop`, `configure` makes one that works."""
+    """A session without the bridge or the extensions reports so; after `stop`, `configure` makes one that
+    works.
+    """
     program = """
         import parquetry
         from parquetry.spark import bridge_jar as bridge, session
@@ -339,7 +353,9 @@ SCRIPT = """
 
 
 def test_spark_submit(tmp_path: Path) -> None:
-    """`spark-submit script.py` runs a script that calls `configure` unchanged, and keeps what the command line sets."""
+    """`spark-submit script.py` runs a script that calls `configure` unchanged, and keeps the command line's
+    settings.
+    """
     other = tmp_path / "other.jar"
     other.write_bytes(b"PK\x05\x06" + bytes(18))
     command = [str(BIN / "spark-submit"), *QUIET, "--jars", str(other), script(tmp_path, SCRIPT)]
@@ -352,7 +368,9 @@ def test_spark_submit(tmp_path: Path) -> None:
 
 
 def test_the_shell(tmp_path: Path) -> None:
-    """The `pyspark` shell with the settings on its command line needs nothing more: a planner is started for it; `attach` does no harm."""
+    """The `pyspark` shell needs only the settings on its command line: it starts a planner, and `attach` does
+    no harm.
+    """
     given = settings("lake", tmp_path / "w")
     conf = [part for key, value in given.items() for part in ("--conf", f"{key}={value}")]
     typed = """

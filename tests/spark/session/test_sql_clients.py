@@ -34,7 +34,9 @@ def beeline(port: int, *statements: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_beeline_reads_and_writes(spark: SparkSession, db: str) -> None:
-    """The page's lines start a server, and beeline creates a table there, fills, changes and reads it, and sees errors in words."""
+    """The page's lines start a server; beeline creates a table there, fills, changes and reads it, and shows
+    readable errors.
+    """
     (typed,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     start = typed[typed.index("jvm = ") :]
     port = free_port()

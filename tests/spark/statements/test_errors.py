@@ -1,4 +1,4 @@
-"""Bad input: each thing that can be wrong is an error of its own, with the remedy, and nothing is half done."""
+"""Each kind of bad input is an error of its own, with the remedy, and leaves no partial result."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_unknown_names_and_wrong_widths(
     ],
 )
 def test_values_that_do_not_fit(spark: SparkSession, rows: Rows, db: str, query: str, says: str) -> None:
-    """A value that does not fit its column's type is an error naming both; not one row of the statement is written."""
+    """A value that does not fit its column's type is an error that names both; the statement
+    writes no row.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id int NOT NULL, p int) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (7, 7)")
     with pytest.raises(PySparkException, match=says):
@@ -91,7 +93,10 @@ def test_values_that_do_not_fit(spark: SparkSession, rows: Rows, db: str, query:
 
 
 def test_a_warehouse_that_is_a_file(spark: SparkSession, tmp_path: Path) -> None:
-    """A warehouse that cannot be a folder is an error with its path; what is there stays; mended, it works at once."""
+    """A warehouse that cannot be a folder is an error with its path.
+
+    The existing file stays; when it is removed, the warehouse works at once.
+    """
     (tmp_path / "w").write_text("not a folder")
     name = catalog(spark, "blocked", tmp_path / "w")
     for statement in (f"SHOW NAMESPACES IN {name}", f"CREATE NAMESPACE {name}.db"):
@@ -105,7 +110,9 @@ def test_a_warehouse_that_is_a_file(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_a_place_that_cannot_be_written(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """A table whose folder cannot be made is not made; an INSERT that cannot write its files leaves the table as it was."""
+    """A table whose folder cannot be made is not made; an INSERT that cannot write its files leaves the table
+    unchanged.
+    """
     (tmp_path / "file").write_text("in the way")
     spark.sql(f"ALTER DATABASE {db} SET LOCATION '{tmp_path}/file/db'")
     for definition in ("(a int)", "AS SELECT 1 AS a"):
@@ -137,7 +144,9 @@ def test_a_place_that_cannot_be_written(spark: SparkSession, rows: Rows, db: str
     ],
 )
 def test_a_metastore_of_a_later_version(spark: SparkSession, tmp_path: Path, row: bytes, says: str) -> None:
-    """A metastore that a later version wrote, or that is none, is an error with both versions, and is left alone."""
+    """A metastore of a later version, or an invalid one, is an error with both versions, and
+    does not change.
+    """
     with ms.open_metastore(str(tmp_path), create=True) as metastore:
         metastore.store.put_many([(FORMAT, row)])
         before = list(metastore.store.scan(b"", None))
@@ -152,7 +161,9 @@ def test_a_metastore_of_a_later_version(spark: SparkSession, tmp_path: Path, row
 
 
 def test_a_warehouse_that_is_removed_and_made_anew(spark: SparkSession, tmp_path: Path) -> None:
-    """After its folder was removed under a running session, a catalog begins anew instead of writing into a ghost."""
+    """If its folder was deleted under a running session, a catalog starts again empty, and does not write
+    into the deleted store.
+    """
     name = catalog(spark, "ghost", tmp_path / "w")
     spark.sql(f"CREATE TABLE {name}.default.t AS SELECT 1 AS a")
     shutil.rmtree(tmp_path / "w")
@@ -163,7 +174,7 @@ def test_a_warehouse_that_is_removed_and_made_anew(spark: SparkSession, tmp_path
 
 
 def test_a_file_in_place_of_a_format(spark: SparkSession, rows: Rows, db: str, tmp_path: Path) -> None:
-    """A partition added with a folder of files that are no such files is an error naming one, and is not added."""
+    """A partition added with a folder of invalid files is an error that names a file, and is not added."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "x.parquet").write_text("not parquet")
     for file_format in ("parquet", "orc"):
@@ -175,7 +186,7 @@ def test_a_file_in_place_of_a_format(spark: SparkSession, rows: Rows, db: str, t
 
 
 def test_a_value_too_long_for_a_directory(spark: SparkSession, rows: Rows, db: str) -> None:
-    """The table, the column and the limit are named; nothing is written."""
+    """The error names the table, the column and the limit; no row is written."""
     spark.sql(f"CREATE TABLE {db}.t (id INT, q STRING) PARTITIONED BY (q)")
     with pytest.raises(AnalysisException, match=r"\(q\) of table .*t is too long .* 255 bytes"):
         spark.sql(f"INSERT INTO {db}.t SELECT 1, repeat('y', 300)")

@@ -1,8 +1,8 @@
-"""Statements with values of every kind at every place: each succeeds, or is refused by an error with a class.
+"""Statements with values of every kind in every position succeed, or are refused with an error class.
 
-What Hypothesis makes here are sentences of SQL as users write them by mistake: the type is another one, the value
-overflows, the name is that of nothing, the text holds what no path can. What is checked holds for all of them: no
-internal error, no bare exception of Java or Python, and tables that can still be read and agree with their files.
+Hypothesis makes SQL as users write it by mistake: a wrong type, an overflow, an unknown name, or a text that
+no path can contain. All cases raise no internal error and no bare exception of Java or Python. Tables stay
+readable, and agree with their files.
 """
 
 from __future__ import annotations
@@ -391,14 +391,18 @@ def test_partitions(world: World, script: list[str]) -> None:
 )
 @given(script=scripts([*TABLE_DDL, *NAMESPACE_DDL], 6))
 def test_definitions(world: World, script: list[str]) -> None:
-    """Tables and databases of any name, type, place and property are made and changed, or refused with a class."""
+    """Tables and databases of any name, type, location and property are made and changed, or refused with an
+    error class.
+    """
     world.run(script)
 
 
 @few(8)
 @given(script=scripts(CALLS, 6))
 def test_procedures(world: World, script: list[str]) -> None:
-    """Procedures and versions take arguments of all types, NULL and names of nothing, or refuse them with a class."""
+    """Procedures and versions accept arguments of all types, NULL and unknown names, or refuse them with an
+    error class.
+    """
     world.run(script)
 
 

@@ -1,7 +1,7 @@
-"""Options of one read or one write: whatever statement or call they are given in, they reach what reads or writes.
+"""Options of one read or one write reach the reader or writer from every statement and call.
 
-Spark's own tests of them (`DataSourceV2OptionSuite`) look for options in the scans and writes of its tables in memory; here what
-becomes of them is looked at.
+Spark's own tests (`DataSourceV2OptionSuite`) look for options in the scans and writes of its tables in
+memory; these tests look at their effect.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def codecs(spark: SparkSession, table: str) -> dict[str, int]:
 def test_statements_that_write(
     spark: SparkSession, table: str, statement: str, expected: dict[str, int]
 ) -> None:
-    """An option in WITH is that of the files which the statement writes, and of no others."""
+    """An option in WITH applies to the files that the statement writes, and to no others."""
     spark.sql(statement.format(table, OPTION))
     assert codecs(spark, table) == expected
     spark.sql(f"INSERT INTO {table} VALUES (4, 3)")
@@ -92,14 +92,16 @@ Write = Callable[[DataFrame, str], object]
 def test_dataframes_that_write(
     spark: SparkSession, table: str, write: Write, expected: dict[str, int]
 ) -> None:
-    """An option of a DataFrame's write is that of the files which it writes."""
+    """An option of a DataFrame's write applies to the files that it writes."""
     write(spark.sql("SELECT 3 AS id, 1 AS p"), table)
     assert codecs(spark, table) == expected
 
 
 @pytest.mark.needs("options by place")
 def test_reads(spark: SparkSession, rows: Rows, table: str) -> None:
-    """An option of a read holds for that table alone, in SQL, of a DataFrame, in joins, subqueries and below a write."""
+    """An option of a read applies to that table alone, in SQL, in a DataFrame, in joins, in subqueries and
+    below a write.
+    """
     good, bad = "WITH ('runtime-pruning' = 'false')", "WITH ('runtime-pruning' = 'perhaps')"
     assert rows(f"SELECT id FROM {table} {good} WHERE p = 1") == [(1,)]
     assert rows(f"SELECT id FROM {table} WITH ('unheard-of' = 'x') WHERE p = 1") == [(1,)]

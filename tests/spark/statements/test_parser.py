@@ -1,4 +1,4 @@
-"""The bridge's parser: it hands everything on, and asks the planner only about statements that hold its words."""
+"""The bridge's parser delegates everything, and asks the planner only about statements with its words."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_without_words_the_planner_is_never_asked(
 def test_a_statement_with_a_word_is_asked_about(
     spark: SparkSession, installed: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer is parsed in place of the text, in any case of letters; null leaves the text; others are not shown."""
+    """The answer is parsed instead of the text, in any letter case; null keeps the text; other statements are
+    not sent.
+    """
     monkeypatch.setitem(statements.ANSWERS, questions.RewriteStatement, _first_word_as_select)
     door = installed(*WORDS)
     assert spark.sql("Frobnicated By 7").collect() == [(7,)]
@@ -86,7 +88,7 @@ def test_a_statement_with_a_word_is_asked_about(
 def test_an_error_of_the_planner_is_the_statements(
     spark: SparkSession, installed: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the planner refuses is an analysis error with our code."""
+    """If the planner refuses a statement, the result is an analysis error with our code."""
 
     def refuse(q: questions.RewriteStatement) -> answers.Rewritten:
         from parquetry.errors import UnsupportedError
@@ -106,7 +108,7 @@ def test_errors_keep_their_positions(
     spark: SparkSession, installed: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch,
     text: str, rewritten: str | None,
 ) -> None:  # fmt: skip
-    """An error shows the text that was parsed, with the position in it: the same that Spark's own parser tells of it."""
+    """An error shows the parsed text with the position in it, as Spark's own parser does."""
     monkeypatch.setitem(
         statements.ANSWERS, questions.RewriteStatement, lambda _: answers.Rewritten(rewritten)
     )
@@ -142,7 +144,9 @@ class Recording:
 
 
 def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[..., Listening]) -> None:
-    """Whatever this Spark's parsers can be asked is asked of the one below, those with a default of their own included."""
+    """Every method of this Spark's parser interface is delegated to the parser below, also methods with a
+    default.
+    """
     installed()
     jvm: Any = spark._jvm
     interface = jvm.java.lang.Class.forName(
@@ -158,7 +162,7 @@ def test_every_method_is_handed_on(spark: SparkSession, installed: Callable[...,
 
 
 class Injection:
-    """What another extension injects: a parser of its own over the one that is there."""
+    """The parser that another extension injects, over the existing one."""
 
     def __init__(self, calls: list[tuple[str, ...]]) -> None:
         self._calls = calls

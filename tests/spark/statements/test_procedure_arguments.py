@@ -1,4 +1,4 @@
-"""What may stand for an argument of CALL: whatever Spark can work out before the procedure runs."""
+"""Arguments of CALL may be any expressions that Spark can evaluate before the procedure runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def table(spark: SparkSession, db: str) -> str:
     ],
 )
 def test_arguments_may_be_worked_out(table: str, rows: Rows, argument: str) -> None:
-    """A moment that is computed in some steps is one by name and by place, with the others left at their defaults."""
+    """A timestamp computed in some steps is one argument, by name and by position, with defaults for the
+    others.
+    """
     for arguments in (
         f"'{table}', older_than => {argument}",
         f"older_than => {argument}, dry_run => NOT false, table => concat('{table}', '')",
@@ -50,7 +52,7 @@ def test_numbers_may_be_worked_out(table: str, rows: Rows) -> None:
 
 
 def test_wrong_arguments_are_spark_s_own_errors(spark: SparkSession, table: str) -> None:
-    """A computed argument of no name, or one too many, is told as a plain one is."""
+    """A computed argument without a name, or one too many, causes the error of a plain one."""
     with pytest.raises(AnalysisException, match="UNRECOGNIZED_PARAMETER_NAME"):
         spark.sql(f"CALL lake.system.vacuum(table => '{table}', older => now() - INTERVAL '7' DAY)")
     with pytest.raises(AnalysisException, match="WRONG_NUM_ARGS"):

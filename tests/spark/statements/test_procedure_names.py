@@ -1,4 +1,4 @@
-"""Which table a procedure's argument names: as in SELECT, by the session's current database."""
+"""A procedure's argument names a table as SELECT does, by the session's current database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 
 @pytest.fixture
 def twins(spark: SparkSession, db: str) -> Iterator[tuple[str, str]]:
-    """Two databases with a table `x` of the same kind each, and one in `default`; the first is the current one."""
+    """Two databases, each with a table `x` of the same kind, and one in `default`; the first is the current
+    one.
+    """
     other = f"{db}b"
     spark.sql(f"CREATE NAMESPACE {other}")
     for name in (db, other, "lake.default"):
@@ -41,7 +43,9 @@ def _state(rows: Rows, database: str) -> tuple[int, int]:
 def test_a_rollback_is_of_the_current_databases_table(
     spark: SparkSession, twins: tuple[str, str], rows: Rows
 ) -> None:
-    """After USE, a bare name is what SELECT takes it for; tables of that name elsewhere stay as they are."""
+    """After USE, a bare name is the table that SELECT reads; tables of the same name elsewhere
+    do not change.
+    """
     here, other = twins
     untouched = {name: _state(rows, name) for name in (other, "lake.default")}
     spark.sql("CALL lake.system.rollback('x', 0)")
@@ -113,7 +117,7 @@ def test_a_bare_name_is_refused_where_another_catalog_is_current(
 
 
 def test_names_in_backticks_may_hold_dots(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Parts are told apart as in SQL, and what an error says to call can be called."""
+    """Parts of names are separated as in SQL, and the calls that an error suggests work."""
     database = db.removeprefix("lake.")
     spark.sql(f"CREATE TABLE {db}.`a.b` (id int)")
     spark.sql(f"CREATE TABLE {db}.`it``s` (id int)")

@@ -1,4 +1,4 @@
-"""Tests that run on a local disk, on HDFS and on S3 by one fixture; a sample runs each on one of the servers only."""
+"""Tests that run on a local disk, on HDFS and on S3 by one fixture; a sample runs each on one server only."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def s3(spark: SparkSession, tmp_path: Path) -> Storage:
 
 @pytest.fixture
 def server() -> Iterator[S3Server]:
-    """The server of the storage S3, whose proxy disturbs nobody any more afterwards."""
+    """The server of the storage S3; its proxy disturbs no request after the tests."""
     yield shared_server()
     shared_server().proxy.undisturbed()

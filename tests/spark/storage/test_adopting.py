@@ -1,4 +1,6 @@
-"""Files of others on each storage: adopted by MSCK and sync, with statistics, and found again where they were moved to."""
+"""Foreign files on each storage are adopted by MSCK and sync, with statistics, and found again
+after a move.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def _adopted(storage: Storage, location: str) -> str:
 
 
 def test_msck_and_sync(storage: Storage) -> None:
-    """MSCK takes in what plain Spark wrote, sync what it appends and what is gone; statistics come from the footers."""
+    """MSCK adopts the files of plain Spark, and sync the appended and deleted ones; statistics come from the
+    footers.
+    """
     location = _written(storage, "plain")
     storage.write_text(f"{location}/day=d0/_hidden/x.parquet", "none of the table's")
     table = _adopted(storage, location)

@@ -1,6 +1,7 @@
-"""Statements while S3 throttles, connections break, uploads are cut off, and first attempts arrive after the second.
+"""Statements run while S3 throttles, connections break, uploads stop early, and first attempts arrive after
+the second.
 
-Nothing that was acknowledged is lost, and nothing torn is shown.
+No acknowledged row is lost, and no partial result is visible.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _each_fifth() -> Callable[[S3Request], Fate]:
 
 
 def _life(s3: Storage, number: int) -> list[Any]:
-    """Run a list of statements on a table, from its creation to its end, and return what queries say in between."""
+    """Run a list of statements on a table, from its creation to its end, and return the answers of queries in
+    between.
+    """
     table, name = f"{s3.database}.life{number}", f"db.life{number}"
     location = f"{s3.warehouse}/db.db/life{number}"
     rows = f"SELECT p, count(*), sum(id), min(id) FROM {table} WHERE id >= 0 GROUP BY p ORDER BY p"
@@ -111,7 +114,9 @@ def _life(s3: Storage, number: int) -> list[Any]:
 
 
 def test_each_fifth_request(s3: Storage, server: S3Server) -> None:
-    """A table's life gives the same rows, step by step, though each fifth request is throttled, lost or cut off."""
+    """A sequence of statements returns the same rows at each step, though each fifth request is throttled,
+    lost or cut off.
+    """
     undisturbed = _life(s3, 0)
     server.proxy.fate = _each_fifth()
     assert _life(s3, 1) == undisturbed
@@ -140,7 +145,9 @@ def test_a_store_that_refuses_writes(
 def test_an_upload_in_parts(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None], fate: Fate, kind: str
 ) -> None:
-    """A file is whole though the first attempt of each of its parts, or of its beginning and end, breaks off."""
+    """A file is complete though the first attempt of each of its parts, or of its beginning and end, breaks
+    off.
+    """
     table = f"{s3.database}.t"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, v BIGINT)")
     settings(_SMALL_PARTS)
@@ -157,9 +164,10 @@ def test_an_upload_in_parts(
 def test_a_lost_reply_to_the_end_of_an_upload(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None]
 ) -> None:
-    """A file that is whole without its writer's knowing, since the reply was lost, is either acknowledged or not shown.
+    """A complete file whose writer does not know so, since the reply was lost, is either acknowledged or not
+    visible.
 
-    The server says to the second attempt that there is no such upload, so this write fails.
+    The server answers the second attempt that the upload does not exist, so this write fails.
     """
     table = f"{s3.database}.t"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, v BIGINT)")
@@ -221,7 +229,7 @@ def test_late_writes(s3: Storage, server: S3Server) -> None:
 def test_a_failed_write_that_arrives_late(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None]
 ) -> None:
-    """A file of a write that has failed, and that arrives in the end, is not shown, and no MSCK takes it in."""
+    """A file of a failed write that arrives late is not visible, and no MSCK adopts it."""
     table = _filled(s3)
     settings(_ONE_TRY)
     server.proxy.fate = lambda request: "late" if request.kind == "PUT" else "delivered"
@@ -237,7 +245,9 @@ def test_a_failed_write_that_arrives_late(
 def test_late_deletes(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None], kind: str
 ) -> None:
-    """A first attempt to delete that arrives after a new table has its files there deletes none: names are unique."""
+    """A first attempt to delete that arrives after a new table has files there deletes none of them: names
+    are unique.
+    """
     settings({"fs.s3a.multiobjectdelete.enable": _DELETES[kind]})
     table, location = _filled(s3), f"{s3.warehouse}/db.db/t"
     old = s3.files(location)

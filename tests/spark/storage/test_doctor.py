@@ -98,7 +98,10 @@ def test_each_right_is_told_apart(
     on_command_line: Callable[..., tuple[int, Verdicts]],
     right: str,
 ) -> None:
-    """If S3 refuses one right, this check alone is a problem, and its remedy names the right. Arrow looks at a file before it deletes it."""
+    """If S3 refuses one right, this check alone is a problem, and its remedy names the right.
+
+    Arrow reads a file's metadata before it deletes the file.
+    """
     _filled(s3)
     server.proxy.fate = lambda request: "refused" if request.kind in REFUSED[right] else "delivered"
     in_spark = in_session(True)
@@ -119,7 +122,7 @@ def test_an_unreachable_store(s3: Storage, on_command_line: Callable[..., tuple[
 
 
 def test_settings_of_a_session(s3: Storage, in_session: Callable[[bool], Verdicts]) -> None:
-    """The doctor tells of s3a's settings, also of those of one bucket."""
+    """The doctor reports s3a's settings, also the settings of one bucket."""
     found = in_session(False)
     assert found["committer"][0] is True
     assert found["fs.s3a.create.performance"][0] is None
@@ -157,7 +160,9 @@ def test_a_missing_file_system(s3: Storage, location: str, remedy: str) -> None:
 def test_a_store_without_new_checksums(
     s3: Storage, on_command_line: Callable[..., tuple[int, Verdicts]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a store refuses the checksums that Amazon's library sends, the remedy names the setting against it."""
+    """If a store refuses the checksums of Amazon's library, the remedy names the setting that
+    disables them.
+    """
     monkeypatch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "WHEN_SUPPORTED")
     _, found = on_command_line("--write")
     assert found["write"][0] is False

@@ -34,7 +34,7 @@ def test_compact_and_vacuum(storage: Storage) -> None:
 
 
 def test_doctor(storage: Storage) -> None:
-    """The doctor finds all rights there, and leaves nothing behind; a new warehouse without files is checked, too."""
+    """The doctor finds all rights there, and leaves no file; it also checks a new warehouse without files."""
     call = f"CALL {storage.catalog}.system.doctor(write => true)"
     storage.spark.sql(f"CREATE TABLE {storage.database}.e (id BIGINT) USING parquet")
     assert False not in [row[1] for row in storage.rows(call)]

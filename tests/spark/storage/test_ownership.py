@@ -27,7 +27,10 @@ def anywhere(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
 
 
 def test_a_warehouse_has_one_metastore(anywhere: Storage, tmp_path: Path) -> None:
-    """Another catalog with a store of its own reads the warehouse, and is refused each statement that writes; a claim turns it round."""
+    """Another catalog with its own store can read the warehouse, but each statement that writes is refused.
+
+    A claim reverses the roles.
+    """
     spark, other = anywhere.spark, f"{anywhere.catalog}_other"
     spark.sql(f"CREATE TABLE {anywhere.database}.t (id BIGINT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {anywhere.database}.t SELECT id, 1 FROM range(10)")
@@ -83,7 +86,7 @@ def test_a_warehouse_has_one_metastore(anywhere: Storage, tmp_path: Path) -> Non
 
 
 def test_a_mark_alone_keeps_files(anywhere: Storage) -> None:
-    """A session whose metastore nobody could retire reads the mark again before it deletes."""
+    """If a session's metastore was not retired, it reads the mark again before it deletes."""
     table = f"{anywhere.database}.t"
     anywhere.spark.sql(f"CREATE TABLE {table} (id BIGINT)")
     anywhere.spark.sql(f"INSERT INTO {table} SELECT id FROM range(10)")
@@ -109,7 +112,7 @@ def test_a_mark_alone_keeps_files(anywhere: Storage) -> None:
 
 
 def test_one_of_many_creates_a_file(anywhere: Storage) -> None:
-    """Of several that create a file at the same moment, one does, and all see its text."""
+    """If several threads create a file at the same moment, one succeeds, and all see its text."""
     for attempt in range(5):
         location = f"{anywhere.base}/file{attempt}"
         texts = [f"text {number}".encode() for number in range(6)]

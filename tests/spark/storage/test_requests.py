@@ -62,7 +62,7 @@ def test_planning_asks_nothing(s3: Storage, server: S3Server) -> None:
 
 
 def test_requests_of_statements(s3: Storage, server: S3Server) -> None:
-    """Listing is one request for all directories, deletion one for all files; a table needs no marker of a folder."""
+    """One request lists all directories, and one deletes all files; a table needs no folder marker."""
     table = f"{s3.database}.t"
     with server.proxy.counted() as creation:
         s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, p STRING) PARTITIONED BY (p)")
@@ -105,9 +105,10 @@ def _jobs(s3: Storage) -> int:
 
 @pytest.mark.parametrize(("partitions", "jobs"), [(200, 0), (300, 1)])
 def test_requests_of_adopting_many(s3: Storage, server: S3Server, partitions: int, jobs: int) -> None:
-    """MSCK of 200 partitions lists twice: for what is there, and before the commit for whether it still is.
+    """MSCK of 200 partitions lists twice: first to find the files, and before the commit to check that they
+    still exist.
 
-    Executors read the footers if there are more than 256, of all partitions together.
+    Executors read the footers if more than 256 are to be read, over all partitions.
     """
     table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING parquet PARTITIONED BY (day)")
@@ -138,7 +139,9 @@ def test_footers_of_many_orc_files(s3: Storage, server: S3Server) -> None:
 
 
 def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) -> None:
-    """If one of many files is deleted while MSCK reads them, nothing is adopted, and the error names the file."""
+    """If one of many files is deleted while MSCK reads them, none is adopted, and the error
+    names the file.
+    """
     table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, day STRING) USING parquet PARTITIONED BY (day)")
     _put(server, location, [f"day=d{number:03}/part-0.parquet" for number in range(150)])
@@ -156,7 +159,9 @@ def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) 
 
 
 def test_requests_of_looking_many_up(s3: Storage, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many files are looked up by a listing, and those that it does not show one by one; a long listing is given up."""
+    """A listing finds many files, and single requests look for the files that it misses; a long listing stops
+    early.
+    """
     folder = f"{s3.base}/many"
     _put(server, folder, [f"{number:03}.parquet" for number in range(200)])
     wanted, missing = (
@@ -185,7 +190,7 @@ def test_requests_of_nothing_to_adopt(s3: Storage, server: S3Server) -> None:
 
 
 def test_requests_of_a_store_without_bulk_deletes(s3: Storage, server: S3Server) -> None:
-    """Where a store takes no bulk deletes, each file is one request, and no marker of a folder stays behind."""
+    """If a store has no bulk deletes, each file takes one request, and no folder marker remains."""
     s3.spark.conf.set("fs.s3a.multiobjectdelete.enable", "false")
     s3.spark.conf.set("fs.s3a.impl.disable.cache", "true")
     table = _filled(s3)
@@ -237,7 +242,9 @@ def test_spark_alone_is_configured(s3: Storage, server: S3Server, monkeypatch: p
 
 
 def test_outside_of_spark(s3: Storage, server: S3Server) -> None:
-    """`parquetry.open` takes the store's address and keys as storage_options, by the names of pandas or of Polars."""
+    """`parquetry.open` accepts the store's address and keys as storage_options, with the names of pandas or
+    of Polars.
+    """
     _filled(s3)
     pandas = {
         "key": ACCESS_KEY,

@@ -1,4 +1,6 @@
-"""Tables on each storage: made, filled, overwritten, changed row by row, looked at as they were, and dropped with their files."""
+"""Tables on each storage are made, filled, overwritten, changed row by row, read in older versions, and
+dropped with their files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ FIRST = [(f"p{p}", 100, sum(2 * id for id in range(400) if id % 4 == p)) for p i
 
 
 def test_insert_and_overwrite(storage: Storage) -> None:
-    """Rows that are written are read, also after a partition was overwritten; older versions stay, and DROP leaves no file."""
+    """Written rows are read, also after a partition was overwritten; older versions stay, and DROP leaves no
+    file.
+    """
     table = _made(storage)
     assert _counts(storage, table) == FIRST
     storage.spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 'p1') SELECT id, 1 FROM range(10)")
@@ -61,7 +65,9 @@ def test_orc(storage: Storage) -> None:
 
 
 def test_create_as_select_and_replace(storage: Storage) -> None:
-    """A table that is made or replaced by a query has its rows; the folder of a dropped table serves the next of its name."""
+    """A table that a query makes or replaces has its rows; a new table of the same name can use a dropped
+    table's folder.
+    """
     table = f"{storage.database}.c"
     storage.spark.sql(f"CREATE TABLE {table} AS SELECT id FROM range(10)")
     assert storage.rows(f"SELECT count(*) FROM {table}") == [(10,)]

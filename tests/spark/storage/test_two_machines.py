@@ -39,7 +39,7 @@ for line in sys.stdin:
 
 
 class Machine:
-    """A process with a session, in a folder that it shares with nobody."""
+    """A process with a session, in a folder that no other process shares."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         folder.mkdir()
@@ -61,7 +61,7 @@ class Machine:
         raise AssertionError(self._log.read_text()[-3000:])
 
     def wait(self) -> None:
-        """Wait until the session is there."""
+        """Wait until the session is ready."""
         self._line("READY")
 
     def send(self, sql: str) -> None:
@@ -107,7 +107,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine
 
 
 def test_each_sees_what_the_other_commits(machines: tuple[Machine, Machine]) -> None:
-    """Tables, rows, versions and upkeep of one machine are there for the other at once."""
+    """Tables, rows, versions and maintenance of one machine are visible to the other at once."""
     one, two = machines
     assert one.run("CREATE TABLE lake.db.t (id BIGINT, v STRING, p INT) PARTITIONED BY (p)") == []
     assert two.run("INSERT INTO lake.db.t SELECT id, 'two', id % 3 FROM range(9)") == []
@@ -129,7 +129,9 @@ def test_each_sees_what_the_other_commits(machines: tuple[Machine, Machine]) -> 
 
 
 def test_the_doctor_compares_clocks(machines: tuple[Machine, Machine]) -> None:
-    """The doctor of a session finds both clocks beside the machine's: of S3 and of PostgreSQL. All rights are there."""
+    """The doctor of a session checks the clocks of S3 and PostgreSQL against the machine's, and finds all
+    rights.
+    """
     rows = machines[0].run("CALL lake.system.doctor(write => true)")
     found = {name: ok for name, ok, _, _ in rows}
     assert {found["clock of the metastore"], found["clock of the files"]} == {True}, rows

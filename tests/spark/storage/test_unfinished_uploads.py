@@ -1,4 +1,4 @@
-"""Multipart uploads that were begun and never finished: vacuum and DROP end those of the table, and no others."""
+"""Vacuum and DROP end multipart uploads that were begun and never finished: only the uploads of the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 24 * 60 * 60
 
 
 class Uploads:
-    """Begins multipart uploads as a writer does that dies, and lists those that are there."""
+    """Begins multipart uploads as a writer does that is killed, and lists the existing ones."""
 
     def __init__(self, s3: Storage, server: S3Server) -> None:
         self._s3 = s3
@@ -70,7 +70,10 @@ def _vacuumed(s3: Storage, dry_run: bool = False) -> list[tuple[Any, ...]]:
 
 
 def test_vacuum_ends_old_uploads_of_the_table(s3: Storage, uploads: Uploads) -> None:
-    """Vacuum ends the table's uploads that are a day old, two of one file, too, and counts them. Younger ones, others' and those elsewhere stay."""
+    """Vacuum ends the table's uploads that are a day old, also two of one file, and counts them.
+
+    Younger uploads, foreign ones and uploads elsewhere stay.
+    """
     location, own = _table(s3, "t")
     other_location, other = _table(s3, "u")
     twice = uploads.begin(f"{location}/p=1/{own}-aa.parquet", 2 * DAY)
@@ -92,7 +95,10 @@ def test_vacuum_ends_old_uploads_of_the_table(s3: Storage, uploads: Uploads) -> 
 
 
 def test_vacuum_ends_uploads_to_partitions_elsewhere(s3: Storage, uploads: Uploads) -> None:
-    """In a partition's own folder outside of the table's, vacuum ends the table's uploads alone, even one that was too young when the partition was dropped."""
+    """In a partition's folder outside of the table's, vacuum ends the table's uploads alone.
+
+    This includes one that was too young when the partition was dropped.
+    """
     _, own = _table(s3, "t")
     elsewhere = f"{s3.base}/elsewhere"
     s3.spark.sql(f"ALTER TABLE {s3.database}.t ADD PARTITION (p = 2) LOCATION '{elsewhere}'")

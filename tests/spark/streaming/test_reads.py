@@ -1,4 +1,4 @@
-"""Streams that read a table of ours: each row once, whatever the table does and wherever the query dies."""
+"""A stream reads each row of our table once, after any change of the table and any failure of the query."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def failure(sink: FileSink, spark: SparkSession, table: str, **options: Any) -> 
 
 
 def test_each_version_is_read_once(spark: SparkSession, table: str, rows: Sql, sink: FileSink) -> None:
-    """First the table as it stands, and then what each version brought, over restarts, and with a query that died before its word."""
+    """A stream reads the table's current rows, then the new rows of each version.
+
+    This is true over restarts, and after a query that died before its commit.
+    """
     frame = spark.readStream.table(table)
     assert batches(sink.run(frame)) == [4]
     for number in range(5, 8):
@@ -56,7 +59,9 @@ def test_each_version_is_read_once(spark: SparkSession, table: str, rows: Sql, s
 def test_a_first_batch_that_was_cut_short_is_the_same_again(
     spark: SparkSession, table: str, tmp_path: Path
 ) -> None:
-    """It begins with the version that it began with, although the table has gone on since; nothing is lost, nor read twice."""
+    """The batch starts with its original version again, although the table has newer ones; no row is lost or
+    read twice.
+    """
     seen: list[Rows] = []
     writer = (
         spark.readStream.table(table).select("id").writeStream.option("checkpointLocation", str(tmp_path))
@@ -72,7 +77,9 @@ def test_a_first_batch_that_was_cut_short_is_the_same_again(
 
 
 def test_limits_cut_batches(spark: SparkSession, table: str, rows: Sql, sink: FileSink) -> None:
-    """A version is read in as many batches as the limits say, also behind a restart; one file is always read."""
+    """A version is read in as many batches as the limits require, also after a restart; one file is always
+    read.
+    """
     spark.sql(f"INSERT INTO {table} VALUES (5, 'a', 1), (6, 'b', 2), (7, 'c', 3)")
 
     def run(**options: Any) -> list[int]:
@@ -92,7 +99,9 @@ def test_limits_cut_batches(spark: SparkSession, table: str, rows: Sql, sink: Fi
 
 
 def test_a_version_to_start_with(spark: SparkSession, table: str, tmp_path: Path) -> None:
-    """By number, from the first that is there, from those to come, or by a time; what is not there is told."""
+    """A stream starts by number, with the earliest or the next version, or by a time; a missing version is an
+    error.
+    """
     spark.sql(f"INSERT INTO {table} VALUES (5, 'e', 1)")
     spark.sql(f"INSERT INTO {table} VALUES (6, 'f', 1)")
     made = {row.version: row.committed_at for row in spark.sql(f"SELECT * FROM {table}.history").collect()}
@@ -120,7 +129,9 @@ def test_a_version_to_start_with(spark: SparkSession, table: str, tmp_path: Path
 def test_rows_that_were_taken_away_stop_a_stream(
     spark: SparkSession, table: str, rows: Sql, sink: FileSink
 ) -> None:
-    """What came before is read; then version and operation are told, or passed over if the option says so."""
+    """A stream reads the rows before the change; then it reports version and operation, or skips them if the
+    option says so.
+    """
     frame = spark.readStream.table(table)
     sink.run(frame)
     statements = {
@@ -150,7 +161,9 @@ def test_rows_that_were_taken_away_stop_a_stream(
 def test_rows_that_are_the_same_are_not_read_again(
     spark: SparkSession, db: str, rows: Sql, sink: FileSink, tmp_path: Path
 ) -> None:
-    """Compaction, compacted metadata, indexes, other properties and a sync that finds nothing bring no row; files that it finds do."""
+    """Compaction, compacted metadata, indexes, other properties and a sync without findings add no row; a
+    sync's new files do.
+    """
     table, folder = f"{db}.theirs", tmp_path / "theirs"
 
     def theirs(number: int, p: int) -> None:
@@ -203,7 +216,7 @@ def test_a_stream_that_cannot_go_on_says_why(
 
 
 def test_columns_come_and_go(spark: SparkSession, table: str, tmp_path: Path) -> None:
-    """A running stream keeps the columns that it began with; one that is started again has those of the table."""
+    """A running stream keeps the columns that it began with; after a restart it has the table's columns."""
     seen: list[Rows] = []
     query = (
         spark.readStream.table(table)
@@ -236,7 +249,9 @@ def test_columns_come_and_go(spark: SparkSession, table: str, tmp_path: Path) ->
 
 
 def test_files_and_columns_are_left_out(spark: SparkSession, table: str, rows: Sql, tmp_path: Path) -> None:
-    """By the partition and by statistics, of the table as it stands and of what versions brought; the answer is that of a query."""
+    """Partitions and statistics prune the initial table and the rows of each version; the answer equals a
+    query's.
+    """
     for number, (condition, read) in enumerate(
         {
             "p = 1": [2, 1],

@@ -1,4 +1,4 @@
-"""Streams that write into a table of ours: one commit for each batch, and none for one that was committed before."""
+"""A stream into our table makes one commit for each batch, and none for a batch that was committed before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Sql = Callable[[str], Rows]
 
 @pytest.fixture
 def source(spark: SparkSession, db: str) -> str:
-    """A table with two versions of three rows each, of which a stream takes one at a time."""
+    """A table with two versions of three rows each; a stream takes one version at a time."""
     spark.sql(f"CREATE TABLE {db}.source (id INT, v STRING, p INT) USING parquet")
     for start in (0, 3):
         values = ", ".join(f"({n}, 'v{n % 2}', {n % 3})" for n in range(start, start + 3))
@@ -35,14 +35,16 @@ def stream(spark: SparkSession, source: str) -> DataFrame:
 
 
 def versions(rows: Sql, table: str) -> Rows:
-    """Return what the history tells of the commits of batches."""
+    """Return the history's entries for the commits of batches."""
     return rows(
         f"SELECT operation, get_json_object(summary, '$.batch') FROM {table}.history WHERE summary IS NOT NULL ORDER BY version"
     )
 
 
 def test_from_table_to_table(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
-    """Into a new table of another catalog, a commit for each batch; one that is run again after a crash commits nothing."""
+    """A stream into a new table of another catalog makes a commit for each batch; a batch repeated after a
+    crash commits nothing.
+    """
     spark.sql("CREATE NAMESPACE IF NOT EXISTS pond.streamed")
     spark.sql("DROP TABLE IF EXISTS pond.streamed.copy")
     table = "pond.streamed.copy"
@@ -66,7 +68,9 @@ def test_from_table_to_table(spark: SparkSession, source: str, rows: Sql, tmp_pa
 def test_a_batch_is_committed_once_whatever_was_vacuumed(
     spark: SparkSession, source: str, rows: Sql, tmp_path: Path
 ) -> None:
-    """Although nothing of the version that the batch made is left, it is known; a query of another checkpoint is another."""
+    """A batch is recognised although its version has expired; a query with another checkpoint
+    is another one.
+    """
     table = f"{source}2"
     into_table(stream(spark, source), table, tmp_path / "a", by=["p"])
     assert rows(f"SHOW PARTITIONS {table}") == [("p=0",), ("p=1",), ("p=2",)]
@@ -82,7 +86,9 @@ def test_a_batch_is_committed_once_whatever_was_vacuumed(
 def test_rows_lie_as_those_of_an_insert(
     spark: SparkSession, source: str, rows: Sql, store: ms.Metastore, tmp_path: Path
 ) -> None:
-    """In partitions, in buckets that are sorted, in directories of heavy values, and in ORC; a stream reads them all."""
+    """Batches go into partitions, sorted buckets, directories of heavy values, and ORC; a stream reads them
+    all.
+    """
     clauses = {
         "plain": "PARTITIONED BY (p)",
         "bucketed": "PARTITIONED BY (p) CLUSTERED BY (id) SORTED BY (id) INTO 2 BUCKETS",
@@ -143,7 +149,7 @@ def test_complete_mode_replaces_all_rows(spark: SparkSession, source: str, rows:
 
 
 def test_a_query_with_state_is_run_again(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
-    """A batch that was committed before writes nothing, and what it left in the state is there for the next."""
+    """A batch that was committed before writes no row, and its state is available to the next batch."""
     table = f"{source}_distinct"
     spark.sql(f"CREATE TABLE {table} (p INT) USING parquet")
     distinct = stream(spark, source).select("p").dropDuplicates(["p"])
@@ -155,7 +161,7 @@ def test_a_query_with_state_is_run_again(spark: SparkSession, source: str, rows:
 
 
 def test_columns_go_by_their_names(spark: SparkSession, source: str, rows: Sql, tmp_path: Path) -> None:
-    """With the casts of an INSERT; what does not fit is told, and nothing is written."""
+    """A stream casts as an INSERT does; values that do not fit are an error, and no row is written."""
     table = f"{source}_named"
     spark.sql(f"CREATE TABLE {table} (p BIGINT, note STRING, id INT) USING parquet")
     into_table(stream(spark, source).selectExpr("id", "p", "v AS note"), table, tmp_path / "a")
@@ -211,7 +217,9 @@ def test_merge_of_each_batch(spark: SparkSession, source: str, rows: Sql, tmp_pa
 def test_cached_rows_of_the_table(
     spark: SparkSession, source: str, rows: Sql, db: str, tmp_path: Path
 ) -> None:
-    """The table, a view over it and a query over it are cached no longer after a batch, as of Spark's own sinks, and have its rows."""
+    """After a batch, the table, a view over it and a query over it are no longer cached, as with Spark's own
+    sinks, and have its rows.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id INT, v STRING, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.t VALUES (-1, 'v', 0)")
     spark.sql(f"CACHE TABLE {db}.t")
@@ -231,7 +239,10 @@ def test_cached_rows_of_the_table(
 @pytest.mark.needs("evolving writes")
 @pytest.mark.parametrize("option", ["mergeSchema", "MERGESCHEMA"])
 def test_merge_schema(spark: SparkSession, source: str, rows: Sql, tmp_path: Path, option: str) -> None:
-    """The option gives the table new columns, before its partition columns, and wider types; without it the remedy is told."""
+    """With the option, the table gets new columns, before its partition columns, and wider types.
+
+    Without it, the error names the remedy.
+    """
     target = f"{source}_target"
     spark.sql(f"CREATE TABLE {target} (id INT, p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {target} VALUES (0, 7)")

@@ -28,7 +28,7 @@ _RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED)
 
 pytestmark = [
     pytest.mark.core,
-    pytest.mark.every_case,  # of those in `_RUN`
+    pytest.mark.every_case,  # of the cases in `_RUN`
     pytest.mark.skipif(
         series_of(pyspark.__version__) != "4.2",
         reason="Spark's suites are of Spark 4.2: make test-core SPARK=4.2",

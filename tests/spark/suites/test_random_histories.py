@@ -1,4 +1,6 @@
-"""Random tables with random histories and queries, beside rows in memory: see `tests.support.random_histories`."""
+"""Random tables with random histories and queries, compared with rows in memory: see
+`tests.support.random_histories`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,16 @@ from tests.support.effort import STEP
 from tests.support.random_histories.case import Case
 
 SEEDS = range(3014, 3074)[: 60 if STEP == 1 else 2 if STEP <= 3 else 1]
-"""All of them take about ten minutes; `python -m tests.support.random_histories` runs others, for as long as one likes."""
+"""All of them take about ten minutes; `python -m tests.support.random_histories` runs others,
+for any time.
+"""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_histories(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """After each statement a table holds the rows that its model has, and queries over tables and versions give what plain Spark gives."""
+    """After each statement a table has its model's rows, and queries over tables and versions return the rows
+    of plain Spark.
+    """
     found = Case(spark, seed, tmp_path).run()
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)

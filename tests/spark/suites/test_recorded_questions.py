@@ -1,6 +1,7 @@
-"""What Spark asks over a sequence of statements, recorded: `tests/golden/protocol.jsonl`, which is replayed without a JVM.
+"""The questions of Spark over a sequence of statements, recorded: `tests/golden/protocol.jsonl`, which is
+replayed without a JVM.
 
-`make golden` records it anew.
+`make golden` records it again.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class RecordingDoor(PlannerGateway):
     def ask(self, question: str) -> str:
         answer = super().ask(question)
         asked = json.loads(question)
-        if "catalogs" in asked:  # the others are those that tests before this one have made
+        if "catalogs" in asked:  # earlier tests made the others
             asked = {**asked, "catalogs": ["recorded"], "other_catalogs": []}
         self.told.append((asked, json.loads(answer)))
         return answer
@@ -155,7 +156,7 @@ def ask_of_a_partition(spark: SparkSession) -> None:
 
 
 def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoint: Path) -> None:
-    """Run a streaming query from table to table until it has read what is there."""
+    """Run a streaming query from table to table until it has read all existing rows."""
     frame = spark.readStream.option("maxFilesPerTrigger", 9).table(source).where(condition)
     writer = frame.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     writer.toTable(sink).awaitTermination()
@@ -163,7 +164,9 @@ def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoi
 
 @pytest.mark.newest("the record is of the newest")
 def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
-    """The same questions of each statement, in the same order, and the same answers; every kind of question is among them."""
+    """Each statement asks the same questions, in the same order, with the same answers; every kind of
+    question occurs.
+    """
     spark.catalog.setCurrentCatalog("spark_catalog")
     refused = []
     for statement in map(str.strip, STATEMENTS):

@@ -1,4 +1,6 @@
-"""The SQL files with which Spark tests how views follow their tables, on views of ours: each statement answers as with Spark's own."""
+"""Spark's SQL files about views that follow their tables run on our views: each statement answers as with
+Spark's own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.support.tables.bucketed_tables import settings
 
 FILES = ("evolution", "type-evolution", "compensation", "binding", "binding-config")
 SHOWN = ("Type", "View Text", "View Schema Mode", "View Query Output Columns")
-"""What `DESCRIBE EXTENDED` says of a view beside its columns that does not depend on the catalog."""
+"""The rows of a view in `DESCRIBE EXTENDED`, beside its columns, that do not depend on the catalog."""
 
 CHANGED = (
     "spark.sql.legacy.viewSchemaBindingMode",
@@ -24,9 +26,10 @@ CHANGED = (
 """Settings that the files change."""
 
 UNNAMED = ("UNSUPPORTED", "BINDING")
-"""What Spark says of a view's mode, or leaves out, by the kind of catalog: of views made while they had none, and of the default.
+"""Texts about a view's mode that depend on the kind of catalog, for views made without one, and for the
+default.
 
-Of views that take all their query's columns it names these for its own catalog alone.
+If a view takes all of its query's columns, Spark names these in its own catalog only.
 """
 
 
@@ -35,7 +38,9 @@ pytestmark = pytest.mark.needs("views")
 
 @pytest.fixture
 def databases(spark: SparkSession, db: str, stock: str) -> Iterator[tuple[str, str]]:
-    """Databases of ours and of Spark's own, in which one may be; afterwards the session is where it was."""
+    """Databases in our catalog and in Spark's own, for USE; afterwards the session returns to its earlier
+    database.
+    """
     where = spark.sql("SELECT current_catalog(), current_schema()").collect()[0]
     yield db, stock
     spark.sql(f"USE {where[0]}.{where[1]}")
@@ -67,7 +72,7 @@ def answer(spark: SparkSession, statement: str) -> list[Any]:
 def test_each_statement_answers_as_with_views_of_sparks_own(
     spark: SparkSession, databases: tuple[str, str], name: str
 ) -> None:
-    """Columns, rows, what is described and classes of errors are the same; the files ask about 20 times each."""
+    """Columns, rows, descriptions and error classes are the same; the files have about 20 queries each."""
     answers = []
     for database in databases:
         spark.sql(f"USE {database}")

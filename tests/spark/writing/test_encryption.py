@@ -1,4 +1,6 @@
-"""Own tables whose files are encrypted: they are written and read, and nothing is known of what is secret."""
+"""The files of our tables are encrypted: they can be written and read, and no statistics of secret columns
+are recorded.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def keys(spark: SparkSession) -> Iterator[None]:
 @pytest.mark.usefixtures("keys")
 @pytest.mark.parametrize("plain", ["true", "false"])
 def test_encrypted_tables(spark: SparkSession, rows: Rows, db: str, plain: str) -> None:
-    """INSERT, UPDATE, DELETE and compaction of a table with encrypted columns give the rows of one without."""
+    """INSERT, UPDATE, DELETE and compaction of a table with encrypted columns give the rows of a table
+    without.
+    """
     properties = {**KEYS, "parquet.encryption.plaintext.footer": plain}
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
     spark.sql(

@@ -51,7 +51,7 @@ def adaptive(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[bo
 def test_a_partition_gets_one_file_and_not_one_per_task(
     spark: SparkSession, db: str, adaptive: bool, fmt: str
 ) -> None:
-    """40 partitions from 9 tasks that hold rows of each make 40 files; so do tables without partitions: one."""
+    """40 partitions, with rows in each of 9 tasks, make 40 files; a table without partitions makes one."""
     data = spark.range(0, 4000, 1, 9).selectExpr("id", "cast(id % 40 AS INT) AS p")
     spark.sql(f"CREATE TABLE {db}.parts (id BIGINT, p INT) USING {fmt} PARTITIONED BY (p)")
     data.writeTo(f"{db}.parts").append()
@@ -68,7 +68,9 @@ def test_a_partition_gets_one_file_and_not_one_per_task(
 def test_large_partitions_get_a_file_for_each_target_size(
     spark: SparkSession, db: str, adaptive: bool, fmt: str
 ) -> None:
-    """A table's very first write makes about size / target-file-size files for a large partition, one for a small one."""
+    """A table's very first write makes about size / target-file-size files for a large partition, one for a
+    small one.
+    """
     target = 128 * 1024
     data = spark.range(0, 60_000, 1, 6).selectExpr(
         "id",
@@ -129,7 +131,9 @@ def test_distribution_none_leaves_rows_where_they_are(spark: SparkSession, db: s
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_a_sorted_query_stays_sorted(spark: SparkSession, db: str, fmt: str) -> None:
-    """ORDER BY, casts and renames above it included, and sortWithinPartitions decide where rows go in a plain table."""
+    """ORDER BY, also below casts and renames, and sortWithinPartitions decide the order of rows in a plain
+    table.
+    """
     spark.sql(f"CREATE TABLE {db}.s (a STRING, id INT) USING {fmt}")
     spark.sql(
         f"INSERT INTO {db}.s SELECT concat('x', id), cast(id AS INT) FROM range(0, 5000, 1, 4) ORDER BY id DESC"
@@ -196,7 +200,7 @@ def test_clustering_takes_one_exchange_and_one_sort(spark: SparkSession, db: str
 def test_names_are_new_with_every_commit_and_files_stay_as_written(
     spark: SparkSession, db: str, tmp_path: Path, fmt: str
 ) -> None:
-    """Appends and overwrites make files of new names, touch none that is there, and leave nothing else behind."""
+    """Appends and overwrites make files with new names, change no existing file, and leave no other file."""
     spark.sql(
         f"CREATE TABLE {db}.n (id BIGINT, p INT) USING {fmt} PARTITIONED BY (p) LOCATION '{tmp_path}/n'"
     )
@@ -243,7 +247,7 @@ STATISTICS: dict[str, tuple[str, list[str], Any, Any]] = {
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_statistics_of_every_type(spark: SparkSession, db: str, fmt: str) -> None:
-    """Rows, bytes, NULLs, minimum and maximum of each column of a file are recorded as they are."""
+    """Rows, bytes, NULLs, minimum and maximum of each column of a file are recorded exactly."""
     table = f"{db}.stats"
     columns = ", ".join(f"{name} {type_}" for name, (type_, *_) in STATISTICS.items())
     spark.sql(f"CREATE TABLE {table} ({columns}) USING {fmt}")
@@ -266,7 +270,7 @@ def test_statistics_of_every_type(spark: SparkSession, db: str, fmt: str) -> Non
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_long_texts_are_shortened_and_marked(spark: SparkSession, db: str, fmt: str) -> None:
-    """Of a long text a bound's beginning is kept, rounded up for the maximum, and marked as no value of the file."""
+    """A bound of a long text keeps its beginning, rounded up for the maximum, and is marked as inexact."""
     spark.sql(f"CREATE TABLE {db}.long (s STRING, t STRING) USING {fmt}")
     spark.sql(
         f"INSERT INTO {db}.long SELECT repeat('m', 1500), x FROM VALUES ('a'), (repeat('z', 1500)) AS v (x)"
@@ -287,7 +291,7 @@ def test_long_texts_are_shortened_and_marked(spark: SparkSession, db: str, fmt: 
 def test_nan_and_negative_zero_do_not_spoil_bounds(
     spark: SparkSession, db: str, rows: Rows, fmt: str
 ) -> None:
-    """Beside NaN bounds are either right for the other values or not there; rows are found under all conditions."""
+    """Beside NaN, bounds are either right for the other values or missing; all conditions find their rows."""
     spark.sql(f"CREATE TABLE {db}.nan (f DOUBLE) USING {fmt}")
     spark.sql(f"INSERT INTO {db}.nan VALUES (double('NaN')), (1.0D), (-0.0D), (NULL)")
     (file,) = files_of(spark, f"{db}.nan")
@@ -305,7 +309,9 @@ def test_nan_and_negative_zero_do_not_spoil_bounds(
 
 
 def test_timestamps_are_int64_with_statistics(spark: SparkSession, db: str) -> None:
-    """Parquet's timestamps are INT64 in microseconds, whatever the session says, since INT96 has no statistics."""
+    """Parquet's timestamps are INT64 in microseconds, for any setting of the session, since INT96 has no
+    statistics.
+    """
     spark.sql(f"CREATE TABLE {db}.ts (at TIMESTAMP, inner STRUCT<at: TIMESTAMP>)")
     spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
     try:
@@ -372,7 +378,9 @@ def test_properties_of_the_formats_are_passed_on(spark: SparkSession, db: str) -
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_nested_types(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """Structs, arrays and maps, empty and NULL at every level, are written and read as Spark reads its own."""
+    """Structs, arrays and maps, empty and NULL at every level, are written and read as Spark
+    reads its own.
+    """
     name = f"{db}.nested"
     spark.sql(
         f"CREATE TABLE {name} (s STRUCT<a: INT, b: STRUCT<c: STRING>>, l ARRAY<STRUCT<x: INT>>, m MAP<STRING, ARRAY<INT>>, p INT) "
@@ -409,7 +417,9 @@ def test_wide_tables(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None
 def test_a_partition_with_a_location_of_its_own(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path
 ) -> None:
-    """Rows added to a partition that lies elsewhere go there; what others wrote there stays, whatever becomes of it in the table."""
+    """Rows added to a partition with another location go there; foreign files there stay, after any statement
+    on the table.
+    """
     name = f"{db}.apart"
     spark.range(3).coalesce(1).write.parquet(f"{tmp_path}/elsewhere")
     spark.sql(f"CREATE TABLE {name} (id BIGINT, p INT) PARTITIONED BY (p) LOCATION '{tmp_path}/table'")
@@ -446,7 +456,9 @@ def test_plain_spark_reads_the_folder(
 def test_a_failed_job_leaves_nothing(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, fmt: str
 ) -> None:
-    """A task that fails half way, its neighbours long done, leaves table and folder as they were, with Spark's error."""
+    """A task that fails half way, long after its neighbours ended, leaves table and folder unchanged, with
+    Spark's error.
+    """
     name = f"{db}.failed"
     spark.sql(
         f"CREATE TABLE {name} (id BIGINT, s STRING, p INT) USING {fmt} PARTITIONED BY (p) LOCATION '{tmp_path}/f' "

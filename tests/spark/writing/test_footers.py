@@ -108,7 +108,7 @@ def test_the_writer_knows_what_a_reader_would(spark: SparkSession, db: str, fmt:
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_statements_that_write_open_no_new_file(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """Inserts, overwrites, changes of rows, empty buckets and compaction take all footers from the writers."""
+    """Inserts, overwrites, changes of rows, empty buckets and compaction get all footers from the writers."""
     with unread() as read:
         spark.sql(
             f"CREATE TABLE {db}.t (id BIGINT, v STRING) USING {fmt} CLUSTERED BY (id) SORTED BY (id) INTO 8 BUCKETS"
@@ -126,7 +126,9 @@ def test_statements_that_write_open_no_new_file(spark: SparkSession, db: str, ro
 
 
 def test_a_footer_that_is_too_long_is_read(spark: SparkSession, db: str, rows: Rows) -> None:
-    """The writer keeps the last megabyte or two of a file. A longer footer is read once the file is there."""
+    """The writer keeps the last one or two megabytes of a file. A longer footer is read after the file is
+    complete.
+    """
     with unread() as read:
         spark.range(0, 200_000, 1, 1).selectExpr(*(f"id + {i} AS c{i}" for i in range(20))).write.option(
             "parquet.block.size", "1000"

@@ -1,4 +1,4 @@
-"""What Spark is told of writes: rows that `observe` counts on their way, and the numbers of its UI."""
+"""The numbers of writes that Spark gets: rows that `observe` counts, and the numbers in its UI."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _WRITES: dict[str, Callable[[DataFrame, str], None]] = {
 
 @pytest.mark.parametrize("how", [*_WRITES, "merge"])
 def test_observed_rows(spark: SparkSession, db: str, rows: Rows, how: str) -> None:
-    """What is observed of the rows of a write is what the table has got, counted once, as of a write to a table of Spark's own."""
+    """Observed rows of a write equal the rows that the table got, counted once, as in a write to Spark's own
+    table.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
     observation = Observation()
@@ -61,7 +63,9 @@ class _Listener:
 
 
 def test_a_listener_is_told_of_a_write_once(spark: SparkSession, db: str) -> None:
-    """Of the statement, as of a write to a table of Spark's own; not of what brings the rows into files, too."""
+    """A listener gets one event for each statement, as in a write to Spark's own table, and none for the
+    write of its files.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
     frame = spark.range(3).selectExpr("id", "cast(id AS INT) AS p")
     listener, bus = _Listener(), spark.sparkContext._jsc.sc().listenerBus()
@@ -90,7 +94,9 @@ def test_a_listener_is_told_of_a_write_once(spark: SparkSession, db: str) -> Non
 
 
 def test_numbers_in_the_ui(spark: SparkSession, db: str, rows: Rows) -> None:
-    """INSERT, observed or not, and statements on rows show files, bytes, rows and partitions, those that the metastore lists."""
+    """INSERT, observed or not, and statements on rows show the files, bytes, rows and partitions that the
+    metastore lists.
+    """
     table = f"{db}.t"
     spark.sql(f"CREATE TABLE {table} (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT id, id % 3 FROM range(90)")

@@ -73,7 +73,9 @@ STATEMENTS = [
 
 @pytest.mark.needs("left-out columns")
 def test_inserts_do_what_they_do_to_spark_s_tables(spark: SparkSession, db: str, own: str) -> None:
-    """After each form of INSERT, position, name, list, static and half static, all tables hold the same rows."""
+    """After each form of INSERT, by position, by name, with a list, static and half static, all tables have
+    the same rows.
+    """
     parquet = table(spark, db)
     orc = table(spark, db, "orc", "u")
     spark.sql(f"CREATE TABLE {own} (a INT, s STRING, p INT, r STRING) USING parquet PARTITIONED BY (p, r)")
@@ -115,7 +117,9 @@ def frame(spark: SparkSession, *rows: tuple[Any, ...]) -> DataFrame:
 
 
 def test_the_data_frame_writer_appends_and_overwrites(spark: SparkSession, db: str, own: str) -> None:
-    """insertInto and saveAsTable append and overwrite as Spark does; the mode is the write's, or else the session's."""
+    """insertInto and saveAsTable append and overwrite as in Spark; the write's mode has precedence over the
+    session's.
+    """
     ours = table(spark, db)
     spark.sql(f"CREATE TABLE {own} (a INT, s STRING, p INT, r STRING) USING parquet PARTITIONED BY (p, r)")
     spark.sql(f"INSERT INTO {own} VALUES {START}")
@@ -149,7 +153,9 @@ def test_the_data_frame_writer_appends_and_overwrites(spark: SparkSession, db: s
 
 
 def test_an_unknown_overwrite_mode_is_refused(spark: SparkSession, db: str) -> None:
-    """partitionOverwriteMode=often names the option, the value and what may stand there, and changes nothing."""
+    """partitionOverwriteMode=often causes an error with the option, the value and the valid values, and
+    changes nothing.
+    """
     ours = table(spark, db)
     before = content(spark, ours)
     with pytest.raises(AnalysisException, match="partitionOverwriteMode is 'often': say static or dynamic"):
@@ -176,7 +182,9 @@ def test_save_as_table_makes_replaces_and_leaves_tables(spark: SparkSession, db:
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_write_to(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """writeTo creates, appends, overwrites by condition and by partition, replaces, and refuses what is not there."""
+    """writeTo creates, appends, overwrites by condition and by partition, replaces, and refuses missing
+    tables.
+    """
     name = f"{db}.w"
     new = frame(spark, (1, "n", 1, "A"), (2, "n", 2, "B"))
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
@@ -221,7 +229,9 @@ def test_replace_where(spark: SparkSession, db: str, rows: Rows, fmt: str) -> No
 
 @pytest.mark.parametrize("condition", ["a = 1", "p = 1 AND a > 1", "upper(s) = 'A'", "p = 1 OR s = 'z'"])
 def test_filters_that_split_partitions_are_refused(spark: SparkSession, db: str, condition: str) -> None:
-    """A filter that would keep some rows of a partition is refused before any row is written, with a remedy."""
+    """A filter that would keep some rows of a partition is refused before any row is written,
+    with a remedy.
+    """
     ours = table(spark, db)
     before = content(spark, ours), parquetry_table(spark, ours).version
     with pytest.raises(
@@ -284,7 +294,7 @@ def files_of(spark: SparkSession, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("by", ["", "PARTITIONED BY (p)"])
 def test_rows_may_ask_where_the_session_is(spark: SparkSession, rows: Rows, db: str, by: str) -> None:
-    """`current_database()` and `current_catalog()` of a statement that writes are those of its session."""
+    """`current_database()` and `current_catalog()` in a statement that writes return the session's values."""
     spark.sql(f"CREATE TABLE {db}.t (d STRING, c STRING, p INT) {by}")
     spark.sql(f"USE {db}")
     spark.sql("INSERT INTO t SELECT current_database(), current_catalog(), 1")
@@ -348,7 +358,9 @@ BAD = [
 def test_bad_inserts_are_refused_whole(
     spark: SparkSession, db: str, statement: str, kind: Any, text: str
 ) -> None:
-    """A wrong width, an unknown column, a value that does not fit: Spark's own error, and nothing has changed."""
+    """A wrong number of columns, an unknown column and an unsuitable value cause Spark's own error, and
+    change nothing.
+    """
     ours = table(spark, db)
     before = content(spark, ours), parquetry_table(spark, ours).version, files_of(spark, ours)
     with pytest.raises(kind, match=text):
@@ -358,7 +370,9 @@ def test_bad_inserts_are_refused_whole(
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_not_null_columns_refuse_null(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """NULL in a NOT NULL column, of data or partitions, is Spark's own error; the rows before it are not kept."""
+    """NULL in a NOT NULL column, of data or partitions, is Spark's own error; the rows before it are not
+    kept.
+    """
     name = f"{db}.strict"
     spark.sql(f"CREATE TABLE {name} (a INT NOT NULL, p STRING NOT NULL) USING {fmt} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {name} VALUES (1, 'x')")
@@ -389,7 +403,7 @@ def test_lengths_of_char_and_varchar(spark: SparkSession, db: str, own: str, row
 
 
 def test_write_options(spark: SparkSession, db: str) -> None:
-    """Options come before table properties; those of nobody are ignored; slips in ours are refused."""
+    """Options override table properties; unknown options are ignored; wrong values of ours are refused."""
     spark.sql(f"CREATE TABLE {db}.o (a BIGINT, b STRING) TBLPROPERTIES ('compression' = 'snappy')")
     data = spark.range(100).selectExpr("id", "cast(id AS STRING)")
     data.write.option("compression", "gzip").option("header", "true").insertInto(f"{db}.o")

@@ -1,4 +1,4 @@
-"""Options and clauses that say what an overwrite replaces: `replaceWhere`, `partitionOverwriteMode`, `IF NOT EXISTS`."""
+"""Options and clauses that limit an overwrite: `replaceWhere`, `partitionOverwriteMode`, `IF NOT EXISTS`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ SAVES = pytest.mark.parametrize("save", [_save, _save_with_partitions, _insert, 
 def test_replace_where(
     spark: SparkSession, table: str, rows: Rows, save: Save, name: str, session_mode: str
 ) -> None:
-    """The rows of the condition are replaced, and no others, in a new version of the same table; a second time the same."""
+    """The rows of the condition are replaced, and no others, in a new version of the same table; a second run
+    does the same.
+    """
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", session_mode)
     new = spark.sql("SELECT 9 AS id, 1 AS p")
     save(new, table, {name: "p >= 1"})
@@ -73,7 +75,7 @@ def test_replace_where(
 def test_replace_where_that_does_not_fit(
     spark: SparkSession, table: str, rows: Rows, save: Save, condition: str, says: str | None
 ) -> None:
-    """What cannot be done by a condition, or with rows outside of it, is an error, and nothing changes."""
+    """A condition that is not possible, or rows outside of it, cause an error, and nothing changes."""
     spark.sql(f"INSERT INTO {table} VALUES (5, 1)")
     before = sorted(rows(f"SELECT * FROM {table}"))
     wanted = (
@@ -86,7 +88,9 @@ def test_replace_where_that_does_not_fit(
 
 @pytest.mark.newest("Spark 4.1 tells options in lower case")
 def test_replace_where_that_would_be_ignored(spark: SparkSession, db: str, table: str, rows: Rows) -> None:
-    """It is refused by name: of an append, beside another condition or mode, in SQL, of other partition columns, of no table."""
+    """The option is refused with its name: in an append, beside another condition or mode, in SQL, by other
+    partition columns, and without a table.
+    """
     new = spark.sql("SELECT 9 AS id, 1 AS p")
     option = {"replaceWhere": "p = 1"}
     dynamic = {**option, "partitionOverwriteMode": "dynamic"}
@@ -111,7 +115,7 @@ def test_replace_where_that_would_be_ignored(spark: SparkSession, db: str, table
 
 
 def test_replace_where_of_the_statement(spark: SparkSession, table: str) -> None:
-    """A condition on other columns than those of partitions is refused in the words that were typed."""
+    """A condition on columns other than partition columns is refused, with the typed text in the error."""
     spark.sql(f"INSERT INTO {table} VALUES (5, 1)")
     with pytest.raises(
         AnalysisException, match=r"REPLACE WHERE in .* takes whole partitions only: '.*id > 2"
@@ -121,7 +125,10 @@ def test_replace_where_of_the_statement(spark: SparkSession, table: str) -> None
 
 @pytest.mark.parametrize("save", [_save, _save_with_partitions, _insert, _replace])
 def test_dynamic_partition_overwrite(spark: SparkSession, table: str, rows: Rows, save: Save) -> None:
-    """With the option, partitions are replaced that rows belong to, by `saveAsTable`, too; without it all, whatever the session says."""
+    """With the option, an overwrite replaces the partitions of its rows, also in `saveAsTable`.
+
+    Without it, it replaces all, for any setting of the session.
+    """
     new = spark.sql("SELECT 9 AS id, 1 AS p")
     save(new, table, {"partitionOverwriteMode": "dynamic"})
     assert sorted(rows(f"SELECT id, p FROM {table}")) == [(0, 0), (2, 2), (9, 1)]
@@ -138,7 +145,9 @@ def test_dynamic_partition_overwrite_of_a_new_table(spark: SparkSession, db: str
 
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_if_not_exists(spark: SparkSession, db: str, rows: Rows, mode: str) -> None:
-    """Where the partition is there, with or without rows, the query does not run and nothing changes, as in Spark's own tables."""
+    """If the partition exists, with or without rows, the query does not run and nothing changes, as in
+    Spark's own tables.
+    """
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", mode)
     stock = "spark_catalog.default.if_not_exists"
     try:
@@ -167,7 +176,7 @@ def test_if_not_exists(spark: SparkSession, db: str, rows: Rows, mode: str) -> N
 
 
 def test_if_not_exists_twice_at_once(spark: SparkSession, table: str, rows: Rows) -> None:
-    """Of two that write the same new partition at once one does, and the other finds it there."""
+    """If several write the same new partition at once, one succeeds, and the others find it."""
 
     def write(number: int) -> None:
         spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 7) IF NOT EXISTS SELECT {number}")

@@ -1,4 +1,6 @@
-"""INSERT OVERWRITE with a PARTITION clause that gives all values is static in any mode, as in Hive and Spark's own tables."""
+"""INSERT OVERWRITE with a PARTITION clause with all values is static in any mode, as in Hive and Spark's own
+tables.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def state(spark: SparkSession, table: str) -> tuple[list[str], list[str]]:
 def test_given_partitions_are_replaced_by_no_rows_too(
     spark: SparkSession, db: str, stock: str, dynamic: None, fmt: str
 ) -> None:
-    """After each statement, rows and partitions are those of Spark's own table, where a given partition is emptied, or made."""
+    """After each statement, rows and partitions equal Spark's own table, which empties or makes a partition
+    that the clause names.
+    """
     tables = [f"{db}.t", f"{stock}.t"]
     for table in tables:
         spark.sql(f"CREATE TABLE {table} (a INT, p INT, r STRING) USING {fmt} PARTITIONED BY (p, r)")

@@ -1,4 +1,6 @@
-"""Rows that replace others lie where the statement says: one outside of the condition is refused, with all others."""
+"""Rows that replace others must satisfy the statement's condition: if one does not, the statement is refused
+as a whole.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
 def test_a_row_outside_of_the_condition(spark: SparkSession, db: str, warehouse: Path, fmt: str) -> None:
-    """One row for which the condition is false or NULL: the error names both and the remedy, no row or file is left."""
+    """If the condition is false or NULL for one row, the error names both and the remedy, and no row or file
+    remains.
+    """
     name = table(spark, db, fmt)
     before = state(spark, name, warehouse)
     for condition, query, says in OUTSIDE if fmt == "parquet" else OUTSIDE[::4]:
@@ -89,7 +93,9 @@ def test_a_frame_that_overwrites_by_condition(
 
 
 def test_a_condition_on_data_columns(spark: SparkSession, db: str, rows: Rows) -> None:
-    """Where statistics say that whole partitions satisfy a condition on data, each new row has to, as well."""
+    """If statistics show that whole partitions satisfy a condition on data, each new row has to satisfy it,
+    too.
+    """
     name = table(spark, db)
     spark.sql(f"INSERT INTO {name} REPLACE WHERE a >= 3 SELECT a + 1, s, p, r FROM {name} WHERE a >= 3")
     spark.sql(f"INSERT INTO {name} REPLACE WHERE s = 'z' AND p = 2 VALUES (7, 'z', 2, 'Q')")
@@ -101,7 +107,7 @@ def test_a_condition_on_data_columns(spark: SparkSession, db: str, rows: Rows) -
 
 
 def test_renamed_columns(spark: SparkSession, db: str, rows: Rows) -> None:
-    """The condition is about columns by the names they have, not by those in the files."""
+    """The condition uses the current names of columns, not the names in the files."""
     name = table(spark, db)
     for old, new in (("a", "tmp"), ("s", "a"), ("tmp", "s"), ("p", "q")):
         spark.sql(f"ALTER TABLE {name} RENAME COLUMN {old} TO {new}")
@@ -136,7 +142,9 @@ VALUES = [
 
 
 def test_values_of_every_type(spark: SparkSession, db: str, rows: Rows) -> None:
-    """A row that satisfies a comparison gets in, and one that does not is refused, in data and partition columns."""
+    """A row that satisfies a comparison is written, and one that does not is refused, in data and partition
+    columns.
+    """
     name = f"{db}.t"
     types = {f"d{i}": type_ for i, (type_, _, _) in enumerate(VALUES)}
     types |= {f"p{i}": type_ for i, (type_, inside, _) in enumerate(VALUES) if inside != "X'4100'"}
@@ -168,7 +176,9 @@ def test_values_of_every_type(spark: SparkSession, db: str, rows: Rows) -> None:
 def test_a_static_partition_is_not_checked_row_by_row(
     spark: SparkSession, db: str, warehouse: Path, rows: Rows
 ) -> None:
-    """INSERT OVERWRITE … PARTITION puts its rows there by itself: they pass unchecked, the partitions are looked at."""
+    """INSERT OVERWRITE … PARTITION assigns the partition itself: its rows pass without a check of each, only
+    partitions are checked.
+    """
     name = table(spark, db)
     frame = spark.table(name)
     with ms.open_metastore(str(warehouse / "lake")) as metastore:

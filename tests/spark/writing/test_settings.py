@@ -1,4 +1,6 @@
-"""Settings of writes: an option of the write before the session's setting, before the table's property, before the default."""
+"""An option of a write has precedence over the session's setting, then the table's property, then the
+default.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def own_settings(spark: SparkSession) -> Iterator[None]:
 
 
 def rows_of(spark: SparkSession) -> DataFrame:
-    """Return 20,000 rows in four tasks, in which each of the columns x, y, z has an order of its own."""
+    """Return 20,000 rows in four tasks; each of the columns x, y and z has its own order."""
     return spark.range(0, 20_000, 1, 4).selectExpr(
         "sha1(cast(id AS STRING)) AS x", "hash(id) AS y", "hash(id + 1) AS z", "cast(id % 2 AS INT) AS p"
     )
@@ -54,7 +56,7 @@ def codec(files: Files) -> str:
 
 
 def sorted_by(files: Files) -> str | None:
-    """Return the one column of x, y, z by which the rows of each file are in order."""
+    """Return the one column of x, y and z that sorts the rows of each file."""
     read = [pq.read_table(file.path).to_pydict() for file in files]
     found = [name for name in ("x", "y", "z") if all(rows[name] == sorted(rows[name]) for rows in read)]
     assert len(found) < 2
@@ -73,7 +75,9 @@ def test_precedence(
     spark: SparkSession, db: str, write: Write, name: str, property: str, session: str, option: str,
     seen: Callable[[Files], Any], expected: list[Any],
 ) -> None:  # fmt: skip
-    """Each level given in turn, from the lowest to the highest, decides what is written; taken back, the next does."""
+    """Each level, set in turn from the lowest to the highest, decides the write; after it is unset, the next
+    does.
+    """
     spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")  # what holds by default
     spark.sql(f"CREATE TABLE {db}.t (x STRING, y INT, z INT, p INT) PARTITIONED BY (p)")
     found = [seen(write("t"))]
@@ -117,7 +121,9 @@ def test_a_setting_is_that_of_the_session_that_writes(spark: SparkSession, db: s
 
 
 def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> None:
-    """OPTIONS of CREATE TABLE are properties, those of `saveAsTable` options of its write, which makes all or nothing."""
+    """OPTIONS of CREATE TABLE are properties; options of `saveAsTable` apply to its write, which makes all or
+    nothing.
+    """
     made = f"{db.removeprefix('lake.')}.made"
     rows_of(spark).createOrReplaceTempView("rows_to_write")
     spark.sql("SET `parquetry.compression` = zstd")
@@ -152,7 +158,9 @@ def test_options_of_a_table_made_from_a_query(spark: SparkSession, db: str) -> N
 def test_session_settings_that_cannot_be_used(
     spark: SparkSession, db: str, rows: Callable[[str], Any], name: str, text: str, says: str
 ) -> None:
-    """A write says which setting of the session is wrong, and writes nothing; reads go on; taken back, it succeeds."""
+    """A write reports the session's invalid setting, and writes nothing; reads go on; after it is unset, the
+    write succeeds.
+    """
     spark.sql(f"CREATE TABLE {db}.t (x INT, m MAP<INT, INT>)")
     spark.conf.set(name, text)
     with pytest.raises(AnalysisException) as error:
@@ -176,7 +184,9 @@ def test_session_settings_that_cannot_be_used(
 def test_a_value_that_cannot_be_used_is_not_taken(
     spark: SparkSession, db: str, rows: Callable[[str], Any], name: str, good: str, bad: str, says: str
 ) -> None:
-    """`SET` and `spark.conf.set` say what is wrong, as with Spark's own settings; the value before holds, and all works on."""
+    """`SET` and `spark.conf.set` report errors, as for Spark's own settings; the previous value stays, and
+    all statements work.
+    """
     key = f"parquetry.{name}"
     spark.sql(f"CREATE TABLE {db}.t (x INT)")
     for before in (None, good):
@@ -210,7 +220,10 @@ def test_a_value_that_cannot_be_used_is_not_taken(
 def test_misspelt_settings(
     spark: SparkSession, db: str, rows: Callable[[str], Any], key: str, says: str
 ) -> None:
-    """`SET` says so and sets nothing; what `spark.conf.set` took makes each read and write say so, but no other statement."""
+    """`SET` reports the error and sets nothing.
+
+    If `spark.conf.set` set such a value, each read and write reports it, but no other statement.
+    """
     spark.sql(f"CREATE TABLE {db}.t (x INT)")
     with pytest.raises(AnalysisException) as error:
         spark.sql(f"SET `{key}` = 1mb")
@@ -263,7 +276,9 @@ def test_an_option_that_cannot_be_used(spark: SparkSession, db: str) -> None:
 def test_options_of_reads_that_say_something_elsewhere(
     spark: SparkSession, db: str, option: str, value: str, says: str
 ) -> None:
-    """They are refused by name, with what to say instead, by queries that read no file, too; in any letter case, in SQL as well."""
+    """Such options are refused with their name and the alternative, also by queries that read no file, in any
+    letter case, and in SQL.
+    """
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1 AS x")
     for name in (option, option.upper()):
         frame = spark.read.option(name, value).table(f"{db}.t")
@@ -289,7 +304,7 @@ def test_options_of_reads_that_say_something_elsewhere(
 def test_options_of_writes_that_say_something_elsewhere(
     spark: SparkSession, db: str, option: str, value: str, says: str
 ) -> None:
-    """They are refused by name, with what to say instead, and nothing is written."""
+    """Such options are refused with their name and the alternative, and no row is written."""
     spark.sql(f"CREATE TABLE {db}.t AS SELECT 1L AS x")
     rows = spark.range(3).toDF("x").write.mode("overwrite").option(option, value)
     with pytest.raises(AnalysisException, match=f"Option '{option}' .*other rows would be written: .*{says}"):

@@ -1,4 +1,6 @@
-"""Where nothing tells which rows belong together, a write shuffles none, keeps their order, and makes few files of few rows."""
+"""If no clause says which rows belong together, a write shuffles none, keeps their order, and makes few files
+of few rows.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def exchanges_and_sorts(spark: SparkSession, write: Callable[[], object]) -> tup
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
 def test_order_is_kept(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
-    """Each of the query's tasks writes its rows as they come: no exchange, and a filter leaves out three files of four."""
+    """Each of the query's tasks writes its rows in their order: no exchange is planned, and a filter prunes
+    three files of four.
+    """
     spark.sql(f"CREATE TABLE {db}.t ({COLUMNS}) USING {fmt}")
     assert exchanges_and_sorts(spark, lambda: spark.sql(f"INSERT INTO {db}.t {MANY}")) == (0, 0)
     files = files_of(spark, f"{db}.t")
@@ -79,7 +83,9 @@ def test_few_rows_make_one_file(spark: SparkSession, db: str, adaptive: str) -> 
 
 
 def test_tasks_are_merged_as_far_as_they_are_small(spark: SparkSession, db: str) -> None:
-    """Of 40 tasks with five megabytes or so together, so many write as have a megabyte each, of rows that follow each other."""
+    """If 40 tasks have about five megabytes together, tasks with consecutive rows are merged until each
+    writes about one megabyte.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT)")
     spark.sql(f"INSERT INTO {db}.t SELECT id FROM range(0, 600000, 1, 40)")  # 4.8 MB
     bounds = sorted((f.statistics["id"].min, f.statistics["id"].max) for f in files_of(spark, f"{db}.t"))
@@ -93,12 +99,12 @@ def of_a_function(spark: SparkSession) -> DataFrame:
 
 
 def exploded(spark: SparkSession) -> DataFrame:
-    """Return rows of which nobody knows how many they are."""
+    """Return rows whose number is unknown at planning."""
     return spark.range(0, 9, 1, 9).select(sf.explode(sf.sequence(sf.lit(1), sf.lit(10))).alias("id"))
 
 
 def sampled(spark: SparkSession) -> DataFrame:
-    """Return few of many rows, all of which have to be made."""
+    """Return a few of many rows, which must all be computed."""
     return spark.range(0, 4_000_000, 1, 9).sample(0.0001, 7)
 
 
@@ -116,7 +122,9 @@ def repartitioned(spark: SparkSession) -> DataFrame:
 def test_tasks_stay_where_bytes_do_not_tell_their_work(
     spark: SparkSession, db: str, make: Callable[[SparkSession], DataFrame]
 ) -> None:
-    """No task of nine takes over the work of others where that may be much, and none where the query says how many there are."""
+    """No task of nine takes the work of others if it may be much; each may if the query gives the number of
+    rows.
+    """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT)")
     frame = make(spark)
     try:
@@ -176,7 +184,9 @@ def test_a_partition_that_is_named_needs_no_shuffle(
 def test_a_query_says_whether_its_rows_are_of_one_partition(
     spark: SparkSession, partitioned: str, query: str, expected: int
 ) -> None:
-    """Constants are one partition, whichever clause they stand in; rows of several are shuffled once, and make one file of each."""
+    """Constants are one partition, in any clause; rows of several partitions are shuffled once, and make one
+    file for each.
+    """
     assert exchanges_and_sorts(spark, lambda: spark.sql(f"INSERT INTO {partitioned} {query}"))[0] == expected
     files = files_of(spark, partitioned)
     assert len(files) == len({tuple(file.partition.values()) for file in files})
