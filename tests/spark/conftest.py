@@ -77,8 +77,8 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
         .config("spark.sql.codegen.cache.maxEntries", "10000")
         .config(
             "spark.buffer.pageSize", "1m"
-        )  # each aggregate takes one; of 32 MB, they fill the heap every two seconds
-        # Spark's own tables, beside which ours are held, are listed without a job of a task for each directory
+        )  # Each aggregate takes one page; 32 MB pages fill the heap in two seconds.
+        # Spark's own tables, to compare with, are listed without a job of one task for each directory.
         .config("spark.sql.sources.parallelPartitionDiscovery.threshold", "100000")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(warehouse / "spark-warehouse"))
