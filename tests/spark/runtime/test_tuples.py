@@ -20,13 +20,13 @@ from tests.support.tables.bucketed_tables import settings
 
 DATABASE = "lake.run_time_tuples"
 FACT = {
-    # 30 days by seven numbers: x depends on the day, and y does not; partitions with a NULL
+    # 30 days by seven numbers, which are both x and y; partitions with a NULL
     "f": (
         "(v int, day date, x int, y int) PARTITIONED BY (day, x, y)",
         "SELECT int(id) v, date_add(date'2026-01-01', int(id % 30)) day, int(id % 7) x, int(id % 7) y FROM range(630) "
         "UNION ALL SELECT 700, NULL, 1, 1 UNION ALL SELECT 701, date'2026-01-02', 2, NULL",
     ),
-    # the same rows by the two columns that get values
+    # the same rows by the two columns whose values arrive
     "t": (
         "(v int, x int, day date, y int) PARTITIONED BY (y, day)",
         "SELECT v, x, day, y FROM lake.run_time_tuples.f",
@@ -50,7 +50,7 @@ FACT = {
     ),
 }
 DIMENSIONS = {
-    # eight pairs, and two with a NULL; x agrees with the day in every other row
+    # eight pairs, and two with a NULL; x is equal to y in every other row
     "d": "SELECT int(id) k, IF(id = 8, NULL, date_add(date'2026-01-01', int(id % 8))) day, IF(id = 9, NULL, int(id % 7)) y, "
     "IF(id % 2 = 0, int(id % 7), 99) x, concat('n', id) n FROM range(0, 10, 1, 1)",
     "e": "SELECT int(id) k, int(id) x, concat('n', id) n FROM range(0, 4, 1, 1)",
