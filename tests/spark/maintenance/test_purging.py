@@ -24,8 +24,8 @@ def _by_path(spark: SparkSession, root: Path) -> list[tuple[Any, ...]]:
 def test_what_is_replaced_is_deleted(
     spark: SparkSession, db: str, rows: Rows, tmp_path: Path, external: bool
 ) -> None:
-    """After static, dynamic and whole overwrites, the folder has only the table's live files. This includes
-    foreign files; appends and DELETE delete none.
+    """After static, dynamic and whole overwrites, the folder has exactly the table's live files,
+    also adopted ones; appends and DELETE delete no file.
     """
     table = f"{db}.t"
     root = tmp_path / "t"

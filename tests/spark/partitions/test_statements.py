@@ -109,7 +109,7 @@ def test_add_and_drop(spark: SparkSession, rows: Rows, db: str, tmp_path: Path, 
     assert rows(f"SELECT count(*), max(id) FROM {table} WHERE id > 7") == [(1, 8)]
     spark.sql(f"INSERT INTO {table} VALUES (9, 3, 'z'), (10, 1, 'x')")
     found = [(7, 1, "x"), (8, 1, "x"), (9, 3, "z"), (10, 1, "x")]
-    # the new files are below the table, so their record elsewhere does not matter
+    # the new files are below the table; no reader looks there for files recorded elsewhere
     assert sorted(rows(f"SELECT * FROM {table}")) == found
     spark.sql(f"CALL lake.system.sync(table => '{table}')")
     assert sorted(rows(f"SELECT * FROM {table}")) == found
@@ -293,8 +293,8 @@ def test_statements_on_a_cached_table(spark: SparkSession, rows: Rows, db: str) 
 def test_errors_about_partitions_tell_values_as_sql_has_them(
     spark: SparkSession, db: str, rows: Rows, type_: str, there: str, gone: str
 ) -> None:
-    """Statements that add, drop, rename or empty partitions read a date as a date, not as the number of its
-    day.
+    """Errors of statements that add, drop, rename or empty partitions show a date as SQL writes it,
+    not as the number of its day.
     """
     spark.sql(f"CREATE TABLE {db}.t (id int, p {type_}, q int) PARTITIONED BY (p, q)")
     spark.sql(f"INSERT INTO {db}.t VALUES (1, {there}, 1)")

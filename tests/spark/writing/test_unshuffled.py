@@ -122,8 +122,8 @@ def repartitioned(spark: SparkSession) -> DataFrame:
 def test_tasks_stay_where_bytes_do_not_tell_their_work(
     spark: SparkSession, db: str, make: Callable[[SparkSession], DataFrame]
 ) -> None:
-    """No task of nine takes the work of others if it may be much; each may if the query gives the number of
-    rows.
+    """No task of nine takes the work of others if it may be much,
+    or if the query gives the number of tasks.
     """
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT)")
     frame = make(spark)
