@@ -34,6 +34,8 @@ PATHS = (
     "docs",
     "demo",
     "scripts",
+    "tests",
+    "benchmarks",
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
