@@ -14,7 +14,7 @@ from parquetry.locations import create_small_file, read_small_file, replace_smal
 from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import open_metastore
 from parquetry.spark.hadoop_files import HadoopFileSystems
-from parquetry.spark.session import CATALOG_CLASS
+from parquetry.spark.configuration import CATALOG_CLASS
 from tests.support.spark.storages import NAMES, Storage, open_storage
 
 pytestmark = pytest.mark.s3
