@@ -1,4 +1,4 @@
-"""The data files of other projects' tests and packages: what is recorded of them, and tables of them, beside Spark."""
+"""Records and tables of the data files that other projects ship, beside what Spark reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str]]:
 
 
 def test_records_agree_with_the_values(spark: SparkSession, shipped: list[tuple[Path, str]]) -> None:
-    """Rows, NULLs and bounds of each file, for all columns that PyArrow can read; no whole file is called broken."""
+    """PyArrow reads the recorded rows, NULLs and bounds. No whole file is called broken."""
     engine, broken = SparkEngine(), set()
     with ArrowReads() as arrow:
         for path, file_format in shipped:

@@ -1,4 +1,4 @@
-"""Every function and expression of Spark's, over a partition column and others, as a join's key: plain Spark's rows."""
+"""A join by any function or expression of Spark's has plain Spark's rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COLUMNS = {
     "bi": "k * 3L", "db": "k / 4D", "de": "CAST(k - 0.5 AS DECIMAL(3,1))", "st": "concat('S', k - 1)", "bn": "CAST(concat('x', k) AS BINARY)",
     "da": "date_add(DATE'2026-01-01', k)", "ts": "TIMESTAMP'2026-01-01 01:00:00' + make_interval(0, 0, 0, k)", "bo": "k % 2 = 0",
 }  # fmt: skip
-"""Columns beside `id`, `h` and the partition column `k`: all follow from `k`, so equal `k` have equal keys."""
+"""Columns beside `id`, `h` and the partition column `k`. All are computed from `k`."""
 
 WITHOUT_KEY = {
     "not deterministic: Spark refuses them in a join's condition, or they raise": "rand random randn uuid monotonically_increasing_id shuffle spark_partition_id input_file_name input_file_block_start input_file_block_length uniform randstr reflect java_method try_reflect raise_error assert_true",
@@ -66,7 +66,7 @@ NO_KEY = {
 AGGREGATED = (
     "Aggregate|Agg$|VectorAvg|VectorSum|Generator|WindowFunction|sketch|Sketch|Theta|Tuple|Hll|Kll|TopK"
 )
-"""In the class of a function that a join's condition cannot have, or that takes what only an aggregate makes."""
+"""Part of the class names of aggregates, generators, and functions of what aggregates return."""
 
 
 class Joined(NamedTuple):
@@ -122,7 +122,7 @@ def joined(keys: Sequence[str], f: str, d: str) -> str:
 
 
 def test_every_function(spark: SparkSession, tables: Joined) -> None:
-    """Keys of each function of Spark's registry, several in a join, select the rows that they select of Spark's own tables."""
+    """Keys by each function of Spark's registry select the same rows as in Spark's own tables."""
     number_of = counts(spark)
     ordered = sorted([*FUNCTIONS.values(), *FORMS], key=lambda key: number_of[key])
     groups = batched(ordered, 30)
@@ -138,7 +138,7 @@ def test_every_function(spark: SparkSession, tables: Joined) -> None:
 
 
 def test_every_function_is_known(spark: SparkSession) -> None:
-    """Each function of Spark's registry has a key, or there is a reason why not; a new one of Spark's is met here."""
+    """Each function of Spark's registry has a key, or a reason why it has none."""
     registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()  # type: ignore[union-attr]
     listed = registry.listFunction()
     names = {listed.apply(position).funcName() for position in range(listed.size())}
@@ -159,7 +159,7 @@ def expressions_of(spark: SparkSession, statement: str) -> set[str]:
 
 
 def test_every_expression_is_known(spark: SparkSession, tables: Joined) -> None:
-    """Each class of Spark's expressions is in a key, or there is a reason why not; a new one of Spark's is met here."""
+    """Each class of Spark's expressions is in a key, or has a reason why it is in none."""
     met: set[str] = set()
     for some in batched([*FUNCTIONS.values(), *FORMS], 60):
         values = ", ".join(key.replace("#", "d") for key in some)

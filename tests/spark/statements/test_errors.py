@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from parquetry import metastore as ms
 from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT
-from parquetry.spark import session
+from parquetry.spark.configuration import settings
 from parquetry.store.opening import open_store
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -24,7 +24,7 @@ Rows = Callable[..., list[tuple[Any, ...]]]
 
 def catalog(spark: SparkSession, name: str, warehouse: Path) -> str:
     """Make a catalog known to the running session."""
-    for key, value in session.settings(name, warehouse).items():
+    for key, value in settings(name, warehouse).items():
         if key.startswith("spark.sql.catalog."):
             spark.conf.set(key, value)
     return name

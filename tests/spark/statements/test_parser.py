@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import answers, questions
+from parquetry.spark.configuration import BRIDGE_PACKAGE, EXTENSIONS_CLASS
 from parquetry.spark.serving.gateway import PlannerGateway
-from parquetry.spark.session import BRIDGE_PACKAGE, EXTENSIONS_CLASS
 
 WORDS = ["FROBNICATED BY", "UNSKEW"]
 

@@ -18,7 +18,7 @@ PYARROW = Path(pyarrow.__file__).parent / "tests" / "data"
 
 
 def shipped_files(folder: Path) -> list[tuple[Path, str]]:
-    """Return the files with their formats, each once: PyArrow's where they are, those of jars unpacked.
+    """Return PyArrow's files and the unpacked files of the jars, each once and with its format.
 
     Args:
         folder: where jars are unpacked, each into a folder of its name.

@@ -205,7 +205,7 @@ def test_writers(name: str, trust: Trust, shortens: bool) -> None:
     ],
 )
 def test_texts_of_old_arrow_are_not_known(tmp_path: Path, version: str, believed: bool) -> None:
-    """Neither their bounds nor their NULLs, which Arrow counted wrong in dictionaries; numbers of the file are."""
+    """Bounds and NULLs of texts are unknown before Arrow 12. Numbers are not concerned."""
     pq.write_table(pa.table({"n": [1, None], "s": ["a", None]}), tmp_path / "a")
     footer = replace(open_footer(LOCAL, str(tmp_path / "a")), created_by=version)
     columns = footer_record(footer, "a", 1, None).columns
