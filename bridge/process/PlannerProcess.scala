@@ -93,7 +93,7 @@ object PlannerProcess extends Logging {
       throw failed(python, version, why, killed, s":\n${log.tail()}")
     }
     context.addSparkListener(started.listener)
-    logInfo(s"Parquetry $version plans in process ${process.pid} (${python.path}), which was started for this application.")
+    logWarning(s"Parquetry $version plans in process ${process.pid} (${python.path}), which was started for this application.")
     started
   }
 
