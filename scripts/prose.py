@@ -34,7 +34,6 @@ PATHS = (
     "docs",
     "demo",
     "scripts",
-    "tests",
     "benchmarks",
     "README.md",
     "ARCHITECTURE.md",
