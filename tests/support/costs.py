@@ -116,8 +116,8 @@ class FileCosts:
                     for name, value in report.user_properties if report.when == "teardown" else ():
                         if name == _PROPERTY:
                             file.update(value)
-        cache = terminalreporter.config.cache
-        if cache is not None:
+        cache = getattr(terminalreporter.config, "cache", None)
+        if cache is not None:  # `-p no:cacheprovider` leaves it out
             cache.set(CACHE_KEY, costs)
         if costs:
             terminalreporter.section("costs")

@@ -101,7 +101,7 @@ def _beside(name: str, existing: str, value: str) -> str:
 def with_settings(text: str, settings: Mapping[str, str]) -> str:
     r"""Return the text of a file with settings in it: in the place of the same setting, or at the end.
 
-    All other lines stay as they are. Settings that are there already change nothing.
+    All other lines are kept unchanged. A setting that the file already has with the same value changes nothing.
 
     >>> with_settings("spark.a 1 # no comment\n! mine", {"spark.b": "c\\d", "spark.a": "2"})
     'spark.a 2\n! mine\nspark.b c\\\\d\n'

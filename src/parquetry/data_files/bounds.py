@@ -85,9 +85,9 @@ def column_statistics(
         high: not less than any value.
         min_exact: whether `low` occurs.
         max_exact: whether `high` occurs. If both bounds are equal, they occur, even if the writer may have
-            shortened texts.
+            shortened texts. Of floats that is not so: -0.0 equals 0.0, and bounds leave NaN out.
     """
-    if low is not None and low == high:
+    if low is not None and low == high and not isinstance(low, float):
         min_exact = max_exact = True
     if isinstance(low, str | bytes) and len(low) > MAX_BOUND_LENGTH:
         low, min_exact = low[:MAX_BOUND_LENGTH], False

@@ -520,3 +520,19 @@ def test_orc_files_whose_columns_have_no_names_tell_nothing_of_columns():
     """Hive's `_col0` says which place a column had, not which column it is."""
     assert orc({"_col0": entry("int", "1", "2")}).columns is None
     assert from_bridge({"path": "a", "bytes": 1}).columns is None
+
+
+def test_equal_bounds_occur_if_their_writer_is_believed():
+    """A text or a number with equal bounds is exact even if the file leaves it open, a float is not. The bounds of a
+    writer that is believed in bounds alone stay bounds.
+    """
+    columns = {
+        "s": entry("string", "a", "a", exact=False),
+        "i": entry("bigint", "5", "5", exact=False),
+        "f": entry("double", "-0.0", "0.0", exact=False, sum="0.0"),
+        "t": entry("string", "a", "b", exact=False),
+    }
+    for writer, expected in (("ORC_JAVA", {"s", "i"}), ("PRESTO", set())):
+        found = orc(columns, writer=writer).columns
+        assert {name for name, each in found.items() if each.min_exact} == expected
+        assert {name for name, each in found.items() if each.max_exact} == expected

@@ -85,11 +85,18 @@ def _column(
     bounds = None if nulls in (None, rows) else _bounds(kind, column, answer)
     if bounds is None:
         return ColumnStatistics(size=size, nulls=nulls, trust=recorded, stored=stored)
-    low, high, exact = bounds
-    exact = exact and trust == Trust.EXACT
-    found = column_statistics(size, nulls, low, high, exact, exact)
+    low, high, occur = bounds
+    found = column_statistics(size, nulls, low, high, occur, occur)
+    exact = trust == Trust.EXACT
     return ColumnStatistics(
-        size, nulls, found.min, found.max, found.min_exact, found.max_exact, recorded, stored
+        size,
+        nulls,
+        found.min,
+        found.max,
+        exact and found.min_exact,
+        exact and found.max_exact,
+        recorded,
+        stored,
     )
 
 
