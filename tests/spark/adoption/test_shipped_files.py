@@ -16,7 +16,7 @@ from tests.support.shipped_files import shipped_files
 BROKEN = {"orc_corrupt_zlib.orc", "multilevel-parquetWithBadFormat-1996-Q1-badFormat.parquet"}
 """Files that are damaged on purpose, and that Spark refuses, too."""
 UNREADABLE = {"acid5k.orc"}
-"""Files that stock Spark's reader fails on, whichever column it reads, though their footers are whole."""
+"""Files of Hive's transactional rows: stock Spark's reader fails at single columns of them."""
 BESIDE_SPARK = ("spark-", "parquet-hadoop", "orc-", "parquet")
 """How the folders begin whose files are tables, too: files of Spark, Parquet, ORC and PyArrow."""
 

@@ -536,3 +536,11 @@ def test_equal_bounds_occur_if_their_writer_is_believed():
         found = orc(columns, writer=writer).columns
         assert {name for name, each in found.items() if each.min_exact} == expected
         assert {name for name, each in found.items() if each.max_exact} == expected
+
+
+def test_transactional_files_of_hive_tell_nothing():
+    """Spark's reader fails at single columns of such a file, so no query is answered without it."""
+    names = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction")
+    columns = {**{name: entry("bigint", "1", "2") for name in names}, "row": {"type": "struct<i:int>"}}
+    assert (orc(columns).rows, orc(columns).columns) == (None, None)
+    assert orc({**columns, "more": entry("int", "1", "2")}).rows == 3

@@ -11,6 +11,8 @@ about them. What is not believed is not recorded. The rules:
 - **The writer.** Java's writers before HIVE-8732 computed wrong maxima. Decimals are right from ORC-517 on,
   and timestamps from ORC-135 on. Other known writers give bounds, and answer nothing. An unknown one tells
   nothing.
+- **Transactions.** Spark's reader fails if a query reads single columns of a file with Hive's transactional
+  rows. So even the number of rows is not recorded, and queries fail as Spark's own do.
 - **The type** in the file may be another one than the table's: `stored_types` decides for each question.
 """
 
@@ -32,6 +34,8 @@ _ORC_TIMESTAMP_GAP = 2 * MICROS_PER_DAY
 _STABLE_VERSIONS = ("0.11", "0.12")
 _JAVA = "ORC_JAVA"
 _BELIEVED_IN_BOUNDS = ("ORC_CPP", "PRESTO", "TRINO", "SCRITCHLEY_GO", "CUDF")
+_TRANSACTIONAL = {"operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"}
+"""The columns of a file of Hive's that has transactional rows (ACID)."""
 _HIVE_8732, _ORC_101, _ORC_135, _ORC_517 = 1, 5, 6, 7
 """Versions of Java's writer, by the issue that each has mended (`OrcFile.WriterVersion`)."""
 
@@ -51,6 +55,8 @@ def from_bridge(answer: Mapping[str, Any]) -> FileRecord:
     if rows is None or rows < 0 or rows != answer.get("stripe_rows"):
         return FileRecord(path=path, bytes=size, modified=modified)
     columns: Mapping[str, Mapping[str, Any]] | None = answer.get("columns")
+    if columns and _TRANSACTIONAL.issuperset(columns) and len(columns) == len(_TRANSACTIONAL):
+        return FileRecord(path=path, bytes=size, modified=modified)
     # Hive's old writer numbered the columns (`_col0`). Spark then reads by position, and names mean nothing.
     if not columns or all(name.startswith("_col") for name in columns):
         return FileRecord(path=path, bytes=size, rows=rows, modified=modified)

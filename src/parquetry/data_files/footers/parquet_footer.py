@@ -135,13 +135,13 @@ class ParquetFooter:
             return cls(
                 columns=_read_schema(footer[2]),
                 created_by=_text(footer.get(6, b"")),
-                metadata={pair[1]: pair.get(2, b"") for pair in footer.get(5, ())},
+                metadata={pair[1]: pair.get(2, b"") for pair in _structs(footer.get(5, ()))},
                 encrypted=False,
                 _stated_rows=_number(footer.get(3)),
                 _groups=_structs(footer.get(4, ())),
                 _orders=footer.get(7),
             )
-        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"the footer is not that of a Parquet file ({error!r})") from error
 
     @classmethod
@@ -190,7 +190,7 @@ class ParquetFooter:
         """
         if self._orders is None:
             return True
-        order = self._orders[leaf] if leaf < len(self._orders) else None
+        order = self._orders[leaf] if isinstance(self._orders, list) and leaf < len(self._orders) else None
         return isinstance(order, dict) and 1 in order
 
     def chunks(self, leaf: int) -> Iterator[Chunk | None]:
@@ -215,10 +215,15 @@ def _chunk(column: Struct) -> Chunk:
         min=least if known else None,
         max=greatest if known else None,
         deprecated=deprecated,
-        min_exact=stated.get(8) if not deprecated else None,
-        max_exact=stated.get(7) if not deprecated else None,
+        min_exact=_flag(stated.get(8)) if not deprecated else None,
+        max_exact=_flag(stated.get(7)) if not deprecated else None,
         encrypted=8 in column or 9 in column,
     )
+
+
+def _flag(value: Any) -> bool | None:
+    """Return a flag, or None if it is not stated. One of another type is damaged, and false."""
+    return value if value is None or isinstance(value, bool) else False
 
 
 def _read_schema(elements: Sequence[Struct]) -> tuple[SchemaNode, ...]:
