@@ -34,6 +34,7 @@ PATHS = (
     "docs",
     "demo",
     "scripts",
+    "tests",
     "benchmarks",
     "README.md",
     "ARCHITECTURE.md",

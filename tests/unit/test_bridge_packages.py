@@ -40,7 +40,9 @@ PACKAGES = {
 """The packages from the lowest to the highest, with what each is for."""
 
 ELSEWHERE = {"hive", "formats"}
-"""Folders whose classes are in other packages: of Spark's, where alone they see what they use, and of formats, where Spark looks for them."""
+"""Folders whose classes are in other packages: of Spark's, where alone they see what they use, and of
+formats, where Spark looks for them.
+"""
 
 MOST_FILES = 12
 

@@ -130,7 +130,9 @@ def test_the_chart_is_a_file_of_its_own_in_light_and_dark():
 
 
 def test_plain_spark_has_no_bar_where_it_did_not_run():
-    """The number of the table stands alone, with the reason, in the chart, on the page and in the terminal."""
+    """The number of the table stands alone, with the reason, in the chart, on the page and in the
+    terminal.
+    """
     absent = replace(
         outcome(), ours=Side(1, "key examined"), beside=Side(4, "partition"), beside_name="the table"
     )

@@ -35,7 +35,9 @@ def test_each_condition_has_a_remedy() -> None:
 
 
 def test_figures_of_the_readme_are_measured() -> None:
-    """Each number in the words of a link from the README's designs begins a number of the page that it leads to."""
+    """Each number in the words of a link from the README's designs begins a number of the page that it leads
+    to.
+    """
     designs = (ROOT / "README.md").read_text().partition("## Quick start")[0]
     links = re.findall(r"\[([^\]]*\d[^\]]*)\]\((docs/[\w-]+\.md)", designs)
     assert len(links) == 4

@@ -143,7 +143,9 @@ def metadata(wheel: Path) -> Message:
 
 
 def test_the_metadata_names_addresses_and_licences(wheel: Path):
-    """The package's page has the project's addresses, a licence with its files, and the versions of Python."""
+    """The package's page has the project's addresses, a licence with its files, and the versions of
+    Python.
+    """
     found = metadata(wheel)
     urls = dict(each.split(", ", 1) for each in found.get_all("Project-URL", []))
     assert urls["Repository"] == PUBLISHED.repository
@@ -156,7 +158,9 @@ def test_the_metadata_names_addresses_and_licences(wheel: Path):
 
 
 def test_links_of_the_long_description_lead_to_files_of_the_tag(wheel: Path):
-    """Where the README links to files of the project, the package's page has addresses of these, pictures included."""
+    """Where the README links to files of the project, the package's page has addresses of these, pictures
+    included.
+    """
     text = str(metadata(wheel).get_payload())
     assert not re.findall(r"\]\((?!https?:|#|mailto:)[^)]*\)", text)
     links = re.findall(rf"(!?)\[[^\]]*\]\({re.escape(PUBLISHED.repository)}/(\w+)/v([^/]+)/([^)#]+)", text)
@@ -168,7 +172,9 @@ def test_links_of_the_long_description_lead_to_files_of_the_tag(wheel: Path):
 
 
 def test_the_sbom_names_each_jar_with_its_hash(wheel: Path):
-    """The bill of materials in the wheel lists what the wheel carries: its jars, and nothing that it does not carry."""
+    """The bill of materials in the wheel lists what the wheel carries: its jars, and nothing that it does not
+    carry.
+    """
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if ".dist-info/sboms/" in name)
         jars = {
@@ -191,7 +197,9 @@ def test_the_sbom_names_each_jar_with_its_hash(wheel: Path):
 
 
 def test_a_second_build_is_the_same_byte_for_byte(clone: Path, wheel: Path, tmp_path: Path):
-    """Another folder, other rights, another time zone and another compilation give the same jar and the same archives."""
+    """Another folder, other rights, another time zone and another compilation give the same jar and the same
+    archives.
+    """
     again = tmp_path / "another folder"
     shutil.copytree(clone, again, ignore=shutil.ignore_patterns("dist", "__pycache__"))
     jars = again / "src" / "parquetry" / "spark" / "jars"
@@ -217,7 +225,9 @@ def test_a_second_build_is_the_same_byte_for_byte(clone: Path, wheel: Path, tmp_
 
 
 def test_the_maven_bundle_has_what_maven_central_wants(wheel: Path, tmp_path: Path):
-    """Each series is an artifact: the wheel's jar, sources, a jar of documentation, a POM, and checksums of each."""
+    """Each series is an artifact: the wheel's jar, sources, a jar of documentation, a POM, and checksums of
+    each.
+    """
     bundle = maven.make(wheel, tmp_path, PUBLISHED)
     with zipfile.ZipFile(bundle) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -299,9 +309,10 @@ def test_make_wheel_leaves_no_jar_in_the_tree(clone: Path):
 
 
 def test_a_jar_of_another_series_names_the_one_to_take(wheel: Path, tmp_path: Path) -> None:
-    """Each of the wheel's jars in the installed Spark, and with all cases in each series: its own starts, others say which.
+    """The wheel's jar for the running Spark starts, and each other jar names the one to take.
 
-    The error comes before a class is loaded that this Spark lacks, which would be a NoClassDefFoundError.
+    The error comes before Java loads a class that this Spark lacks. That would be a NoClassDefFoundError. All
+    cases run in each series, a sample in the installed one.
     """
     folder = unpacked(wheel, tmp_path / "site") / "parquetry" / "spark" / "jars"
     jars = {series: next(folder.glob(f"*-spark-{series}.*.jar")) for series in SPARK_SERIES}
@@ -351,7 +362,7 @@ def test_a_series_takes_what_does_not_differ_from_newer_ones() -> None:
 
 @pytest.fixture(scope="module")
 def home(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty home, in which the README's lines of the shell were typed, in the clone and after `make wheel`."""
+    """An empty home after the README's shell lines, typed in the clone after `make wheel`."""
     folder = tmp_path_factory.mktemp("home")
     (lines,) = (block.text for block in README if block.language == "sh")
     made, _, rest = lines.partition("\n")
@@ -361,7 +372,9 @@ def home(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(lines: str, home: Path, folder: Path) -> str:
-    """Return what lines of the shell print, on a machine that has Python and Java, and nothing of this project."""
+    """Return what lines of the shell print, on a machine that has Python and Java, and nothing of this
+    project.
+    """
     kept = {
         key: value
         for key, value in os.environ.items()
@@ -389,8 +402,8 @@ def typed(lines: str, home: Path, folder: Path) -> str:
 
 
 def test_the_quick_start_runs_from_the_wheel(home: Path, tmp_path: Path):
-    """The README's lines, as they are printed, install the wheel in an empty home and print what it says; and so
-    they do again. Nothing is compiled.
+    """The README's lines install the wheel in an empty home and print what the README says, also the second
+    time. The bridge is not compiled.
     """
     (program,) = (block.text for block in README if block.language == "python")
     (output,) = (block.text for block in README if block.mark == "output")

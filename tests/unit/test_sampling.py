@@ -28,7 +28,9 @@ def cases(test: str, **parameters: int) -> list[Any]:
 
 @pytest.mark.parametrize("step", [1, 3, 6])
 def test_each_format_and_switch_has_its_turn(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One case of `step` runs, at least two, and each value of a parameter with few values. All run in whole tests."""
+    """One case of `step` runs, at least two, and each value of a parameter with few values. All run in whole
+    tests.
+    """
     monkeypatch.setattr(effort, "STEP", step)
     many, two, whole = (
         cases("many", shape=20, format=2, adaptive=2),

@@ -26,8 +26,8 @@ def test_the_menu_names_every_page_once() -> None:
 
 @pytest.mark.parametrize("name", [name for names in pages.API.values() for name in names])
 def test_the_reference_shows_what_there_is(name: str) -> None:
-    """Each name of the Python reference can be imported as it is shown, and has a docstring. Those that need
-    PySpark say so without it.
+    """Each name of the Python reference can be imported as it is shown, and has a docstring. A name that
+    needs PySpark says so if it is missing.
     """
     try:
         found = importlib.import_module(name)

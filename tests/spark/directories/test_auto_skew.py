@@ -111,7 +111,9 @@ def test_known_distributions(spark: SparkSession, db: str, rows: Rows, store: ms
 
 
 def test_words_of_the_first_statement_suffice(spark: SparkSession, db: str, rows: Rows) -> None:
-    """ON AUTO alone makes directories, in a table with partitions, without, and from a query; INSERT INTO is the first write."""
+    """ON AUTO alone makes directories, in a table with partitions, without, and from a query; INSERT INTO is
+    the first write.
+    """
     source = "SELECT if(id % 2 = 0, 7, id) AS x, id, cast(id >= 50 AS int) AS p FROM range(100)"
     spark.sql(f"CREATE TABLE {db}.a (x bigint, id bigint, p int) PARTITIONED BY (p) SKEWED BY (x) ON AUTO")
     spark.sql(f"CREATE TABLE {db}.b (x bigint, id bigint, p int) SKEWED BY (x) ON AUTO")

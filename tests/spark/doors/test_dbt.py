@@ -1,4 +1,6 @@
-"""The page for dbt: its project, made as the page prints it, and run by its commands (`make test-all` alone)."""
+"""The page for dbt: its project, made as the page prints it, and run by its commands (`make test-all`
+alone).
+"""
 
 from __future__ import annotations
 

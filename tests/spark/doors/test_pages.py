@@ -142,7 +142,9 @@ def test_reports_for_sql_clients(configured: tuple[Machine, subprocess.Completed
 
 @pytest.mark.parametrize("number", [0, 1], ids=["a class of Spark's", "a Python session"])
 def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[str]], number: int) -> None:
-    """A server that is started in one of the page's ways answers the page's `beeline`, and clients after it."""
+    """A server that is started in one of the page's ways answers the page's `beeline`, and clients
+    after it.
+    """
     machine, _ = configured
     port = doors.free_port()
     machine.replaced["10000"] = str(port)
@@ -159,7 +161,9 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
 
 
 def test_a_bi_tool(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
-    """With the lines for BI tools, a connection of JDBC needs no name of a catalog, and lists its databases."""
+    """With the lines for BI tools, a connection of JDBC needs no name of a catalog, and lists its
+    databases.
+    """
     machine, _ = configured
     port = doors.free_port()
     machine.replaced["10000"] = str(port)

@@ -31,9 +31,9 @@ def beeline(port: int, *statements: str) -> list[str]:
 
 
 def test_a_connection_that_ends_leaves_classes_to_others(thrift: RunningServer) -> None:
-    """When the first connection ends, Hive closes its class loaders; those of the next still find classes of ours.
+    """When a connection ends, Hive closes its class loaders. The next connection still finds our classes.
 
-    It has to be the first of this module: later on the classes are loaded.
+    The test has to be the first of this module, because later the classes are loaded.
     """
     with hive.connect("127.0.0.1", thrift.port, username="ann") as connection, connection.cursor() as cursor:
         cursor.execute("SHOW NAMESPACES IN lake")

@@ -103,7 +103,9 @@ def test_what_no_procedure_does(spark: SparkSession, table: str, statement: str,
     ],
 )
 def test_habits_from_other_products(spark: SparkSession, table: str, statement: str, says: str) -> None:
-    """Whether Spark parses them or not, they are answered with the counterpart, or that there is none, in a condition of ours."""
+    """Whether Spark parses them or not, they are answered with the counterpart, or that there is none, in a
+    condition of ours.
+    """
     with pytest.raises(AnalysisException, match=says) as raised:
         spark.sql(statement.format(table, table))
     assert raised.value.getCondition() == "PARQUETRY_UNSUPPORTED"
@@ -123,7 +125,9 @@ def test_words_that_no_product_has_stay_sparks(spark: SparkSession, table: str) 
 
 
 def test_formats_of_others(spark: SparkSession, table: str, tmp_path: Path) -> None:
-    """`format` of a reader or a writer is answered with what reads and writes a table; saveAsTable needs none."""
+    """`format` of a reader or a writer is answered with what reads and writes a table; saveAsTable needs
+    none.
+    """
     frame = spark.table(table)
     for name in ("parquetry", "delta", "iceberg"):
         for act in (

@@ -87,7 +87,9 @@ def test_a_write(spark: SparkSession, db: str, write: str):
 
 
 def test_a_write_of_a_dataframe(spark: SparkSession, db: str):
-    """Without a text, a query is named after the tables that its DataFrame reads, a write to a new table, too."""
+    """Without a text, a query is named after the tables that its DataFrame reads, a write to a new table,
+    too.
+    """
     frame = spark.table(f"{db}.sales").join(spark.table(f"{db}.days"), "day")
     for write in (
         lambda: frame.write.saveAsTable(f"{db}.written"),

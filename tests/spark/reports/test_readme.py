@@ -1,4 +1,4 @@
-"""The four lines of SQL with which the README introduces the designs do what the README says."""
+"""The README's four lines of SQL do what the README says of the designs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ask("SELECT sum(ms) FROM lake.shop.visits WHERE page = 7")
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the lines report after the quick start, run in an empty folder."""
+    """Run the README's lines after the quick start in an empty folder, and return the reports."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "lines.py").write_text(f"{QUICK_START}\nDESIGNS = {DESIGNS!r}\n{QUERIES}")
     return processes.run([sys.executable, "lines.py"], folder)
@@ -51,7 +51,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     ids=["a key for each partition", "runtime filters", "buckets", "list bucketing"],
 )
 def test_a_line_shows_its_design(printed: str, report: str) -> None:
-    """Each line, as it is printed, leads to a report in which its design has left something out."""
+    """Each printed line leads to a report where its design has left something out."""
     assert len(DESIGNS) == 4
     assert re.search(f"^{report}", printed, re.MULTILINE), printed
 

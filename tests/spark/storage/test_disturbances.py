@@ -169,8 +169,8 @@ def test_a_lost_reply_to_the_end_of_an_upload(
     """A complete file whose writer does not know so, since the reply was lost, is either acknowledged or not
     visible.
 
-    The second attempt decides. A server may answer that the upload does not exist, or, as S3 does for a while,
-    that it is complete.
+    The second attempt decides. A server may answer that the upload does not exist, or that it is complete, as
+    S3 does for a while.
     """
     table = f"{s3.database}.t"
     s3.spark.sql(f"CREATE TABLE {table} (id BIGINT, v BIGINT)")

@@ -351,7 +351,7 @@ def clear(name: str) -> NamedOperation:
 
 
 def mark() -> NamedOperation:
-    """What was done before was done in a warehouse that has a mark."""
+    """Earlier operations ran in a warehouse with a mark."""
 
     def run(site: Site) -> None:
         site.around.world.marks = {}

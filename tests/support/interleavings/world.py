@@ -45,7 +45,8 @@ class SteppedWorld:
         store: of the metastore.
         other: another store of a metastore of the same warehouse, which is empty at first.
         files: paths of data files.
-        marks: the texts of small files, by their locations. None: the warehouse has no mark, and anybody may write.
+        marks: the texts of small files, by their locations. If it is None, the warehouse has no mark, and
+            anybody may write.
     """
 
     def __init__(self) -> None:

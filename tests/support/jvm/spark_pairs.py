@@ -1,4 +1,6 @@
-"""Each of several jars of the bridge within each of several Sparks, in one JVM: a class loader for each pair."""
+"""Each of several jars of the bridge within each of several Sparks, in one JVM: a class loader for each
+pair.
+"""
 
 from __future__ import annotations
 

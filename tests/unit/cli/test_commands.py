@@ -643,7 +643,9 @@ def test_doctor_looks_at_the_files(warehouse):
 
 
 def test_doctor_prints_and_exits_by_what_it_found(run, monkeypatch):
-    """A problem has a remedy below it and makes the exit code 1; settings follow if they are asked for, names whole."""
+    """A problem has a remedy below it and makes the exit code 1. `--settings` adds the settings, with whole
+    names.
+    """
     good, bad = doctor.Check("a", True, "1"), doctor.Check("b", False, "2", "mend it")
     monkeypatch.setattr(
         doctor, "settings_in_effect", lambda *_: [doctor.InEffect("s", "3", "file", ("x", "y"))]

@@ -1,4 +1,4 @@
-"""`parquetry conf`: for which Spark, in which form, and beside what is there."""
+"""The command `parquetry conf`: the series of Spark, the form of the output, and existing settings."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def test_flags_are_words_of_a_shell(
 def test_what_the_spark_in_use_has_is_kept(
     conf: Conf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Printed values go on from its spark-defaults.conf: a line that is appended, or a flag, would hide the user's."""
+    """Printed values go on from its spark-defaults.conf: a line that is appended, or a flag, would hide the
+    user's.
+    """
     spark = home(tmp_path / "spark", "4.1.3", release=True)
     (spark / "conf").mkdir()
     (spark / "conf" / "spark-defaults.conf").write_text("spark.jars=/mine.jar\nspark.sql.extensions a.B")
@@ -152,7 +154,9 @@ def test_what_the_spark_in_use_has_is_kept(
 
 
 def test_written_files_keep_what_is_theirs(conf: Conf, jars: Path, tmp_path: Path) -> None:
-    """The folder is made; comments, others' jars, a user's own choice and the mode stay; a second run changes nothing."""
+    """The folder is made; comments, others' jars, a user's own choice and the mode stay; a second run changes
+    nothing.
+    """
     file = tmp_path / "conf" / "spark-defaults.conf"
     code, printed, _ = conf("--spark", "4.1", "--write", str(file))
     assert (code, printed) == (0, f"{file}: 9 settings written, 0 settings there already.\n")
@@ -188,7 +192,9 @@ def test_written_files_keep_what_is_theirs(conf: Conf, jars: Path, tmp_path: Pat
 
 
 def test_files_are_read_as_java_reads_properties() -> None:
-    """The separators, comments, escapes and continued lines of java.util.Properties; the last of two lines counts."""
+    """The separators, comments, escapes and continued lines of java.util.Properties; the last of two lines
+    counts.
+    """
     text = "a=1\r\n b :\t2\n!c 3\n#d 4 \\\ne\\ f 5\\\n   6\n\ng\nh \\u0041\\\\\na = 7\\"
     assert [(each.name, each.value) for each in defaults_entries(text)] == [
         ("a", "1"), ("b", "2"), ("e f", "56"), ("g", ""), ("h", "A\\"), ("a", "7"),

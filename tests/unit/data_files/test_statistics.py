@@ -523,8 +523,8 @@ def test_orc_files_whose_columns_have_no_names_tell_nothing_of_columns():
 
 
 def test_equal_bounds_occur_if_their_writer_is_believed():
-    """A text or a number with equal bounds is exact even if the file leaves it open, a float is not. The bounds of a
-    writer that is believed in bounds alone stay bounds.
+    """A text or a number with equal bounds is exact even if the file leaves it open, a float is not. The
+    bounds of a writer that is believed in bounds alone stay bounds.
     """
     columns = {
         "s": entry("string", "a", "a", exact=False),

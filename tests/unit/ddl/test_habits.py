@@ -1,4 +1,6 @@
-"""What users of other products type: each form has an answer that names the counterpart, and statements of others stay theirs."""
+"""Statements of other products about our tables get an answer that names the counterpart. Others are left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ OTHER_ANSWERS = {
 
 @pytest.mark.parametrize("statement", UNPARSED)
 def test_statements_that_no_parser_knows(statement: str) -> None:
-    """The answer names the table in full; in another catalog the parser's error stays, and a text or a comment is no statement."""
+    """The answer names the table in full; in another catalog the parser's error stays, and a text or a
+    comment is no statement.
+    """
     says = UNPARSED[statement]
     for name in ("t", "db.t", "lake.db.t", "`db`.`t`"):
         with pytest.raises(UnsupportedError, match=f"^Parquetry has no .*: .*{says}"):

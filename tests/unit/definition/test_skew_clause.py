@@ -160,7 +160,9 @@ def test_the_longest_name_of_a_directory_is_taken() -> None:
 
 
 def test_auto_has_no_cells_yet() -> None:
-    """The map of AUTO has no values yet. It has directories unless the clause says NOT, and its text makes the same map."""
+    """The map of AUTO has no values yet. It has directories unless the clause says NOT, and its text makes
+    the same map.
+    """
     for clause, directories in (
         ("(i) ON auto", True),
         ("(i) ON AUTO STORED AS DIRECTORIES", True),

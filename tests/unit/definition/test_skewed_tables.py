@@ -207,7 +207,9 @@ def test_rules_hold_for_alter_and_for_partitions(lake: BridgeLake) -> None:
 
 
 def test_measured_values_have_directories_and_no_rules_of_hives(lake: BridgeLake, tmp_path: Path) -> None:
-    """ON AUTO may be in any table that Parquetry can write, unless its property says strict; named values keep Hive's rules."""
+    """ON AUTO may be in any table that Parquetry can write, unless its property says strict; named values
+    keep Hive's rules.
+    """
     auto = {"skewed-by": "(x) ON AUTO"}
     full = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 16))
     for name, question in (
@@ -244,7 +246,9 @@ def test_measured_values_have_directories_and_no_rules_of_hives(lake: BridgeLake
 
 
 def test_tables_whose_auto_meant_no_directories_stay_so(lake: BridgeLake, tmp_path: Path) -> None:
-    """An earlier Parquetry made them: they are shown with words that make the same again, also from a dump."""
+    """An earlier Parquetry made them: they are shown with words that make the same again, also from a
+    dump.
+    """
     lake.create(properties={"skewed-by": "(x) ON AUTO NOT STORED AS DIRECTORIES"})
     lake.create("new", properties={"skewed-by": "(x) ON AUTO"})
     lake.alter(auto_skew_share="0.5")

@@ -1,4 +1,4 @@
-"""What a release publishes and checks, as far as it needs no build: addresses, tags, the workflow."""
+"""The checks of a release that need no build: addresses, tags, the workflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHANGES = f"# Changes\n\n## {__version__} (2027-01-15)\n\n## 0.0.1 (2026-01-15)\
 
 
 def faults(tag: str = f"v{__version__}", changes: str = CHANGES, repository: str | None = None) -> list[str]:
-    """What is wrong with a release that is right but for what a test names."""
+    """Return the faults of a release that is right except for what a test names."""
     return check_release.faults(PROJECT, tag, changes, repository)
 
 
@@ -49,14 +49,16 @@ def test_a_tag_of_the_version_may_be_published() -> None:
     ],
 )
 def test_what_may_not_be_published_is_refused(wrong: dict[str, str], said: str) -> None:
-    """Another tag, changes without the version and its date, another repository: a sentence says what to do."""
+    """Another tag, changes without the version and its date, another repository: a sentence says what
+    to do.
+    """
     (sentence,) = faults(**wrong)
     assert said in sentence
     assert sentence.endswith(".")
 
 
 def test_addresses_have_one_origin() -> None:
-    """Each address of the project, in whatever file it stands, begins with the repository of pyproject.toml."""
+    """Each address of the project in any file begins with the repository that pyproject.toml names."""
     urls = PYPROJECT["project"]["urls"]
     assert {"Homepage", "Documentation", "Repository", "Issues", "Changelog"} <= set(urls)
     assert all(url.startswith(PROJECT.repository) for url in urls.values())
@@ -83,7 +85,9 @@ def test_the_workflow_pins_what_it_runs() -> None:
 
 
 def test_the_workflow_runs_targets_that_exist() -> None:
-    """Its steps are targets of the Makefile, in the order of the page: check, build twice, check the packages."""
+    """Its steps are targets of the Makefile, in the order of the page: check, build twice, check the
+    packages.
+    """
     targets = re.findall(r"run: make ([\w-]+)", WORKFLOW)
     assert targets == ["check-release", "reproducible", "check-dist"]
     makefile = (ROOT / "Makefile").read_text()

@@ -145,7 +145,9 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Path) -> None:
-    """If a vacuum has deleted files of no version since the write began, it looks for its own, by whatever clock they are young."""
+    """A write looks for its files if a vacuum has deleted files of no version meanwhile, even if the files
+    are young.
+    """
     metastore = make(MemoryStore(), tmp_path)
     table = metastore.table("default", "t")
     looked: list[str] = []
@@ -243,7 +245,9 @@ def test_the_time_of_a_commit_is_the_servers(tmp_path: Path, monkeypatch: pytest
 
 
 def test_time_goes_on_while_the_machine_sleeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's time is counted on, and a write is as old as it is, by a clock that does not stand still in a sleep."""
+    """The server's time is counted on, and a write is as old as it is, by a clock that does not stand still
+    in a sleep.
+    """
     store = ServerStore()
     table = make(store, tmp_path).table("default", "t")
     now = owner.now_ms()
@@ -265,10 +269,10 @@ def test_time_goes_on_while_the_machine_sleeps(tmp_path: Path, monkeypatch: pyte
 def test_the_file_that_asks_for_the_time_is_always_deleted(
     fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever fails after it was written; then the file system's time is not known."""
+    """The file is deleted if a request fails after it was written. Then the file system's time is unknown."""
 
     class Disk:
-        """A local disk of which a request fails."""
+        """A local disk on which one kind of request fails."""
 
         def __getattr__(self, request: str) -> object:
             if request == fails:

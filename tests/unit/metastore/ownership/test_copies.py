@@ -224,7 +224,9 @@ def copied_outside(outside: Path) -> Path:
 def test_what_was_copied_outside_belongs_to_the_copy_once_it_is_named(
     claimed: str, lake: Path, outside: Path
 ) -> None:
-    """After `relocate` to the copied files, the copy writes and vacuums there without `claim --outside`; the rest stays the original's."""
+    """After `relocate` to the copied files, the copy writes and vacuums there without `claim --outside`; the
+    rest stays the original's.
+    """
     with open_metastore(str(lake)) as original:
         make(original, "y", outside.with_name("other"))
         write(original, "one", "y")
@@ -252,7 +254,7 @@ def test_what_was_copied_outside_belongs_to_the_copy_once_it_is_named(
 def test_what_the_original_has_in_the_new_place_stays_the_originals(
     lake: Path, outside: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Files that were moved belong to the original, which was told the new place as well; by a link, too."""
+    """Moved files belong to the original if it was relocated as well, also through a link."""
     copy = copied(lake)
     moved = outside.rename(outside.with_name("moved"))
     link = outside.with_name("link")

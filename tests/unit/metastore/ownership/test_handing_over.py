@@ -236,7 +236,9 @@ def test_a_dump_from_before_the_owners_last_change(
 
 
 def test_a_commit_under_way_while_a_dump_is_restored(lake: Path) -> None:
-    """Of a commit and a restore at once, one is refused: the restore if the commit has its ticket, or else the commit."""
+    """If a commit and a restore run at once, one is refused: the restore if the commit has its ticket, or
+    else the commit.
+    """
     source = dumped(lake)
     with open_metastore(str(lake)) as old, owner.active_owner() as author:
         table = old.table("default", "t")

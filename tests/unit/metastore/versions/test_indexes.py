@@ -283,7 +283,9 @@ def _begin(table: TableSnapshot) -> None:
     ],
 )  # fmt: skip
 def test_two_that_create_one_index(other: Callable[[TableSnapshot], Any], words: str) -> None:
-    """Who finishes second is told what the other has done, and what to do now; the other's index is whole."""
+    """The process that finishes second gets an error with the other's work and a remedy. The other's index is
+    whole.
+    """
     table = make(2)
     with pytest.raises(IndexExistsError, match=re.escape(words)):
         create_index(table, ["region"], progress=lambda *_: other(table))
@@ -293,7 +295,9 @@ def test_two_that_create_one_index(other: Callable[[TableSnapshot], Any], words:
 
 
 def test_two_that_rebuild_one_index() -> None:
-    """Who finishes second is told that the index is built; if it was dropped meanwhile, it has to be created again."""
+    """The error for the second process says that the index is built, or, if it was dropped meanwhile, to
+    create it again.
+    """
     table = create_index(make(2), ["region"])
     with pytest.raises(IndexExistsError, match=r"has built the index 'region' on \(region\)"):
         rebuild_index(table, ["region"], progress=lambda *_: rebuild_index(table, ["region"]) and None)
