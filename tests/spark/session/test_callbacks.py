@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore
 from parquetry.planner.protocol.codec import PROTOCOL
+from parquetry.spark.serving.gateway import PlannerGateway
 from tests.support.processes import ROOT, run
 from tests.support.spark import intruder
 
@@ -45,10 +46,11 @@ def test_with_the_token_the_same_is_answered(spark: SparkSession, warehouse: Pat
     """The question of the test above is answered for a process that has the token and the name."""
     gateway: Any = spark.sparkContext._gateway
     token = gateway.callback_server_parameters.auth_token
-    name = max(gateway.gateway_property.pool.dict, key=len)
-    asked = intruder.call(name, question(warehouse / "lake", "known"))
+    pool = gateway.gateway_property.pool.dict
+    name = next(name for name, called in pool.items() if isinstance(called, PlannerGateway))
+    asked = f"A\n{token}\ne\n".encode() + intruder.call(name, question(warehouse / "lake", "known"))
     port = gateway._callback_server.get_listening_port()
-    intruder.answer(port, f"A\n{token}\ne\n".encode() + asked, 2)
+    intruder.answer(port, asked, lines=2)  # the token is right, and the planner's own answer
     assert spark.sql("SHOW NAMESPACES IN lake LIKE 'known'").count() == 1
     spark.sql("DROP NAMESPACE lake.known")
 

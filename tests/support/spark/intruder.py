@@ -11,14 +11,18 @@ import socket
 import sys
 
 
-def answer(port: int, said: bytes, wait: float = 5) -> bytes:
-    """Send bytes to a callback server; return its answer until it hangs up or is silent for some seconds."""
+def answer(port: int, said: bytes, wait: float = 5, lines: int = 1) -> bytes:
+    """Send bytes to a callback server; return its answer: some lines, fewer if it hangs up.
+
+    Raises:
+        TimeoutError: it was silent for some seconds.
+    """
     found = b""
     with socket.create_connection(("127.0.0.1", port), wait) as connection:
         connection.settimeout(wait)
         try:
             connection.sendall(said)
-            while b"\n" not in found and (part := connection.recv(4096)):
+            while found.count(b"\n") < lines and (part := connection.recv(4096)):
                 found += part
         except ConnectionError:
             return found
