@@ -15,11 +15,8 @@ collect_ignore = [] if find_spec("pyspark") else ["src/parquetry/spark", "demo"]
 _MEMORY = Path("/dev/shm")
 _ENOUGH = 1 << 30
 
-_SAMPLE = 6 if os.environ.get("CI") else 3
-"""How many cases of exhaustive tests exist for each case that is run, unless the environment says it.
-
-CI runs tests on other versions of Spark and Python beside these.
-"""
+_SAMPLE = 12
+"""How many cases of exhaustive tests exist for each case that is run, unless the environment says it."""
 
 _USUAL = 0.0065
 """Seconds that the loop below takes on the two cores that the tests' limits of time are meant for."""

@@ -19,7 +19,7 @@ import pytest
 
 _SAMPLE = Fraction(os.environ.get("PARQUETRY_TEST_SAMPLE", "1"))
 STEP = max(1, int(_SAMPLE))
-FEW = 4
+FEW = 2
 """The most values of a parameter, such as a format or a switch, whose values are all among the cases that are
 run.
 """
@@ -49,17 +49,20 @@ def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 
-    Of each test's cases, one of `STEP` is run, at least two, and more until each value of a parameter with
-    few values has had its turn. The choice is always the same. A test with the marker `every_case` runs
-    whole.
+    Of each test's cases, one of `STEP` is run, at least one, and more until both values of a parameter with
+    two have had their turn. The choice is always the same. A test with the marker `every_case` runs whole,
+    and one with the marker `exhaustive` does not run.
     """
     if STEP == 1:
         return []
     of_test: defaultdict[str, list[Any]] = defaultdict(list)
+    out: list[pytest.Item] = []
     for item in items:
-        if hasattr(item, "callspec") and not item.get_closest_marker("every_case"):
+        if item.get_closest_marker("exhaustive"):
+            out.append(item)
+        elif hasattr(item, "callspec") and not item.get_closest_marker("every_case"):
             of_test[item.nodeid.partition("[")[0]].append(item)
-    return [item for cases in of_test.values() for item in _left_out(cases)]
+    return [*out, *(item for cases in of_test.values() for item in _left_out(cases))]
 
 
 def _left_out(cases: Sequence[Any]) -> Iterator[Any]:
@@ -68,7 +71,7 @@ def _left_out(cases: Sequence[Any]) -> Iterator[Any]:
         for name, position in case.callspec.indices.items():
             values[name].add(position)
     wanted = {(name, each) for name, of_name in values.items() if len(of_name) <= FEW for each in of_name}
-    number = max(2, -(-len(cases) // STEP))
+    number = -(-len(cases) // STEP)
     for case in sorted(cases, key=lambda case: zlib.crc32(case.name.encode())):
         shows = wanted.intersection(case.callspec.indices.items())
         if number > 0 or shows:

@@ -20,7 +20,7 @@ def cases(test: str, **parameters: int) -> list[Any]:
             name=f"{test}[{each}]",
             nodeid=f"a.py::{test}[{each}]",
             callspec=SimpleNamespace(indices=each),
-            get_closest_marker=lambda name: name == "every_case" and test == "whole",
+            get_closest_marker=lambda name: {"every_case": "whole", "exhaustive": "long"}.get(name) == test,
         )
         for each in combinations
     ]
@@ -28,19 +28,17 @@ def cases(test: str, **parameters: int) -> list[Any]:
 
 @pytest.mark.parametrize("step", [1, 3, 6])
 def test_each_format_and_switch_has_its_turn(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One case of `step` runs, at least two, and each value of a parameter with few values. All run in whole
-    tests.
-    """
+    """One case of `step` runs, and each value of a parameter with few values; all or none of marked tests."""
     monkeypatch.setattr(effort, "STEP", step)
-    many, two, whole = (
-        cases("many", shape=20, format=2, adaptive=2),
-        cases("two", format=2),
-        cases("whole", shape=9),
-    )
-    out = effort.left_out([*many, *two, *whole])
+    many, one = cases("many", shape=20, format=2, adaptive=2), cases("one", shape=3)
+    two, whole, long = cases("two", format=2), cases("whole", shape=9), cases("long", shape=9)
+    every = [*many, *one, *two, *whole, *long]
+    out = effort.left_out(every)
     kept = [each for each in many if each not in out]
     assert {each.callspec.indices["format"] for each in kept} == {0, 1}
     assert {each.callspec.indices["adaptive"] for each in kept} == {0, 1}
     assert 80 // step <= len(kept) <= 80 // step + 4
     assert not any(each in out for each in (*two, *whole))
-    assert out == effort.left_out([*many, *two, *whole])
+    assert len([each for each in one if each not in out]) == -(-3 // step)
+    assert all((each in out) == (step > 1) for each in long)
+    assert out == effort.left_out(every)
