@@ -1,4 +1,4 @@
-"""Reading tests run without code generation, too: `make test-all` runs each in both ways, `make test` by turns."""
+"""Reading tests run without code generation, too: `make test-all` runs both ways, `make test` by turns."""
 
 from __future__ import annotations
 
