@@ -6,6 +6,8 @@ SHELL := bash
 
 # SPARK=4.2 names a series of Spark (a folder of bridge/versions) other than the newest, in an environment of its own.
 SPARK :=
+# CHANGED=main names a revision of git: only tests that the changes since then can reach are run.
+CHANGED :=
 # PYTHON=/path/to/python3.14 names an interpreter, which has environments of its own, too.
 PYTHON ?=
 OF_PYTHON := $(if $(PYTHON),-$(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
@@ -35,7 +37,7 @@ READY := $(VENV)/.parquetry
 RUN := $(VENV)/bin/python
 
 .PHONY: help demo test test-all test-core test-fast lint bench bench-metastore hbase wheel maven-bundle reproducible \
-  check-dist check-release docs site golden clean java
+  check-dist check-release docs site golden reach clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -43,8 +45,8 @@ help: ## show this list
 demo: java $(READY) ## ask TPC-DS beside plain Spark: what each side reads, and why (SF=1, STORAGE=s3, DEMO_DATA=folder, PICTURE=docs/images/demo.svg)
 	@$(RUN) -m demo.run --scale $(SF) --storage $(STORAGE) --folder "$(DEMO_DATA)" $(if $(PICTURE),--picture "$(PICTURE)")
 
-test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2)
-	@$(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
+test: java $(READY) ## run all tests (PYTEST_ARGS=… for some; SPARK=4.2: those of Spark, on Spark 4.2; CHANGED=main: those that changes since then can reach)
+	@PARQUETRY_CHANGED="$(CHANGED)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
 
 test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the exhaustive ones, of which the others run a sample
 	@PARQUETRY_TEST_SAMPLE=1 PARQUETRY_DBT="$(DBT)" $(RUN) -m pytest $(PYTEST_ARGS) $(OF_SERIES)
@@ -104,6 +106,9 @@ docs: $(READY) ## write the generated pages of docs/ again
 
 site: $(SITE)/.parquetry ## build the site into site/, and fail if a link or an anchor leads nowhere; open site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
+reach: java $(READY) ## record anew which modules each file of tests uses (tests/reach.json), for make test CHANGED=…
+	@notes=$$(mktemp -d); PARQUETRY_REACH="$$notes" $(RUN) -m pytest $(PYTEST_ARGS); rm -r "$$notes"
 
 golden: java $(READY) ## record anew what Spark asks the planner (tests/golden/protocol.jsonl)
 	@PARQUETRY_RECORD=1 $(RUN) -m pytest tests/spark/suites/test_recorded_questions.py

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
@@ -16,6 +18,8 @@ from xdist.remote import Producer
 from tests.support.claims import refuse_without_claim
 from tests.support.costs import FileCosts
 from tests.support.effort import STEP, examples, left_out
+from tests.support.reach.changes import reached
+from tests.support.reach.recording import ROOT, Recorder
 from tests.support.scheduling import OneWorkerForAServer
 from tests.support.suites import tally
 
@@ -39,8 +43,11 @@ settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have each run tell what it cost."""
+    """Have each run tell what it cost, and `make reach` what it uses."""
     config.pluginmanager.register(FileCosts())
+    if notes := os.environ.get("PARQUETRY_REACH"):
+        worker = getattr(config, "workerinput", {}).get("workerid")
+        config.pluginmanager.register(Recorder(Path(notes), worker))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,15 +80,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for folder, mark in _NEED.items():
             if item.path.is_relative_to(folder):
                 item.add_marker(mark)
+    if revision := os.environ.get("PARQUETRY_CHANGED"):
+        keep_reached(config, items, revision)
     if config.option.keyword or any("::" in argument for argument in config.args):
         return  # a user who names tests wants all of their cases
-    out = left_out(
-        [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
+    deselect(
+        config,
+        items,
+        left_out(
+            [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
+        ),
     )
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item], out: Collection[pytest.Item]) -> None:
+    """Run some of the tests not, and have pytest count them."""
     if out:
         config.hook.pytest_deselected(items=out)
         gone = set(out)
         items[:] = [item for item in items if item not in gone]
+
+
+def keep_reached(config: pytest.Config, items: list[pytest.Item], revision: str) -> None:
+    """Keep the tests that the changes since a revision can reach.
+
+    Raises:
+        pytest.UsageError: git knows no such revision.
+    """
+    files = {item: item.path.relative_to(ROOT).as_posix() for item in items}
+    try:
+        kept = reached(revision, set(files.values()))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from error
+    deselect(config, items, [item for item, file in files.items() if file not in kept])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
