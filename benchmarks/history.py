@@ -30,7 +30,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files
 from parquetry.store import MemoryStore, SQLiteStore, Store
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 
 COMMITS = 20_000

@@ -28,13 +28,13 @@ from benchmarks.metastore.table import (
     new_table,
     progress,
 )
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
 

@@ -25,10 +25,10 @@ from benchmarks.metastore.table import (
     count_found,
     new_table,
 )
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
 from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.store import Store, open_store

@@ -36,9 +36,9 @@ from benchmarks.metastore.table import (
     count_found,
     kept,
 )
-from parquetry.maintenance.indexes import drop_index
 from parquetry.metastore import Metastore, TableSnapshot, open_metastore
 from parquetry.metastore.access.access_paths import cheapest_plan
+from parquetry.metastore.operations.indexes import drop_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Predicate
 from parquetry.predicate.reading.parse import parse_filter

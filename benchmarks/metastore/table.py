@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from parquetry import __version__
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -32,6 +31,7 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.nodes import And, Compare, In, Or, Predicate, equal
 from parquetry.scan.plan import ScanPlan
 from parquetry.types import STRING

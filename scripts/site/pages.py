@@ -31,7 +31,7 @@ API = {
     "Reports": (
         "parquetry.explain",
         "parquetry.report",
-        "parquetry.prune.report.Report",
+        "parquetry.prune.report.report.Report",
     ),
     "Warehouses without Spark": (
         "parquetry.open",

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parquetry.catalog import Catalog
-    from parquetry.spark.configuration import settings
-    from parquetry.spark.report import explain, report
-    from parquetry.spark.session import attach, configure
+    from parquetry.spark import attach, configure, explain, settings
+    from parquetry.spark.report import report
 
 __all__ = [
     "ParquetryError",

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parquetry.store import MemoryStore, SQLiteStore, Store
-from parquetry.store import open_store as store_of_url
+from parquetry.store import MemoryStore, SQLiteStore, Store, open_store as store_of_url
 from parquetry.testing import OpenStore
 from tests.support.hbase import launcher as hbase
 from tests.support.postgresql import launcher as postgresql

@@ -8,7 +8,7 @@ import pytest
 
 from parquetry.store import SQLiteStore, Store
 from parquetry.store.groups import Groups
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from parquetry.testing.groups import PREFIX, mark, row, wanted
 
 

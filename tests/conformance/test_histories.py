@@ -7,17 +7,17 @@ from typing import Any, cast
 
 import pytest
 
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.wire import encode
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import Store
-from parquetry.store.hbase import HBaseStore
 from parquetry.store.hbase.scans import FIRST_BATCH_ROWS
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.effort import STEP
 from tests.support.stores.metastores import file, metadata
 

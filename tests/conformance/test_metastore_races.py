@@ -15,10 +15,10 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.locations.uri import join_location
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.history import history
 from parquetry.metastore import Metastore
+from parquetry.metastore.check.fsck import fsck
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.operations.history import history
 from parquetry.store import MemoryStore
 from tests.support.effort import STEP
 from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world
@@ -48,7 +48,7 @@ NAMES = (
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
     """Return the state before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("parquetry.maintenance.deletion.vacuum.PATIENCE_S", 0.0)
+        patched.setattr("parquetry.metastore.deletion.vacuum.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
 
 

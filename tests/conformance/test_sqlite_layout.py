@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.errors import MetastoreVersionError
 from parquetry.store import SQLiteStore, sqlite_layout

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer, shared_server
 from tests.support.hbase.proxy import Proxy
 

@@ -11,7 +11,7 @@ from parquetry.errors import CommitConflictError, CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import Store
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Fate, Proxy
 from tests.support.stores.commits import NEW, OLD, begin, check_next_commit, clear, table_of

@@ -18,8 +18,9 @@ from parquetry.scan.execute import compile_residual
 from parquetry.scan.pushdown import field_condition
 from parquetry.store.base import Range
 from parquetry.store.condition import AllOf, AnyOf, Condition, FieldCompare, FieldIn, holds
-from parquetry.store.hbase import HBaseStore, scans
+from parquetry.store.hbase import scans
 from parquetry.store.hbase.client import HBaseTable, thrift
+from parquetry.store.hbase.store import HBaseStore
 from parquetry.types import Value, parse_type
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy

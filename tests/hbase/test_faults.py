@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.errors import StoreError
 from parquetry.store.condition import FieldCompare, holds
-from parquetry.store.hbase import HBaseStore
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Fate, Proxy
 

@@ -17,7 +17,8 @@ from parquetry.metastore.versions.snapshot import load
 from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
-from parquetry.store.hbase import HBaseStore, scans
+from parquetry.store.hbase import scans
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
 from tests.support.stores.metastores import file, metadata

@@ -11,9 +11,10 @@ import pytest
 from parquetry.errors import ConfigurationError, StoreError, WarehouseError
 from parquetry.store import open_store
 from parquetry.store.groups import Groups
-from parquetry.store.hbase import HBaseStore, cells
+from parquetry.store.hbase import cells
 from parquetry.store.hbase.client import Cell, HBaseTable
 from parquetry.store.hbase.connection import Connections, thrift
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer, free_ports
 from tests.support.hbase.proxy import Proxy
 

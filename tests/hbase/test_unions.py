@@ -6,13 +6,14 @@ import math
 
 import pytest
 
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
-from parquetry.store.hbase import HBaseStore, scans
+from parquetry.store.hbase import scans
+from parquetry.store.hbase.store import HBaseStore
 from tests.support.hbase.launcher import HBaseServer
 from tests.support.hbase.proxy import Proxy
 from tests.support.stores.metastores import file, metadata

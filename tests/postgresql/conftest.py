@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from parquetry.store.postgresql import PostgreSQLStore
+from parquetry.store.postgresql.store import PostgreSQLStore
 from tests.support.postgresql.launcher import PostgreSQLServer, shared_server
 
 _NUMBERS = itertools.count()

@@ -8,7 +8,7 @@ import time
 from parquetry.errors import CommitUnknownError, StoreError
 from parquetry.metastore import Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.store.postgresql import PostgreSQLStore
+from parquetry.store.postgresql.store import PostgreSQLStore
 from tests.support.postgresql.launcher import PostgreSQLServer
 from tests.support.stores.commits import table_of
 from tests.support.stores.metastores import content, file, leftovers, new_table

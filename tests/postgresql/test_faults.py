@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from parquetry.errors import StoreError
-from parquetry.store.postgresql import PostgreSQLStore
+from parquetry.store.postgresql.store import PostgreSQLStore
 from tests.support.postgresql.launcher import DATABASE, USER, PostgreSQLServer
 
 ROWS = [(b"%05d" % n, b"value %d" % n) for n in range(6000)]

@@ -11,8 +11,8 @@ import pytest
 
 from parquetry.errors import ConfigurationError, ParquetryError, StoreError, WarehouseError
 from parquetry.store import open_store
-from parquetry.store.postgresql import PostgreSQLStore
 from parquetry.store.postgresql.address import Address
+from parquetry.store.postgresql.store import PostgreSQLStore
 from tests.support.postgresql.launcher import DATABASE, USER, PostgreSQLServer
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from parquetry.compaction.compact import rewrites
 from parquetry.layout.arrangement import REST, AutoSkew
 from parquetry.layout.cell_directories import cell_location
 from parquetry.layout.heavy_values import Counted, least_count
 from parquetry.layout.measured_maps import skewed_columns
-from parquetry.maintenance.compaction.compact import rewrites
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,

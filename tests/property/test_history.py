@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from parquetry.errors import (
@@ -24,11 +23,6 @@ from parquetry.errors import (
 )
 from parquetry.keys import successor
 from parquetry.locations.uri import join_location
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.compaction.compact_metadata import compact_metadata
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.indexes import create_index, drop_index
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import (
     ArrangementSpec,
     BucketSpec,
@@ -40,9 +34,14 @@ from parquetry.metastore import (
     Totals,
     Transaction,
 )
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
+from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.manifest import entries
+from parquetry.metastore.operations.compact_metadata import compact_metadata
+from parquetry.metastore.operations.indexes import create_index, drop_index
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.keyspace import ticket_of
 from parquetry.metastore.versions import newest_rows as newest
 from parquetry.metastore.versions.partition import PartitionSnapshot

@@ -3,8 +3,7 @@
 import math
 from decimal import Decimal
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.locations.partition_path import (
     escape_path_name,

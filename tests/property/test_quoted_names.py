@@ -1,7 +1,6 @@
 """Names as SQL quotes them: what is written is read back."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.identifiers import (
     column_lists_text,

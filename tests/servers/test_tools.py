@@ -12,9 +12,9 @@ import pytest
 import parquetry
 from parquetry.cli.main import main
 from parquetry.errors import ForeignWarehouseError
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import ColumnStatistics, FileRecord, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.operations.indexes import create_index
 from tests.servers.conftest import StoreServer
 from tests.support.hbase import launcher as hbase
 from tests.support.postgresql import launcher as postgresql

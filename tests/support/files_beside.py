@@ -27,7 +27,8 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from parquetry.data_files import ColumnStatistics, FileRecord, Trust
-from parquetry.data_files.footers import ArrowFooters, FooterReader, FooterVisitor
+from parquetry.data_files.footers.footer_reader import ArrowFooters, FooterReader
+from parquetry.data_files.footers.parquet_statistics import FooterVisitor
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}

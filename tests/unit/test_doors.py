@@ -1,6 +1,7 @@
 """The `__init__` of each package says what the package is for.
 
-It exports exactly the names that other packages use.
+A room is a package directly below `parquetry`, and its `__init__` is its door: it exports exactly the names
+that other rooms use. All other names stay inside.
 """
 
 from __future__ import annotations
@@ -21,29 +22,13 @@ NAMESPACES = {
     "definition/bucketing",
     "definition/constraints",
     "locations/file_names",
-    "metastore/access/access_paths",
-    "metastore/cleanup/recovery",
-    "metastore/storage/owner",
-    "planner/procedures/analyze",
-    "planner/procedures/calls",
     "planner/protocol/answers",
-    "planner/protocol/codec",
-    "planner/scans/key_ranges",
-    "planner/scans/runtime_filters",
-    "planner/scans/scans",
-    "planner/streams/streams",
-    "planner/tables/namespaces",
-    "planner/tables/partitions",
-    "planner/tables/tables",
-    "planner/tables/views",
     "prune/steps",
     "spark/bridge_jar",
-    "spark/write/insert",
-    "spark/write/rewrite_rows",
 }
 """Modules that other rooms use by the module's name, as in `answers.Plan`."""
 FRONTS = {
-    "parquetry.catalog": "the public API, with the results of `maintenance`",
+    "parquetry.catalog": "the public API, with results of operations",
     "parquetry.metastore": "what tests and benchmarks make tables of",
 }
 """Doors that also hand on names of other rooms, each with a reason."""
@@ -56,10 +41,21 @@ CLIENTS = ("tests", "benchmarks", "demo")
 """Folders beside the product; what they take from a door is used."""
 
 
-def rooms() -> list[str]:
+def packages() -> list[str]:
     """Return the packages below the root, by name."""
-    packages = {name.removesuffix(".__init__") for name in modules() if name.endswith(".__init__")}
-    return sorted(packages - {"parquetry"})
+    found = {name.removesuffix(".__init__") for name in modules() if name.endswith(".__init__")}
+    return sorted(found - {"parquetry"})
+
+
+def rooms() -> list[str]:
+    """Return the packages with a door, by name."""
+    return [package for package in packages() if package.count(".") == 1 or package in REGISTRIES]
+
+
+def room_of(module: str) -> str | None:
+    """Return the room directly below `parquetry` that a module is in, if it is in one."""
+    room = ".".join(module.split(".")[:2])
+    return room if room in rooms() else None
 
 
 def is_within(module: str, room: str) -> bool:
@@ -106,19 +102,17 @@ def exports(room: str) -> set[str]:
 
 
 def test_rooms_take_names_from_doors() -> None:
-    """A module takes names of another package from its `__init__`, not from the module within.
+    """A module takes names of another room from its `__init__`, not from the modules within.
 
-    A name that is also a module is an exception.
+    A name that is also a module's is an exception.
     """
     past = [
         f"{name}: from {module} import {wanted}"
         for name, (_, tree) in modules().items()
-        if not name.endswith(".__init__")
         for module, wanted in taken(tree)
-        if module in modules()
-        for room in [module.rpartition(".")[0]]
-        if room != "parquetry" and not is_within(name, room)
-        if f"{room}.{wanted}" not in modules() and f"{room}.{wanted}.__init__" not in modules()
+        for room in [room_of(module)]
+        if room is not None and not is_within(name, room) and module not in {room, *REGISTRIES}
+        if not {f"{module}.{wanted}", f"{module}.{wanted}.__init__", f"{room}.{wanted}"} & modules().keys()
     ]
     assert past == []
 
@@ -129,7 +123,8 @@ def test_modules_used_as_namespaces_are_known() -> None:
         f"{module}.{wanted}"
         for name, (_, tree) in modules().items()
         for module, wanted in taken(tree)
-        if f"{module}.{wanted}" in modules() and module != "parquetry" and not is_within(name, module)
+        if f"{module}.{wanted}" in modules() and module != "parquetry"
+        if not is_within(name, str(room_of(module)))
     }
     assert {name.removeprefix("parquetry.").replace(".", "/") for name in used} == NAMESPACES
 
@@ -162,19 +157,24 @@ def test_only_fronts_hand_on_names_of_other_rooms() -> None:
     """A door hands out what modules of the room define; a front may hand on more."""
     for room in rooms():
         foreign = {name for name in exports(room) if not is_within(defining(room, name), room)}
-        below = {
-            name
-            for name in exports(room)
-            if room not in REGISTRIES and defining(room, name).rpartition(".")[0] != room
-        }
-        assert not foreign | below or room in FRONTS, f"{room}: {foreign | below}"
+        assert not foreign or room in FRONTS, f"{room}: {foreign}"
+
+
+def test_inner_packages_have_no_doors() -> None:
+    """Within a room, modules import modules: the `__init__` of an inner package only says what it is for."""
+    more = [
+        package
+        for package in packages()
+        if package not in rooms() and len(modules()[f"{package}.__init__"][1].body) > 1
+    ]
+    assert more == []
 
 
 def test_doors_say_what_rooms_are_for() -> None:
     """The docstring of a door has a few lines."""
     short = [
         room
-        for room in rooms()
+        for room in packages()
         if len((ast.get_docstring(modules()[f"{room}.__init__"][1]) or "").splitlines()) < 2
     ]
     assert short == []
@@ -195,7 +195,7 @@ def test_python_finds_what_type_checkers_see() -> None:
 
 def test_doors_load_no_module() -> None:
     """Importing all packages loads no module within them, apart from the packages of registries."""
-    wanted = [room for room in rooms() if room not in REGISTRIES]
+    wanted = [package for package in packages() if package not in REGISTRIES]
     done = subprocess.run(
         [
             sys.executable,

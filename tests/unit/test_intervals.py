@@ -8,8 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.errors import ValueTypeError
 from parquetry.intervals import INTERVAL_BITS, interval_from_text, interval_text

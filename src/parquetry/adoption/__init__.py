@@ -7,8 +7,12 @@ the files hold.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.adoption.buckets import assign_partition_buckets, unbucketed
-    from parquetry.adoption.cells import adopt
-    from parquetry.adoption.sync import SyncOptions, synchronise
+    from parquetry.adoption.buckets import (
+        assign_partition_buckets as assign_partition_buckets,
+        unbucketed as unbucketed,
+    )
+    from parquetry.adoption.cells import adopt as adopt
+    from parquetry.adoption.difference import Difference as Difference
+    from parquetry.adoption.sync import SyncOptions as SyncOptions, synchronise as synchronise
 
 lazy_exports(__name__)

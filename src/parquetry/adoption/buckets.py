@@ -12,16 +12,12 @@ import msgspec
 
 from parquetry.adoption.bucket_names import Bucketed, assign_buckets
 from parquetry.adoption.cells import Adopted
+from parquetry.adoption.difference import Difference
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.layout import BucketSpec
 from parquetry.locations import bucket_from_name, join_relative, path_within
-from parquetry.maintenance import Difference
-from parquetry.metastore.commits import Transaction
-from parquetry.metastore.manifest import row_sum
-from parquetry.metastore.versions import TableSnapshot
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import TableSnapshot, Transaction, row_sum
+from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.texts import counted
 from parquetry.types import Value
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 import msgspec
 
 from parquetry.adoption.discover import DiscoveredPartition
-from parquetry.data_files import FileRecord
-from parquetry.data_files.footers import (
+from parquetry.data_files import (
+    FileRecord,
     FooterReader,
     FooterVisitor,
     ParquetFooter,
     unfit_columns,
     unfit_statistics,
+    without_table_types,
 )
-from parquetry.data_files.stored_types import without_table_types
 from parquetry.locations import is_absolute, join_relative
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 
 _FILES_PER_CALL = 1024
 """Files whose footers are read together. Executors read them if there are more than a few hundred."""

@@ -11,18 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from parquetry.data_files import FileRecord, Trust
-from parquetry.data_files.footers import FooterReader, FooterVisitor
-from parquetry.data_files.stored_types import without_table_types
+from parquetry.adoption.difference import Difference
+from parquetry.data_files import FileRecord, FooterReader, FooterVisitor, Trust, without_table_types
 from parquetry.errors import FileMissingError, UnsupportedError
 from parquetry.locations import is_absolute
-from parquetry.maintenance import Difference
-from parquetry.metastore.commits import Transaction
-from parquetry.metastore.manifest import row_sum
-from parquetry.metastore.versions import PartitionSnapshot
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, Transaction, row_sum
+from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress, track
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.adoption.cell_directories import DiscoveredFile
+from parquetry.adoption.difference import Difference
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.data_files import is_same
 from parquetry.locations import join_location, join_relative
-from parquetry.maintenance import Difference
-from parquetry.maintenance.deletion import FileAccess
-from parquetry.maintenance.history import history
-from parquetry.metastore.commits import RemovedFile, files_removed
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import FileAccess, RemovedFile, TableSnapshot, files_removed, history
 from parquetry.texts import counted
 from parquetry.types import Value, identity
 

@@ -13,21 +13,17 @@ import msgspec
 from parquetry.adoption.buckets import assign_partition_buckets, look_again, unbucketed
 from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
+from parquetry.adoption.difference import Difference
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
 from parquetry.adoption.new_footers import NewFooters, ReadFooters
 from parquetry.adoption.outdated_records import read_again
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
-from parquetry.data_files import FileRecord
-from parquetry.data_files.footers import FooterReader
+from parquetry.compaction.partition_condition import partition_condition
+from parquetry.data_files import FileRecord, FooterReader
 from parquetry.errors import CommitConflictError
 from parquetry.locations import join_location, join_relative, path_below, path_within
-from parquetry.maintenance import Difference
-from parquetry.maintenance.deletion import require_files
-from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.manifest import row_sum
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot, Transaction, commit, require_files, row_sum
 from parquetry.predicate import Filter
 from parquetry.progress import Progress, silent, track
 from parquetry.types import Value

@@ -20,14 +20,11 @@ import pyarrow.fs as pafs
 from parquetry.adoption.compare import Changes, compare, files_below
 from parquetry.adoption.discover import DirectoryLevels, DiscoveredPartition, Unfit, discover
 from parquetry.adoption.removed_before import RemovedFilesFilter
-from parquetry.data_files.footers import FooterReader
+from parquetry.data_files import FooterReader
 from parquetry.errors import FileMissingError
 from parquetry.locations import is_own, join_location, open_location, path_below, remote_files
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot
+from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress
 from parquetry.types import Value, identity
 

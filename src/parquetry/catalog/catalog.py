@@ -1,7 +1,7 @@
 """Maintain a warehouse without Spark: roll back, vacuum, check, index, adopt.
 
 Each method has the name of a `CALL lake.system.…` in Spark and of a command of `parquetry`.
-`parquetry.maintenance` does the work. Tables are made and written through Spark.
+The operations' own modules do the work. Tables are made and written through Spark.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
+from parquetry.adoption import Difference
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.maintenance import Check, Compacted, Difference, Finding, Misplacement, Relocated, Removed
-from parquetry.metastore.ownership import Claimed
+from parquetry.metastore import Check, Claimed, Compacted, Finding, Relocated, Removed
 from parquetry.progress import Progress, silent
+from parquetry.verification import Misplacement
 
 
 class Catalog(CatalogReader):
@@ -44,7 +45,7 @@ class Catalog(CatalogReader):
             FileMissingError: a file of that version is missing.
             CommitConflictError: others changed some of the differing partitions meanwhile.
         """
-        from parquetry.maintenance.rollback import rollback
+        from parquetry.metastore import rollback
 
         current = self._snapshot(name)
         target = self._metastore.table(current.database, current.name, version=version)
@@ -81,8 +82,7 @@ class Catalog(CatalogReader):
             WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
-        from parquetry.maintenance.deletion import grace_of
-        from parquetry.maintenance.deletion.vacuum import vacuum
+        from parquetry.metastore import grace_of, vacuum
 
         if older_than is not None and older_than.tzinfo is None:
             raise ValueError(
@@ -124,7 +124,7 @@ class Catalog(CatalogReader):
             write: whether to write a small file to the warehouse's folder, read it back and delete it.
                 Without it, the check only reads.
         """
-        from parquetry.maintenance.check import check_storage
+        from parquetry.metastore import check_storage
 
         with self._file_access():
             return list(check_storage(self._metastore, write=write))
@@ -157,7 +157,7 @@ class Catalog(CatalogReader):
             WarehouseError: no location is in the old place, or one place is below the other.
             CommitConflictError: others keep changing a table or writing such locations; run it again.
         """
-        from parquetry.maintenance.relocate import relocate
+        from parquetry.metastore import relocate
 
         with self._file_access():
             return relocate(
@@ -182,7 +182,7 @@ class Catalog(CatalogReader):
             MetastoreDamagedError: a list of files cannot be read.
             CommitConflictError: others dropped a partition meanwhile; run it again.
         """
-        from parquetry.maintenance.compaction.compact_metadata import compact_metadata
+        from parquetry.metastore import compact_metadata
 
         with self._file_access():
             return compact_metadata(self._snapshot(name), progress)
@@ -201,7 +201,7 @@ class Catalog(CatalogReader):
             WarehouseError: its files cannot be read.
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
-        from parquetry.maintenance.check.fsck import fsck
+        from parquetry.metastore import fsck
 
         with self._file_access():
             return fsck(self._snapshot(name), repair=repair, footers=footers)
@@ -264,7 +264,7 @@ class Catalog(CatalogReader):
             CommitConflictError: others changed these partitions each time; run it again.
         """
         from parquetry.adoption import SyncOptions, synchronise
-        from parquetry.data_files.footers import ArrowFooters
+        from parquetry.data_files import ArrowFooters
 
         with self._file_access():
             return synchronise(
@@ -367,7 +367,7 @@ class Catalog(CatalogReader):
             ColumnNotFoundError: a column is no partition column.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance import create_index
+        from parquetry.metastore import create_index
 
         with self._file_access():
             return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
@@ -387,7 +387,7 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance import drop_index
+        from parquetry.metastore import drop_index
 
         with self._file_access():
             return table_view(drop_index(self._snapshot(name), index))
@@ -410,7 +410,7 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.maintenance import rebuild_index
+        from parquetry.metastore import rebuild_index
 
         with self._file_access():
             return table_view(rebuild_index(self._snapshot(name), index, progress))

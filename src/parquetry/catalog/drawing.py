@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from parquetry.prune.report import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
+from parquetry.prune import CELL_STYLE, NUMBER_STYLE, PLAIN_STYLE
 from parquetry.texts import cell
 
 

@@ -9,7 +9,7 @@ from parquetry import metastore as ms
 from parquetry.catalog.views import full_name
 from parquetry.errors import NamespaceNotFoundError, OtherKindError, TableNotFoundError, UnsupportedError
 from parquetry.identifiers import parse_name
-from parquetry.metastore.storage import DEFAULT_DATABASE
+from parquetry.metastore import DEFAULT_DATABASE
 
 _MAX_SUGGESTED_TABLES = 3
 

@@ -176,7 +176,7 @@ class CatalogReader:
             TableNotFoundError: there is no such table.
             ValueError: the limit is negative.
         """
-        from parquetry.maintenance.history import history
+        from parquetry.metastore import history
 
         _check(limit)
         snapshot = self._snapshot(name)
@@ -230,7 +230,7 @@ def _check(limit: int | None) -> None:
 
 
 def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter:
-    from parquetry.predicate.reading import parse_filter
+    from parquetry.predicate import parse_filter
 
     if not isinstance(where, str | Predicate):
         raise TypeError(f"Filter {where!r} is a {type(where).__name__}: give a text or a Predicate.")
@@ -241,7 +241,7 @@ def _filter(where: str | Predicate, columns: Sequence[ms.TableColumn]) -> Filter
 def _plan(
     snapshot: ms.TableSnapshot, where: str | Predicate, examined: ms.Examined | None = None
 ) -> ScanPlan:
-    from parquetry.metastore.access import cheapest_plan
+    from parquetry.metastore import cheapest_plan
 
     metadata = snapshot.metadata
     try:

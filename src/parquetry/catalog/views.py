@@ -12,7 +12,7 @@ from parquetry.catalog.arrangements import arrangement_view
 from parquetry.catalog.shapes import Column, Commit, DataFile, Partition, Plan, Statistics, Table
 from parquetry.data_files import FileBounds, bounds_reader
 from parquetry.identifiers import quoted
-from parquetry.metastore.versions import index_columns
+from parquetry.metastore import index_columns
 from parquetry.scan import ScanPlan
 from parquetry.types import Value, to_python, type_text
 

@@ -66,7 +66,7 @@ def conf(
     """
     from parquetry.config import beside_existing, defaults_entries
     from parquetry.errors import ConfigurationError
-    from parquetry.spark.configuration import defaults_file
+    from parquetry.spark import defaults_file
 
     if sum((flags, as_json, write is not None)) > 1:
         raise ConfigurationError("Options --flags, --json and --write exclude each other: give one of them.")
@@ -90,7 +90,7 @@ def _settings(
     """Return the settings, and the names of passwords, which are not printed."""
     import parquetry
     from parquetry.errors import ConfigurationError
-    from parquetry.spark.configuration import version_in_use
+    from parquetry.spark import version_in_use
     from parquetry.warehouse import find_warehouse
 
     found = find_warehouse(warehouse, store)

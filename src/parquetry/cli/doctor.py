@@ -27,7 +27,7 @@ from parquetry.config import (
     series_of,
 )
 from parquetry.errors import ParquetryError
-from parquetry.maintenance import Check
+from parquetry.metastore import Check
 from parquetry.store import PASSWORD_VARIABLE, without_password
 from parquetry.warehouse import FILE_NAME, STORE_VARIABLE, VARIABLE, find_warehouse
 
@@ -169,7 +169,7 @@ def _left_out(version: str) -> Iterator[Check]:
 
 def _spark_home(home: str) -> Check:
     """Check the Spark that SPARK_HOME makes PySpark start instead of its own."""
-    from parquetry.spark.configuration import version_of_home
+    from parquetry.spark import version_of_home
 
     found = version_of_home(Path(home))
     if found is None:
@@ -252,7 +252,7 @@ def _warehouse(
 
 def _files(warehouse: str, options: Mapping[str, str] | None, write: bool) -> Iterator[Check]:
     from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.maintenance.check import check_files
+    from parquetry.metastore import check_files
 
     with use_file_systems(ArrowFileSystems(options)):
         yield from list(check_files(warehouse, write=write))

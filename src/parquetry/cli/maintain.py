@@ -1,6 +1,6 @@
 """The commands that maintain a warehouse, as `CALL lake.system.…` does in Spark.
 
-Imports are in the commands, so that each loads only what it needs. `parquetry.maintenance` does the work,
+Imports are in the commands, so that each loads only what it needs. the operations' own modules do the work,
 through `parquetry.catalog`.
 """
 
@@ -29,8 +29,10 @@ from parquetry.cli.app import (
 )
 
 if TYPE_CHECKING:
+    from parquetry.adoption import Difference
     from parquetry.catalog import Table
-    from parquetry.maintenance import Difference, Finding, Misplacement, Removed
+    from parquetry.metastore import Finding, Removed
+    from parquetry.verification import Misplacement
 
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Report what would be done, and change nothing.")

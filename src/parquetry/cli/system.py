@@ -17,8 +17,7 @@ from parquetry.cli.app import JsonOption, StorageOption, StoreOption, WarehouseO
 
 if TYPE_CHECKING:
     from parquetry.cli.doctor import InEffect
-    from parquetry.maintenance import Check
-    from parquetry.maintenance.dump import Manifest
+    from parquetry.metastore import Check, Manifest
 
 
 @app.command(epilog="Example: parquetry dump /backup/lake-metastore")
@@ -33,8 +32,7 @@ def dump(
     This includes databases, tables and all readable versions. Data files stay where they are. The directory
     appears when all is written. `restore` reads it, into a metastore of any kind.
     """
-    from parquetry.maintenance.dump.dump import dump
-    from parquetry.metastore import open_metastore
+    from parquetry.metastore import dump, open_metastore
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 
@@ -72,9 +70,7 @@ def restore(
 
     from parquetry.cli.app import storage_options
     from parquetry.locations import ArrowFileSystems, use_file_systems
-    from parquetry.maintenance.dump import look_into
-    from parquetry.maintenance.dump.restore import restore
-    from parquetry.metastore import open_metastore
+    from parquetry.metastore import look_into, open_metastore, restore
     from parquetry.progress import progress_bar
     from parquetry.warehouse import find_warehouse
 

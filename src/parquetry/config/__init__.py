@@ -13,47 +13,55 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.config.defaults_file import (
-        LIST_SETTINGS,
-        beside_existing,
-        defaults_entries,
-        defaults_line,
-        with_settings,
+        LIST_SETTINGS as LIST_SETTINGS,
+        beside_existing as beside_existing,
+        defaults_entries as defaults_entries,
+        defaults_line as defaults_line,
+        with_settings as with_settings,
     )
-    from parquetry.config.foreign_options import refuse_foreign
-    from parquetry.config.parse import count_up_to, parse_boolean, parse_size
-    from parquetry.config.precedence import Settings, settle
+    from parquetry.config.foreign_options import refuse_foreign as refuse_foreign
+    from parquetry.config.parse import (
+        count_up_to as count_up_to,
+        parse_boolean as parse_boolean,
+        parse_size as parse_size,
+    )
+    from parquetry.config.precedence import Settings as Settings, settle as settle
     from parquetry.config.registry import (
-        BLOOM_FILTER_COLUMNS,
-        BUCKET_BEGIN_PARTITION,
-        BUCKET_JOIN,
-        BUCKETING_VERSION,
-        CATALOG_OPTIONS,
-        CLUSTERED_BY,
-        HIVE_COMPATIBLE,
-        ISOLATION,
-        LIST_BUCKETING_RULES,
-        PARTITION_INDEXES,
-        PURGE_ON_OVERWRITE,
-        RUNTIME_PRUNING,
-        RUNTIME_PRUNING_MAX_BUILD_SIZE,
-        RUNTIME_PRUNING_MAX_WAIT,
-        SKEWED_BY,
-        SKEWED_LOCATIONS,
-        SORT_BY,
-        TABLE_SETTINGS,
-        VACUUM_GRACE_HOURS,
-        VACUUM_RETENTION_CHECK,
-        WRITERS,
-        check_catalog_options,
-        check_properties,
-        is_fixed,
-        naming,
-        our_name,
-        our_names,
-        rename_column,
+        BLOOM_FILTER_COLUMNS as BLOOM_FILTER_COLUMNS,
+        BUCKET_BEGIN_PARTITION as BUCKET_BEGIN_PARTITION,
+        BUCKET_JOIN as BUCKET_JOIN,
+        BUCKETING_VERSION as BUCKETING_VERSION,
+        CATALOG_OPTIONS as CATALOG_OPTIONS,
+        CLUSTERED_BY as CLUSTERED_BY,
+        HIVE_COMPATIBLE as HIVE_COMPATIBLE,
+        ISOLATION as ISOLATION,
+        LIST_BUCKETING_RULES as LIST_BUCKETING_RULES,
+        PARTITION_INDEXES as PARTITION_INDEXES,
+        PURGE_ON_OVERWRITE as PURGE_ON_OVERWRITE,
+        RUNTIME_PRUNING as RUNTIME_PRUNING,
+        RUNTIME_PRUNING_MAX_BUILD_SIZE as RUNTIME_PRUNING_MAX_BUILD_SIZE,
+        RUNTIME_PRUNING_MAX_WAIT as RUNTIME_PRUNING_MAX_WAIT,
+        SKEWED_BY as SKEWED_BY,
+        SKEWED_LOCATIONS as SKEWED_LOCATIONS,
+        SORT_BY as SORT_BY,
+        TABLE_SETTINGS as TABLE_SETTINGS,
+        VACUUM_GRACE_HOURS as VACUUM_GRACE_HOURS,
+        VACUUM_RETENTION_CHECK as VACUUM_RETENTION_CHECK,
+        WRITERS as WRITERS,
+        check_catalog_options as check_catalog_options,
+        check_properties as check_properties,
+        is_fixed as is_fixed,
+        naming as naming,
+        our_name as our_name,
+        our_names as our_names,
+        rename_column as rename_column,
     )
-    from parquetry.config.setting import SESSION_PREFIX
-    from parquetry.config.spark import SPARK_SETTINGS
-    from parquetry.config.spark_versions import SPARK_SERIES, listed_series, series_of
+    from parquetry.config.setting import SESSION_PREFIX as SESSION_PREFIX
+    from parquetry.config.spark import SPARK_SETTINGS as SPARK_SETTINGS
+    from parquetry.config.spark_versions import (
+        SPARK_SERIES as SPARK_SERIES,
+        listed_series as listed_series,
+        series_of as series_of,
+    )
 
 lazy_exports(__name__)

@@ -8,38 +8,69 @@ decides whether a query needs a file.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.data_files.bounds import EXACT_INTEGERS, MAX_DAY, FileBounds, bounds_reader
-    from parquetry.data_files.bounds_vectorized import BoundsInFiles, bounds_in_files, each_in_files
-    from parquetry.data_files.file_batch import FileColumns, RecordedFiles, without_earlier_rest
-    from parquetry.data_files.interleave import Interleaving
+    from parquetry.data_files.bounds import (
+        EXACT_INTEGERS as EXACT_INTEGERS,
+        MAX_DAY as MAX_DAY,
+        FileBounds as FileBounds,
+        bounds_reader as bounds_reader,
+    )
+    from parquetry.data_files.bounds_vectorized import (
+        BoundsInFiles as BoundsInFiles,
+        bounds_in_files as bounds_in_files,
+        each_in_files as each_in_files,
+    )
+    from parquetry.data_files.file_batch import (
+        FileColumns as FileColumns,
+        RecordedFiles as RecordedFiles,
+        without_earlier_rest as without_earlier_rest,
+    )
+    from parquetry.data_files.footers.footer_reader import (
+        ArrowFooters as ArrowFooters,
+        FooterReader as FooterReader,
+    )
+    from parquetry.data_files.footers.orc_statistics import from_bridge as from_bridge
+    from parquetry.data_files.footers.parquet_footer import ParquetFooter as ParquetFooter
+    from parquetry.data_files.footers.parquet_statistics import (
+        FooterVisitor as FooterVisitor,
+        from_writer as from_writer,
+        read_parquet_footer as read_parquet_footer,
+    )
+    from parquetry.data_files.footers.spark_readable import (
+        mixed_columns as mixed_columns,
+        unfit_columns as unfit_columns,
+        unfit_statistics as unfit_statistics,
+        unknown_columns as unknown_columns,
+    )
+    from parquetry.data_files.interleave import Interleaving as Interleaving
     from parquetry.data_files.projected_files import (
-        MAX_FILES_AS_RECORDS,
-        in_all_spellings,
-        joined,
-        project_files,
+        MAX_FILES_AS_RECORDS as MAX_FILES_AS_RECORDS,
+        in_all_spellings as in_all_spellings,
+        joined as joined,
+        project_files as project_files,
     )
     from parquetry.data_files.records import (
-        CURRENT_DEFAULT,
-        NO_CELL,
-        PHYSICAL_NAME,
-        ColumnStatistics,
-        FileRecord,
-        TableColumn,
-        Trust,
-        is_same,
+        CURRENT_DEFAULT as CURRENT_DEFAULT,
+        NO_CELL as NO_CELL,
+        PHYSICAL_NAME as PHYSICAL_NAME,
+        ColumnStatistics as ColumnStatistics,
+        FileRecord as FileRecord,
+        TableColumn as TableColumn,
+        Trust as Trust,
+        is_same as is_same,
     )
     from parquetry.data_files.statistics_batch import (
-        UNKNOWN,
-        Belief,
-        Bound,
-        Flags,
-        Indices,
-        Numbers,
-        RecordedColumn,
-        StatisticsColumn,
-        numbers,
-        optional,
+        UNKNOWN as UNKNOWN,
+        Belief as Belief,
+        Bound as Bound,
+        Flags as Flags,
+        Indices as Indices,
+        Numbers as Numbers,
+        RecordedColumn as RecordedColumn,
+        StatisticsColumn as StatisticsColumn,
+        numbers as numbers,
+        optional as optional,
     )
-    from parquetry.data_files.tuple_statistics import Row, StatedTuples, lacks
+    from parquetry.data_files.stored_types.by_format import without_table_types as without_table_types
+    from parquetry.data_files.tuple_statistics import Row as Row, StatedTuples as StatedTuples, lacks as lacks
 
 lazy_exports(__name__)

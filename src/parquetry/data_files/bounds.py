@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.records import EXISTS_DEFAULT, ColumnStatistics, FileRecord, TableColumn, Trust
-from parquetry.data_files.stored_types import Conversion, find_conversion
-from parquetry.predicate.pruning import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
+from parquetry.data_files.stored_types.by_format import find_conversion
+from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.predicate import NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType, Value
 

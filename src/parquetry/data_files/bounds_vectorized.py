@@ -25,16 +25,9 @@ from parquetry.data_files.bounds import (
 from parquetry.data_files.file_batch import FileColumns
 from parquetry.data_files.records import ColumnStatistics, TableColumn, Trust
 from parquetry.data_files.statistics_batch import UNKNOWN, Flags, StatisticsColumn
-from parquetry.data_files.stored_types import Conversion, find_conversion
-from parquetry.predicate.pruning import (
-    MAX_LISTED_CONTAINERS,
-    NO_NULL,
-    NO_ROWS,
-    ONLY_NULL,
-    SOME_NULL,
-    Bounds,
-    Values,
-)
+from parquetry.data_files.stored_types.by_format import find_conversion
+from parquetry.data_files.stored_types.conversion import Conversion
+from parquetry.predicate import MAX_LISTED_CONTAINERS, NO_NULL, NO_ROWS, ONLY_NULL, SOME_NULL, Bounds, Values
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import INTEGER_BITS, ColumnType
 

@@ -7,32 +7,43 @@ This package turns the clauses' texts into arrangements and properties, or refus
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.definition.bucket_clause import described_buckets
-    from parquetry.definition.bucketing import bucket_properties, set_buckets
-    from parquetry.definition.constraints import with_constraints
-    from parquetry.definition.drop_columns import elementary, in_order, require_droppable
+    from parquetry.definition.bucket_clause import described_buckets as described_buckets
+    from parquetry.definition.bucketing import (
+        bucket_properties as bucket_properties,
+        set_buckets as set_buckets,
+    )
+    from parquetry.definition.constraints import with_constraints as with_constraints
+    from parquetry.definition.drop_columns import (
+        elementary as elementary,
+        in_order as in_order,
+        require_droppable as require_droppable,
+    )
     from parquetry.definition.file_layout_settings import (
-        bloom_filter_options,
-        clustered_by,
-        clustering,
-        require_columns,
-        sort_paths,
+        bloom_filter_options as bloom_filter_options,
+        clustered_by as clustered_by,
+        clustering as clustering,
+        require_columns as require_columns,
+        sort_paths as sort_paths,
     )
-    from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
-    from parquetry.definition.schema_changes import changed, physical_path
+    from parquetry.definition.list_bucketing_rules import (
+        Occasion as Occasion,
+        Subject as Subject,
+        require_allowed as require_allowed,
+    )
+    from parquetry.definition.schema_changes import changed as changed, physical_path as physical_path
     from parquetry.definition.skew import (
-        is_relaxed,
-        recorded,
-        refuse_values,
-        relocate,
-        require_concatenable,
-        require_rules,
-        require_unskewed,
-        set_skew,
-        skew_properties,
-        subject,
-        without,
+        is_relaxed as is_relaxed,
+        recorded as recorded,
+        refuse_values as refuse_values,
+        relocate as relocate,
+        require_concatenable as require_concatenable,
+        require_rules as require_rules,
+        require_unskewed as require_unskewed,
+        set_skew as set_skew,
+        skew_properties as skew_properties,
+        subject as subject,
+        without as without,
     )
-    from parquetry.definition.skew_text import described_skew
+    from parquetry.definition.skew_text import described_skew as described_skew
 
 lazy_exports(__name__)

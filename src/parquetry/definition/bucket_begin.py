@@ -19,8 +19,7 @@ from collections.abc import Mapping
 
 from parquetry.config import BUCKET_BEGIN_PARTITION
 from parquetry.errors import FilterError, PropertyError, ValueTypeError
-from parquetry.predicate import Compare, Filter, columns_of
-from parquetry.predicate.reading import parse_filter
+from parquetry.predicate import Compare, Filter, columns_of, parse_filter
 from parquetry.types import ColumnType, value_from_text
 
 _OPERATOR = re.compile(r"[=<>]|\b(?:is|in|like|between)\b", re.IGNORECASE)

@@ -20,9 +20,7 @@ from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
 from parquetry.layout import ArrangementSpec, BucketSpec, Version
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.storage import TableMetadata, decode_arrangement
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, commit, decode_arrangement
 from parquetry.types import STRING, sql_literal
 
 

@@ -21,8 +21,7 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.identifiers import joined_name, part_text
-from parquetry.metastore.storage import Constraint, TableMetadata
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import Constraint, TableMetadata, TableSnapshot
 
 _NAMES = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 

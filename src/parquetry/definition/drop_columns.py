@@ -15,8 +15,7 @@ from parquetry.data_files import CURRENT_DEFAULT, TableColumn
 from parquetry.definition.bucketing import all_arrangements
 from parquetry.definition.skew import require_unskewed
 from parquetry.errors import BucketColumnChangeError, PropertyError, SkewedColumnChangeError, UnsupportedError
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.types import type_text
 
 Change = dict[str, Any]

@@ -11,7 +11,7 @@ from parquetry.definition.bucket_clause import has_order
 from parquetry.errors import ColumnNotFoundError, UnsupportedError
 from parquetry.identifiers import joined_name, parse_paths, paths_text
 from parquetry.layout import Field, fields_from_columns
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
 
 _WITHOUT_FILTERS = ("boolean", "float", "double")

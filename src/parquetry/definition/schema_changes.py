@@ -21,7 +21,7 @@ from parquetry.layout import (
     struct_type,
     without_collation,
 )
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 from parquetry.types import type_from_json, type_text
 
 _INTEGERS = ("byte", "short", "integer", "long")

@@ -32,12 +32,15 @@ from parquetry.errors import (
     SkewedLocationError,
 )
 from parquetry.layout import DEFAULT_DIRECTORY, AutoSkew, SkewMap
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate import Filter
-from parquetry.predicate.reading import parse_filter
+from parquetry.metastore import (
+    PartitionSnapshot,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    cheapest_plan,
+    commit,
+)
+from parquetry.predicate import Filter, parse_filter
 from parquetry.sqltext import constants
 from parquetry.types import Value
 

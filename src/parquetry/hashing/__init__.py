@@ -7,8 +7,12 @@ buckets.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers, normalised
-    from parquetry.hashing.hash_types import HashType
-    from parquetry.hashing.portability import unsettled
+    from parquetry.hashing.bucket_hash import (
+        bucket_ids as bucket_ids,
+        bucket_numbers as bucket_numbers,
+        normalised as normalised,
+    )
+    from parquetry.hashing.hash_types import HashType as HashType
+    from parquetry.hashing.portability import unsettled as unsettled
 
 lazy_exports(__name__)

@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parquetry.hashing import arrow_values as read
-from parquetry.hashing import hive_v1, murmur3
+from parquetry.hashing import arrow_values as read, hive_v1, murmur3
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.murmur3 import Hashes
 

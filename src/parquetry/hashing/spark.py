@@ -17,8 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from parquetry.errors import UnsupportedError
-from parquetry.hashing import arrow_values as read
-from parquetry.hashing import murmur3
+from parquetry.hashing import arrow_values as read, murmur3
 from parquetry.hashing.hash_types import HashType
 from parquetry.hashing.hive_v2 import shortest
 from parquetry.hashing.murmur3 import Hashes

@@ -7,33 +7,47 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.layout.arrangement import (
-        MAX_BUCKETS,
-        MAX_CELLS,
-        PLAIN,
-        REST,
-        ArrangementSpec,
-        AutoSkew,
-        BucketSpec,
-        SkewMap,
-        SortColumn,
-        Version,
-        cell_key,
+        MAX_BUCKETS as MAX_BUCKETS,
+        MAX_CELLS as MAX_CELLS,
+        PLAIN as PLAIN,
+        REST as REST,
+        ArrangementSpec as ArrangementSpec,
+        AutoSkew as AutoSkew,
+        BucketSpec as BucketSpec,
+        SkewMap as SkewMap,
+        SortColumn as SortColumn,
+        Version as Version,
+        cell_key as cell_key,
     )
-    from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory, cell_location
-    from parquetry.layout.common_buckets import common
-    from parquetry.layout.grown_maps import can_grow, earlier_rest, grown
-    from parquetry.layout.heavy_values import Counted, Heavy, choose, extended_map, least_count, measured_map
-    from parquetry.layout.measured_maps import is_measured_by, skewed_columns
+    from parquetry.layout.cell_directories import (
+        DEFAULT_DIRECTORY as DEFAULT_DIRECTORY,
+        cell_directory as cell_directory,
+        cell_location as cell_location,
+    )
+    from parquetry.layout.common_buckets import common as common
+    from parquetry.layout.grown_maps import can_grow as can_grow, earlier_rest as earlier_rest, grown as grown
+    from parquetry.layout.heavy_values import (
+        Counted as Counted,
+        Heavy as Heavy,
+        choose as choose,
+        extended_map as extended_map,
+        least_count as least_count,
+        measured_map as measured_map,
+    )
+    from parquetry.layout.measured_maps import (
+        is_measured_by as is_measured_by,
+        skewed_columns as skewed_columns,
+    )
     from parquetry.layout.schema_json import (
-        Field,
-        check_fields,
-        columns_from_fields,
-        declared,
-        fields_from_columns,
-        logical_schema,
-        physical_schema,
-        struct_type,
-        without_collation,
+        Field as Field,
+        check_fields as check_fields,
+        columns_from_fields as columns_from_fields,
+        declared as declared,
+        fields_from_columns as fields_from_columns,
+        logical_schema as logical_schema,
+        physical_schema as physical_schema,
+        struct_type as struct_type,
+        without_collation as without_collation,
     )
 
 lazy_exports(__name__)

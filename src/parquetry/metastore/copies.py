@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from parquetry.errors import ParquetryError
 from parquetry.locations import StoragePath, storage_path
-from parquetry.metastore.ownership import canonical, is_same_folder, read_mark
-from parquetry.metastore.storage import check_format
+from parquetry.metastore.ownership.mark import canonical, is_same_folder, read_mark
+from parquetry.metastore.storage.format import check_format
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import reopen_store
 

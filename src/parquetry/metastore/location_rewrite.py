@@ -19,8 +19,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from parquetry.locations import is_absolute
-from parquetry.metastore.manifest import is_in_columns, with_paths
-from parquetry.metastore.storage import CHUNKS, DATABASES, METADATA, PARTITIONS, decoder, encode, is_tombstone
+from parquetry.metastore.manifest.columns import is_in_columns, with_paths
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, METADATA, PARTITIONS
+from parquetry.metastore.storage.wire import decoder, encode
 
 Change = Callable[[str], str]
 """Returns the new location for an old one."""

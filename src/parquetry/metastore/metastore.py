@@ -22,25 +22,20 @@ from parquetry.errors import (
     VersionNotFoundError,
 )
 from parquetry.locations import warehouse_location
-from parquetry.metastore.cleanup import delete_table
-from parquetry.metastore.commits import Replacement
+from parquetry.metastore.cleanup.recovery import delete_table
+from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.copies import shared_tables
-from parquetry.metastore.namespace import Databases, NamedTable, StagedTable, TableNames, new_token
-from parquetry.metastore.ownership import Claimed, Ownership, claim, review_shared
-from parquetry.metastore.storage import (
-    DEFAULT_DATABASE,
-    FIRST,
-    Database,
-    Head,
-    Kind,
-    TableMetadata,
-    check_format,
-    edit_head,
-    normalise_name,
-    require_format,
-    server_time,
-)
-from parquetry.metastore.versions import TableSnapshot, commit_as_of, load, load_again, load_commit
+from parquetry.metastore.namespace.databases import Databases
+from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
+from parquetry.metastore.namespace.staging import StagedTable
+from parquetry.metastore.ownership.handover import Claimed, claim, review_shared
+from parquetry.metastore.ownership.owner import Ownership
+from parquetry.metastore.storage.clock import server_time
+from parquetry.metastore.storage.format import FIRST, check_format, require_format
+from parquetry.metastore.storage.head import Head, Kind, edit_head
+from parquetry.metastore.storage.model import Database, TableMetadata
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.versions.snapshot import TableSnapshot, commit_as_of, load, load_again, load_commit
 from parquetry.metastore.warehouse_store import WarehouseStore
 from parquetry.store import NO_PASSWORDS, Store, open_store, recorded_url
 from parquetry.types import ColumnType, text_from_value

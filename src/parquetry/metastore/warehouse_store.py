@@ -25,23 +25,22 @@ from itertools import islice
 from parquetry.errors import MetastoreDamagedError
 from parquetry.locations import RELATIVE_MARK, BelowWarehouse, is_absolute
 from parquetry.metastore.location_rewrite import rewrite_locations
-from parquetry.metastore.ownership import Unmarked
-from parquetry.metastore.storage import (
-    CHECKED,
+from parquetry.metastore.ownership.owner import Unmarked
+from parquetry.metastore.storage.checksums import (
+    TAGS_WITH_CHECKSUMS,
+    are_right,
+    with_checksum,
+    without_checksum,
+)
+from parquetry.metastore.storage.format import CHECKED, RELATIVE, require_format, version_in
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     DATABASES,
     FORMAT,
     METADATA,
     PARTITIONS,
-    RELATIVE,
     TABLE_ID_BYTES,
-    TAGS_WITH_CHECKSUMS,
-    are_right,
     prefix_range,
-    require_format,
-    version_in,
-    with_checksum,
-    without_checksum,
 )
 from parquetry.store import Condition, Fields, Groups, Range, Store
 

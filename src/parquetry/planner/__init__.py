@@ -7,11 +7,41 @@ The package `parquetry.spark` is the engine's side. `planner` takes a question a
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.engine import Failure, FinishedQuery
-    from parquetry.planner.lake import Lake
-    from parquetry.planner.planner import Planner
-    from parquetry.planner.predicates import conjuncts, replace_where, whole
-    from parquetry.planner.report_facts import report_from_facts, report_from_json
-    from parquetry.planner.statements import REFUSED_STATEMENT_WORDS, STATEMENT_WORDS
+    from parquetry.planner.engine import Failure as Failure, FinishedQuery as FinishedQuery
+    from parquetry.planner.lake import Lake as Lake
+    from parquetry.planner.planner import Planner as Planner
+    from parquetry.planner.predicates import (
+        conjuncts as conjuncts,
+        replace_where as replace_where,
+        whole as whole,
+    )
+    from parquetry.planner.protocol.terms import terms as terms
+    from parquetry.planner.protocol.values import from_wire as from_wire, to_wire as to_wire
+    from parquetry.planner.report_facts import (
+        report_from_facts as report_from_facts,
+        report_from_json as report_from_json,
+    )
+    from parquetry.planner.scans.file_subset import (
+        CHOSEN_FILES_OPTION as CHOSEN_FILES_OPTION,
+        chosen_files as chosen_files,
+    )
+    from parquetry.planner.statements import (
+        REFUSED_STATEMENT_WORDS as REFUSED_STATEMENT_WORDS,
+        STATEMENT_WORDS as STATEMENT_WORDS,
+    )
+    from parquetry.planner.tables.partitions import agreeing as agreeing, values_of as values_of
+    from parquetry.planner.writes.checks import require_writable_so as require_writable_so
+    from parquetry.planner.writes.destinations import (
+        Destinations as Destinations,
+        own_destinations as own_destinations,
+        partitions_of as partitions_of,
+        plan_destinations as plan_destinations,
+    )
+    from parquetry.planner.writes.partition_locations import own_locations as own_locations
+    from parquetry.planner.writes.statement_reads import (
+        is_serializable as is_serializable,
+        rely_on_reads as rely_on_reads,
+        rely_on_search as rely_on_search,
+    )
 
 lazy_exports(__name__)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from parquetry.compaction import Rewrite
 from parquetry.config import settle
-from parquetry.data_files import TableColumn
-from parquetry.data_files.footers import ArrowFooters, FooterReader
+from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
 from parquetry.locations import FileSystems, current_file_systems
-from parquetry.maintenance import Check, HiveMetastore
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import Check, TableMetadata, TableSnapshot
 from parquetry.progress import Progress
-from parquetry.prune.report import Report
+from parquetry.prune import Report
+from parquetry.publishing import HiveMetastore
 
 
 class Failure(NamedTuple):

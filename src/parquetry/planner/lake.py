@@ -21,17 +21,21 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
 from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
 from parquetry.locations import warehouse_location
-from parquetry.metastore import Metastore, marked_metastore
-from parquetry.metastore.commits import Replacement
-from parquetry.metastore.namespace import StagedTable
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot, TouchedPartitions, index_columns
+from parquetry.metastore import (
+    Metastore,
+    Replacement,
+    StagedTable,
+    TableMetadata,
+    TableSnapshot,
+    TouchedPartitions,
+    index_columns,
+    marked_metastore,
+)
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
-from parquetry.planner.protocol import Bucketing, LoadedTable
+from parquetry.planner.protocol.answers import Bucketing, LoadedTable
 from parquetry.planner.protocol.questions import TableRef
-from parquetry.prune import PartitionCache
-from parquetry.prune.rules import may_have_directories
+from parquetry.prune import PartitionCache, may_have_directories
 from parquetry.store import SQLiteStore, open_store, others_nearby, passwords_among
 
 _LOG = logging.getLogger("parquetry")

@@ -22,15 +22,13 @@ from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, Unsuppo
 from parquetry.identifiers import joined_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import HISTORY, Row, history_rows, wire_rows
-from parquetry.planner.protocol import answers, questions, to_wire
-from parquetry.planner.tables import load as load_table
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import KnownValues
-from parquetry.predicate.pruning.match import match
-from parquetry.predicate.reading import SparkColumns, filter_from_json
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.tables.tables import load as load_table
+from parquetry.predicate import Filter, KnownValues, SparkColumns, filter_from_json, match
 from parquetry.prune import on_partitions, partition_plan
 from parquetry.scan import EVERYTHING, ScanPlan
 from parquetry.types import Value, parse_type

@@ -22,7 +22,7 @@ from parquetry.planner.protocol import answers, codec, questions
 from parquetry.planner.scans import key_ranges, runtime_filters, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
-from parquetry.prune.rules import reading_by_position
+from parquetry.prune import reading_by_position
 from parquetry.texts import shortened
 
 _LOG = logging.getLogger("parquetry")

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.commits import Transaction
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.planner.protocol import from_wire
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, Transaction
+from parquetry.planner.protocol.values import from_wire
 from parquetry.predicate import (
     EVERY_ROW,
     And,
@@ -19,11 +18,12 @@ from parquetry.predicate import (
     Opaque,
     Or,
     Predicate,
+    SparkColumns,
     TupleIn,
     columns_of,
+    filter_from_json,
 )
 from parquetry.predicate.normalise import normalise
-from parquetry.predicate.reading import SparkColumns, filter_from_json
 from parquetry.prune import Condition, Origin, on_partitions, partition_plan, rejects_null
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import ColumnType, Value

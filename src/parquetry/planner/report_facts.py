@@ -10,8 +10,15 @@ import msgspec
 
 from parquetry.config import SPARK_SERIES, series_of
 from parquetry.planner.scan_facts import scan_reports
-from parquetry.prune.report import JoinFacts, Report, ScanReport, ValuesReport, explain_joins
-from parquetry.prune.runtime import CandidateOutcome, reports
+from parquetry.prune import (
+    CandidateOutcome,
+    JoinFacts,
+    Report,
+    ScanReport,
+    ValuesReport,
+    explain_joins,
+    reports,
+)
 
 
 def report_from_json(answer: str) -> Report:

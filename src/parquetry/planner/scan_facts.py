@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.prune import Origin
-from parquetry.prune.report import (
+from parquetry.prune import (
     IneffectiveCondition,
+    Origin,
     RunTimeReport,
     ScanReport,
     Step,

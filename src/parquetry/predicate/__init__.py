@@ -7,30 +7,63 @@ text and from Spark's trees. `pruning` judges many containers at once.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.predicate.filter import EVERY_ROW, Filter
-    from parquetry.predicate.like import Rest, head, matcher, parts_of, starts_with
-    from parquetry.predicate.nodes import (
-        FALSE,
-        NULL,
-        TRUE,
-        And,
-        BooleanConstant,
-        Compare,
-        In,
-        IsNull,
-        Like,
-        Not,
-        Opaque,
-        Or,
-        Predicate,
-        TupleIn,
-        all_of,
-        any_of,
-        columns_of,
-        equal,
-        name_text,
-        opaque_parts,
+    from parquetry.predicate.filter import EVERY_ROW as EVERY_ROW, Filter as Filter
+    from parquetry.predicate.like import (
+        Rest as Rest,
+        head as head,
+        matcher as matcher,
+        parts_of as parts_of,
+        starts_with as starts_with,
     )
-    from parquetry.predicate.normalise import conjoin, conjuncts, disjoin, equalities_as_in, tuple_membership
+    from parquetry.predicate.nodes import (
+        FALSE as FALSE,
+        NULL as NULL,
+        TRUE as TRUE,
+        And as And,
+        BooleanConstant as BooleanConstant,
+        Compare as Compare,
+        In as In,
+        IsNull as IsNull,
+        Like as Like,
+        Not as Not,
+        Opaque as Opaque,
+        Or as Or,
+        Predicate as Predicate,
+        TupleIn as TupleIn,
+        all_of as all_of,
+        any_of as any_of,
+        columns_of as columns_of,
+        equal as equal,
+        name_text as name_text,
+        opaque_parts as opaque_parts,
+    )
+    from parquetry.predicate.normalise import (
+        conjoin as conjoin,
+        conjuncts as conjuncts,
+        disjoin as disjoin,
+        equalities_as_in as equalities_as_in,
+        tuple_membership as tuple_membership,
+    )
+    from parquetry.predicate.pruning.guarantees import Row as Row, allowed_values as allowed_values
+    from parquetry.predicate.pruning.held_values import Values as Values
+    from parquetry.predicate.pruning.knowledge import (
+        NO_NULL as NO_NULL,
+        NO_ROWS as NO_ROWS,
+        ONLY_NULL as ONLY_NULL,
+        SOME_NULL as SOME_NULL,
+        Bounds as Bounds,
+        Knowledge as Knowledge,
+        KnownValues as KnownValues,
+    )
+    from parquetry.predicate.pruning.match import (
+        MAX_ALLOWED_TUPLES as MAX_ALLOWED_TUPLES,
+        Match as Match,
+        match as match,
+    )
+    from parquetry.predicate.pruning.truth_sets import MAX_LISTED_CONTAINERS as MAX_LISTED_CONTAINERS
+    from parquetry.predicate.reading.char_padding import SparkColumns as SparkColumns
+    from parquetry.predicate.reading.packed_values import raw_values as raw_values
+    from parquetry.predicate.reading.parse import parse_filter as parse_filter
+    from parquetry.predicate.reading.spark_json import filter_from_json as filter_from_json
 
 lazy_exports(__name__)

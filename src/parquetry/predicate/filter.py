@@ -43,7 +43,7 @@ class Filter:
     | `NOT (a IS NULL OR a = 5)`     | `a IS NOT NULL AND a != 5` | NOT is pushed to the leaves                 |
     | `a = 1 OR b <=> NULL OR a = 2` | `a IN (1, 2) OR b IS NULL` | equalities of one column become one IN      |
 
-    >>> from parquetry.predicate.reading import parse_filter
+    >>> from parquetry.predicate import parse_filter
     >>> print(parse_filter('a = 1 OR b <=> NULL OR a = 2', {'a': ColumnType('int'), 'b': ColumnType('string')}))
     a IN (1, 2) OR b IS NULL
 

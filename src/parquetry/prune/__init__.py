@@ -7,18 +7,90 @@ about runtime filters of joins. `report` says what was left out, and why.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.prune.condition import Condition, Origin
-    from parquetry.prune.metadata_aggregates import AggregateCall, answer_aggregate
-    from parquetry.prune.partition_plans import candidates, on_partitions, partition_plan
-    from parquetry.prune.query_cache import PartitionCache, rejects_null
-    from parquetry.prune.reader_filters import Usable, usable
-    from parquetry.prune.select import (
-        Selection,
-        decided_conditions,
-        each_file,
-        exact_conditions,
-        select_files,
+    from parquetry.prune.condition import Condition as Condition, Origin as Origin
+    from parquetry.prune.metadata_aggregates import (
+        AggregateCall as AggregateCall,
+        answer_aggregate as answer_aggregate,
     )
-    from parquetry.prune.whole_table_aggregates import answer_whole_table
+    from parquetry.prune.partition_plans import (
+        candidates as candidates,
+        on_partitions as on_partitions,
+        partition_plan as partition_plan,
+    )
+    from parquetry.prune.query_cache import PartitionCache as PartitionCache, rejects_null as rejects_null
+    from parquetry.prune.reader_filters import Usable as Usable, usable as usable
+    from parquetry.prune.report.buckets import BucketReport as BucketReport
+    from parquetry.prune.report.html import (
+        CELL_STYLE as CELL_STYLE,
+        NUMBER_STYLE as NUMBER_STYLE,
+        PLAIN_STYLE as PLAIN_STYLE,
+    )
+    from parquetry.prune.report.join_values import ValuesReport as ValuesReport
+    from parquetry.prune.report.report import Report as Report
+    from parquetry.prune.report.rows import report_rows as report_rows
+    from parquetry.prune.report.runtime import (
+        RunTimeReport as RunTimeReport,
+        RuntimeValues as RuntimeValues,
+        StepReduction as StepReduction,
+        found_values as found_values,
+        reductions as reductions,
+    )
+    from parquetry.prune.report.scan import (
+        IneffectiveCondition as IneffectiveCondition,
+        ScanReport as ScanReport,
+        Step as Step,
+    )
+    from parquetry.prune.report.shuffle_reasons import (
+        SETTINGS as SETTINGS,
+        JoinFacts as JoinFacts,
+        explain_joins as explain_joins,
+    )
+    from parquetry.prune.report.sql_words import join_words as join_words, plain_text as plain_text
+    from parquetry.prune.report.text import condition_text as condition_text
+    from parquetry.prune.rules.arrangements import (
+        bucket_specs as bucket_specs,
+        may_have_directories as may_have_directories,
+    )
+    from parquetry.prune.rules.bucket_reasons import without_buckets as without_buckets
+    from parquetry.prune.rules.directory_values import (
+        DirectoryValues as DirectoryValues,
+        directory_values as directory_values,
+    )
+    from parquetry.prune.rules.file_knowledge import (
+        FileKnowledge as FileKnowledge,
+        reading_by_position as reading_by_position,
+    )
+    from parquetry.prune.runtime.candidates import Candidate as Candidate, Verdict as Verdict
+    from parquetry.prune.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
+    from parquetry.prune.runtime.dense_keys import dense_key_count as dense_key_count
+    from parquetry.prune.runtime.estimates import (
+        KeyFiles as KeyFiles,
+        Spread as Spread,
+        estimate_rows as estimate_rows,
+        key_files as key_files,
+        spread as spread,
+    )
+    from parquetry.prune.runtime.filterable import filterable as filterable, has_parts as has_parts
+    from parquetry.prune.runtime.judge import TRANSPARENT_JOINS as TRANSPARENT_JOINS, decide as decide
+    from parquetry.prune.runtime.key_ranges import partition_key_ranges as partition_key_ranges
+    from parquetry.prune.runtime.outcomes import CandidateOutcome as CandidateOutcome, reports as reports
+    from parquetry.prune.runtime.row_group_ranges import (
+        ColumnRanges as ColumnRanges,
+        have_one_row_group as have_one_row_group,
+        ranges_for_readers as ranges_for_readers,
+    )
+    from parquetry.prune.runtime.totals import (
+        estimate_from_totals as estimate_from_totals,
+        is_not_null as is_not_null,
+    )
+    from parquetry.prune.runtime.tuples import placement_columns as placement_columns
+    from parquetry.prune.select import (
+        Selection as Selection,
+        decided_conditions as decided_conditions,
+        each_file as each_file,
+        exact_conditions as exact_conditions,
+        select_files as select_files,
+    )
+    from parquetry.prune.whole_table_aggregates import answer_whole_table as answer_whole_table
 
 lazy_exports(__name__)

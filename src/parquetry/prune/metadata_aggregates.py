@@ -16,9 +16,8 @@ from typing import Literal
 import numpy as np
 
 from parquetry.data_files import UNKNOWN, FileBounds, TableColumn, each_in_files
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import FileBlock
-from parquetry.prune.rules import names_identify_columns
+from parquetry.metastore import FileBlock, TableMetadata
+from parquetry.prune.rules.file_knowledge import names_identify_columns
 from parquetry.prune.select import Selection
 from parquetry.types import ColumnType, Value, identity
 

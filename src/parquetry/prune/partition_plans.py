@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
-from parquetry.metastore.access import access_paths
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot, cheapest_plan
 from parquetry.predicate import (
     And,
     Filter,
+    Knowledge,
+    KnownValues,
     Not,
     Opaque,
     Or,
@@ -23,10 +23,9 @@ from parquetry.predicate import (
     columns_of,
     conjoin,
     disjoin,
+    match,
     tuple_membership,
 )
-from parquetry.predicate.pruning import Knowledge, KnownValues
-from parquetry.predicate.pruning.match import match
 from parquetry.prune.query_cache import PartitionCache
 from parquetry.scan import ScanPlan, plan_scan
 from parquetry.scan.coarse import coarse
@@ -87,7 +86,7 @@ def partition_plan(
         return None
     condition = Filter.all_of(parts)
     if indexed:
-        return access_paths.cheapest_plan(snapshot, condition)
+        return cheapest_plan(snapshot, condition)
     return plan_scan(condition, snapshot.key_schema)
 
 

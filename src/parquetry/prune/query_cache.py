@@ -21,10 +21,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate import TRUE, And, Filter, IsNull, Not, Predicate
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import TRUE, And, Filter, IsNull, KnownValues, Match, Not, Predicate, match
 from parquetry.prune.query_cache_files import FileCache
 
 _MAX_CACHED_SELECTIONS = 16

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Predicate
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 
 MIN_CACHED_FILES = 1000
 """Files that a selection must have judged to be cached; fewer are judged again in the same time."""

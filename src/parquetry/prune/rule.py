@@ -14,11 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from parquetry.metastore.versions import Chooses, FileBlock, PartitionSnapshot, TableSnapshot
-from parquetry.metastore.versions.file_blocks import file_blocks
+from parquetry.metastore import Chooses, FileBlock, PartitionSnapshot, TableSnapshot, file_blocks
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 
 
 @dataclass(frozen=True, slots=True)

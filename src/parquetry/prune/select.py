@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.prune import steps
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache import PartitionCache
-from parquetry.prune.report import ScanReport, Step
+from parquetry.prune.report.scan import ScanReport, Step
 from parquetry.prune.rule import Remaining, Scan
-from parquetry.prune.rules import PartitionRule, decided_by_directories, spelled
+from parquetry.prune.rules.directories import decided_by_directories
+from parquetry.prune.rules.file_knowledge import spelled
+from parquetry.prune.rules.partitions import PartitionRule
 from parquetry.prune.tally import name_effective
 from parquetry.types import Value
 

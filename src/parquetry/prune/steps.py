@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.prune.report import ScanReport
+from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.rule import Rule
-from parquetry.prune.rules import BucketRule, BytesRule, DirectoryRule, FileRule, PartitionRule
+from parquetry.prune.rules.buckets import BucketRule
+from parquetry.prune.rules.bytes import BytesRule
+from parquetry.prune.rules.directories import DirectoryRule
+from parquetry.prune.rules.files import FileRule
+from parquetry.prune.rules.partitions import PartitionRule
 
 STEPS: tuple[Rule, ...] = (PartitionRule(), DirectoryRule(), BucketRule(), FileRule(), BytesRule())
 """Each rule narrows what earlier rules kept; the first reads the metastore."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import IneffectiveCondition, Step
+from parquetry.prune.report.scan import IneffectiveCondition, Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 
 MAX_JUDGED_PARTITIONS = 100_000

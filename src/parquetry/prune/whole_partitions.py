@@ -12,14 +12,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.metastore.storage import batches
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.metastore.versions.file_blocks import file_blocks
-from parquetry.predicate import And, Filter, columns_of, opaque_parts
-from parquetry.predicate.pruning import Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, batches, file_blocks
+from parquetry.predicate import And, Filter, Match, columns_of, match, opaque_parts
 from parquetry.prune.partition_plans import partition_knowledge, partition_plan
-from parquetry.prune.rules import FileKnowledge, spelled
+from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 
 _PARTITIONS_PER_BATCH = 100
 """Partitions that are judged at once; the search ends at the first undecided one, so batches are small."""

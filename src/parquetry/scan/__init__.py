@@ -7,11 +7,17 @@ in the metastore. Spark's scans, which read a table's files, are planned in `par
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.scan.coarse import ranges
-    from parquetry.scan.execute import Test, compile_residual
-    from parquetry.scan.generate import plan_scan
-    from parquetry.scan.plan import EVERYTHING, Estimate, IndexOrder, KeyScan, ScanPlan
-    from parquetry.scan.pushdown import scans_condition
-    from parquetry.scan.unions import plan_by_index
+    from parquetry.scan.coarse import ranges as ranges
+    from parquetry.scan.execute import Test as Test, compile_residual as compile_residual
+    from parquetry.scan.generate import plan_scan as plan_scan
+    from parquetry.scan.plan import (
+        EVERYTHING as EVERYTHING,
+        Estimate as Estimate,
+        IndexOrder as IndexOrder,
+        KeyScan as KeyScan,
+        ScanPlan as ScanPlan,
+    )
+    from parquetry.scan.pushdown import scans_condition as scans_condition
+    from parquetry.scan.unions import plan_by_index as plan_by_index
 
 lazy_exports(__name__)

@@ -91,7 +91,7 @@ class ScanPlan:
     A table has 1,000 days of 500 regions, so 500,000 partitions with the key (day, region).
 
     >>> from parquetry.key_schema import KeySchema
-    >>> from parquetry.predicate.reading import parse_filter
+    >>> from parquetry.predicate import parse_filter
     >>> from parquetry.scan import plan_scan
     >>> from parquetry.scan.plan_text import plan_text
     >>> from parquetry.types import parse_type

@@ -6,6 +6,14 @@
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.spark.publishing import publish_table
+    from parquetry.spark.configuration.catalog_settings import settings as settings
+    from parquetry.spark.configuration.spark_in_use import (
+        defaults_file as defaults_file,
+        version_in_use as version_in_use,
+        version_of_home as version_of_home,
+    )
+    from parquetry.spark.publishing import publish_table as publish_table
+    from parquetry.spark.report import explain as explain
+    from parquetry.spark.session import attach as attach, configure as configure
 
 lazy_exports(__name__)

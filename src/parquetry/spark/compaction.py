@@ -1,6 +1,6 @@
 """Rewrite files of a table in one commit, with the reader of all queries and the writer of all writes.
 
-`maintenance.compaction.compact` and `maintenance.compaction.rebucket` choose the files, and the new
+`compaction.compact` and `compaction.rebucket` choose the files, and the new
 arrangement of their rows. Readers of earlier versions are not disturbed: the old files stay until a vacuum.
 """
 
@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from parquetry.compaction import Rewrite
 from parquetry.config import settle
-from parquetry.data_files.footers import FooterReader
+from parquetry.data_files import FooterReader
 from parquetry.errors import FileCorruptError
 from parquetry.locations import join_location, require_writable
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.metastore.cleanup import keep_in_flight
-from parquetry.metastore.commits import commit
-from parquetry.metastore.versions import TableSnapshot
-from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
-from parquetry.planner.writes import own_destinations
+from parquetry.metastore import TableSnapshot, commit, keep_in_flight
+from parquetry.planner import CHOSEN_FILES_OPTION, chosen_files, own_destinations
 from parquetry.progress import Progress
 from parquetry.spark.active import active_session
-from parquetry.spark.write import RowArrangement, Uncommitted, collect, file_options, write_files
+from parquetry.spark.write.committed_files import Uncommitted, collect
+from parquetry.spark.write.distribution import RowArrangement
+from parquetry.spark.write.insert import file_options, write_files
 from parquetry.texts import counted
 
 _FILE_SIZE_MARGIN = 1.3

@@ -17,7 +17,7 @@ from typing import Any
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.identifiers import quoted
 from parquetry.locations import take_apart
-from parquetry.prune.report import Report
+from parquetry.prune import Report
 
 CATALOG_PREFIX = "spark.sql.catalog."
 

@@ -13,11 +13,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 
+from parquetry.compaction import Rewrite
 from parquetry.config import SESSION_PREFIX, settle
-from parquetry.data_files import FileRecord, TableColumn
-from parquetry.data_files.footers import (
+from parquetry.data_files import (
     ArrowFooters,
+    FileRecord,
     FooterVisitor,
+    TableColumn,
     from_bridge,
     mixed_columns,
     unknown_columns,
@@ -25,20 +27,23 @@ from parquetry.data_files.footers import (
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
-from parquetry.maintenance import Check
-from parquetry.maintenance.compaction import Rewrite
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot
-from parquetry.planner import Failure, FinishedQuery, report_from_facts, report_from_json
-from parquetry.planner.scans import CHOSEN_FILES_OPTION, chosen_files
+from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.planner import (
+    CHOSEN_FILES_OPTION,
+    Failure,
+    FinishedQuery,
+    chosen_files,
+    report_from_facts,
+    report_from_json,
+)
 from parquetry.progress import Progress
-from parquetry.prune.report import SETTINGS, Report
+from parquetry.prune import SETTINGS, Report
 from parquetry.spark.active import active_session, java_error
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from parquetry.spark.hive import SparkHive
 from parquetry.spark.storage_checks import storage_checks
-from parquetry.spark.write import counted
+from parquetry.spark.write.heavy_hitters import counted
 
 _LOG = logging.getLogger("parquetry")
 _MAX_REPORTED_FILES = 5

@@ -11,15 +11,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import HiveError, TableExistsError
-from parquetry.maintenance import OWNED_BY, HivePartition, HiveTable
 from parquetry.progress import Progress
+from parquetry.publishing import OWNED_BY, HivePartition, HiveTable
 from parquetry.spark.active import active_session
 
 _PARTITIONS_PER_CALL = 500
 
 
 class SparkHive:
-    """Implements `maintenance.publish.HiveMetastore` by the active session."""
+    """Implements `publishing.hive.HiveMetastore` by the active session."""
 
     def __init__(self) -> None:
         self._spark = active_session()

@@ -17,14 +17,14 @@ from parquetry._version import __version__
 from parquetry.config import LIST_SETTINGS, SESSION_PREFIX, TABLE_SETTINGS, defaults_entries, settle
 from parquetry.errors import BridgeError, ConfigurationError
 from parquetry.spark import bridge_jar
-from parquetry.spark.configuration import (
+from parquetry.spark.configuration.catalog_settings import (
     BRIDGE_PACKAGE,
     EXTENSIONS_CLASS,
     SPARK_DEFAULTS,
     session_settings,
 )
 from parquetry.spark.connect import configure_remote, is_remote
-from parquetry.spark.serving import install
+from parquetry.spark.serving.callbacks import install
 
 _ATTACH_LOCK = threading.Lock()
 

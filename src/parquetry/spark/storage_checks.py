@@ -10,7 +10,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from parquetry.locations import take_apart
-from parquetry.maintenance import Check
+from parquetry.metastore import Check
 from parquetry.spark.active import java_error
 
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"

@@ -7,9 +7,20 @@ with it.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.sqltext.cursor import TokenCursor
-    from parquetry.sqltext.edit import Edit, blank, edited, string
-    from parquetry.sqltext.literals import LiteralConstant, constants, read_constant
-    from parquetry.sqltext.tokens import BARE, END_OF_TEXT, TIME_TYPES, Token, is_name, tokenise
+    from parquetry.sqltext.cursor import TokenCursor as TokenCursor
+    from parquetry.sqltext.edit import Edit as Edit, blank as blank, edited as edited, string as string
+    from parquetry.sqltext.literals import (
+        LiteralConstant as LiteralConstant,
+        constants as constants,
+        read_constant as read_constant,
+    )
+    from parquetry.sqltext.tokens import (
+        BARE as BARE,
+        END_OF_TEXT as END_OF_TEXT,
+        TIME_TYPES as TIME_TYPES,
+        Token as Token,
+        is_name as is_name,
+        tokenise as tokenise,
+    )
 
 lazy_exports(__name__)

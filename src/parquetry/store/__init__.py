@@ -7,39 +7,39 @@ checks it. Only the metastore knows the meaning of the bytes.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.store.base import Clock, Fields, Store
+    from parquetry.store.base import Clock as Clock, Fields as Fields, Store as Store
     from parquetry.store.condition import (
-        FALSE,
-        TRUE,
-        AllOf,
-        AnyOf,
-        Condition,
-        FieldCompare,
-        FieldIn,
-        FieldMatches,
-        Operator,
-        all_of,
-        any_of,
-        holds,
+        FALSE as FALSE,
+        TRUE as TRUE,
+        AllOf as AllOf,
+        AnyOf as AnyOf,
+        Condition as Condition,
+        FieldCompare as FieldCompare,
+        FieldIn as FieldIn,
+        FieldMatches as FieldMatches,
+        Operator as Operator,
+        all_of as all_of,
+        any_of as any_of,
+        holds as holds,
     )
-    from parquetry.store.groups import Groups, Range
-    from parquetry.store.memory import MemoryStore
+    from parquetry.store.groups import Groups as Groups, Range as Range
+    from parquetry.store.memory import MemoryStore as MemoryStore
     from parquetry.store.opening import (
-        EMBEDDED,
-        IN_MEMORY,
-        METASTORE_FOLDER,
-        open_store,
-        others_nearby,
-        recorded_url,
-        reopen_store,
-        split_store,
+        EMBEDDED as EMBEDDED,
+        IN_MEMORY as IN_MEMORY,
+        METASTORE_FOLDER as METASTORE_FOLDER,
+        open_store as open_store,
+        others_nearby as others_nearby,
+        recorded_url as recorded_url,
+        reopen_store as reopen_store,
+        split_store as split_store,
     )
     from parquetry.store.passwords import (
-        NO_PASSWORDS,
-        PASSWORD_VARIABLE,
-        passwords_among,
-        without_password,
+        NO_PASSWORDS as NO_PASSWORDS,
+        PASSWORD_VARIABLE as PASSWORD_VARIABLE,
+        passwords_among as passwords_among,
+        without_password as without_password,
     )
-    from parquetry.store.sqlite import SQLiteStore
+    from parquetry.store.sqlite import SQLiteStore as SQLiteStore
 
 lazy_exports(__name__)

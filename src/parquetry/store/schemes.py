@@ -60,7 +60,7 @@ def open_by_scheme(url: str, *, create: bool, passwords: Mapping[str, str]) -> S
     """
     scheme = url.partition(":")[0]
     if scheme in _POSTGRESQL and url != scheme:
-        from parquetry.store.postgresql import PostgreSQLStore  # needs the extra parquetry[postgres]
+        from parquetry.store.postgresql.store import PostgreSQLStore
 
         return PostgreSQLStore.open(url, create=create, passwords=passwords)
     if scheme in _OWN and url != scheme:
@@ -105,7 +105,7 @@ def _open_sqlite(url: str, *, create: bool) -> Store:
 
 
 def _open_hbase(url: str, *, create: bool) -> Store:
-    from parquetry.store.hbase import HBaseStore  # needs the extra parquetry[hbase]
+    from parquetry.store.hbase.store import HBaseStore
 
     return HBaseStore.open(url, create=create)
 

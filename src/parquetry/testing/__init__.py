@@ -8,7 +8,7 @@ import pytest
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.testing.store_suite import OpenStore, StoreSuite
+    from parquetry.testing.store_suite import OpenStore as OpenStore, StoreSuite as StoreSuite
 
 # before they are loaded, so that an assertion that fails shows the values
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("groups", "scans", "store_suite")))

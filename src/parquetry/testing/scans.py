@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from parquetry.store import AllOf, AnyOf, Condition, FieldCompare, FieldIn, FieldMatches, Store, holds
 

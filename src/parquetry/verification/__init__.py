@@ -6,7 +6,8 @@ This package reads columns of data files. `verify` checks a table.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.verification.bucket_check import BucketCheck, check_buckets
-    from parquetry.verification.tuple_check import Lacks, lacks_tuples
+    from parquetry.verification.bucket_check import BucketCheck as BucketCheck, check_buckets as check_buckets
+    from parquetry.verification.misplacement import Misplacement as Misplacement
+    from parquetry.verification.tuple_check import Lacks as Lacks, lacks_tuples as lacks_tuples
 
 lazy_exports(__name__)

@@ -13,22 +13,19 @@ from itertools import islice
 
 import msgspec
 
+from parquetry.compaction.partition_condition import partition_condition
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import FileCorruptError, FileMissingError, UnsupportedError
 from parquetry.hashing import unsettled
 from parquetry.layout import BucketSpec
 from parquetry.locations import current_file_systems, join_location, set_file_systems
-from parquetry.maintenance import Misplacement
-from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.metastore.manifest import row_sum
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, row_sum
+from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.progress import Progress, silent, track
 from parquetry.texts import counted
 from parquetry.verification.bucket_check import check_buckets
+from parquetry.verification.misplacement import Misplacement
 
 _MAX_READER_THREADS = 8
 _FILES_PER_BATCH = 256

@@ -19,8 +19,6 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.records import PHYSICAL_NAME
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -32,6 +30,8 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.removed_files import files_removed
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.operations.indexes import create_index
 
 HERE = Path(__file__).parent
 ROOT = "/golden"

@@ -18,10 +18,10 @@ from typing import Any
 
 import msgspec
 
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, open_metastore
 from parquetry.metastore.commits.removed_files import files_removed
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.format import entry_to_json, files_to_json, metadata_to_json
 from tests.support.tables.arrangements import FILE, OWN, TABLES, full_metadata
 
 HERE = Path(__file__).parent

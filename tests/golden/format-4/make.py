@@ -18,8 +18,6 @@ from typing import Any
 
 import msgspec
 
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,
@@ -30,6 +28,8 @@ from parquetry.metastore import (
     TableMetadata,
     open_metastore,
 )
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.format import entry_to_json, files_to_json, metadata_to_json
 from parquetry.metastore.storage.model import Constraint, PartitionIndex, StreamBatch
 from tests.support.tables.arrangements import full_view
 

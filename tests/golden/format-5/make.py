@@ -22,9 +22,6 @@ from typing import Any
 import msgspec
 
 from parquetry.data_files.records import PHYSICAL_NAME
-from parquetry.maintenance.dump.format import entry_to_json, files_to_json, metadata_to_json
-from parquetry.maintenance.indexes import create_index
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import (
     ArrangementSpec,
     AutoSkew,
@@ -41,6 +38,9 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.dumps.format import entry_to_json, files_to_json, metadata_to_json
+from parquetry.metastore.operations.indexes import create_index
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.model import Constraint, StreamBatch
 from tests.support.stores.metastores import Crash, FaultyStore
 from tests.support.tables.arrangements import full_view

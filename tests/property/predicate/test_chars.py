@@ -6,8 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files.bounds import FileBounds, bounds_from_statistics
 from parquetry.data_files.records import ColumnStatistics

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, event, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Or, Predicate, TupleIn

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.predicate.evaluate import compare, evaluate
 from parquetry.predicate.nodes import Opaque

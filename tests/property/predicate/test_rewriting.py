@@ -6,8 +6,7 @@ import math
 import re
 from decimal import Decimal
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from parquetry.predicate.bind import NUMBER_TYPE, bind
 from parquetry.predicate.evaluate import compare, evaluate

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
 from parquetry.data_files.bounds import FileBounds, bounds_reader
 from parquetry.data_files.bounds_vectorized import bounds_in_files, each_in_files

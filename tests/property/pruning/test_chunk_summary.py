@@ -9,8 +9,7 @@ from itertools import compress
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
 from parquetry.data_files.bounds_vectorized import bounds_in_files
 from parquetry.data_files.file_batch import RecordedFiles

@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from hypothesis import HealthCheck, event, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from parquetry.data_files.footers.parquet_statistics import read_parquet_footer
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, Transaction

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files.bounds import column_statistics
 from parquetry.hashing.bucket_hash import bucket_numbers, normalised

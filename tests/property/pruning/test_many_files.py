@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from hypothesis import HealthCheck, event, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from parquetry.data_files.bounds import column_statistics
 from parquetry.data_files.file_batch import RecordedFiles, optional

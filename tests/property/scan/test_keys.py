@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.key_schema import KeyField, KeySchema
 from parquetry.keys import decode_value, encode_value, field_count, split_fields, successor

@@ -5,8 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor

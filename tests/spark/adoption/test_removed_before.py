@@ -16,9 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
+from parquetry.adoption.difference import Difference
 from parquetry.adoption.sync import synchronise
 from parquetry.data_files.footers.footer_reader import ArrowFooters
-from parquetry.maintenance.results import Difference
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store.opening import open_store

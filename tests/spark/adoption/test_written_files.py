@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from parquetry.data_files import FileRecord, Trust
-from parquetry.data_files.footers import ArrowFooters
+from parquetry.data_files.footers.footer_reader import ArrowFooters
 from tests.support import written_files
 from tests.support.files_beside import ArrowReads, compare_folder, files_in, recorded
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import compute, parquet
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
 from parquetry.hashing.portability import unsettled

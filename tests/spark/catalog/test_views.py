@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.store import MemoryStore
 
 pytestmark = pytest.mark.needs("views")

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import SparkSession, functions as sf
 
 from tests.support.spark.pairs import before_the_commit
 from tests.support.tables.bucketed_tables import settings

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import Row, SparkSession, functions as sf
 
 import parquetry
 from tests.support.spark import series

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 import parquetry
 from tests.support.effort import sampled

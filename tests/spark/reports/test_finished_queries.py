@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.planner import report_from_facts
-from parquetry.prune.report import SETTINGS, Report
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.shuffle_reasons import SETTINGS
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.prune.report import NOT_RUN_TEXT, Report, report_rows
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.rows import report_rows
+from parquetry.prune.report.text import NOT_RUN_TEXT
 
 IN_OPEN = 0x20
 EVENT = struct.Struct("iIII")

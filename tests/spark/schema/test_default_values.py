@@ -13,8 +13,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.metastore import Metastore
 from parquetry.store.memory import MemoryStore
 

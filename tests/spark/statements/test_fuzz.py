@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, note, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, note, settings, strategies as st
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 

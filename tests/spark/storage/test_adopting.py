@@ -5,8 +5,8 @@ after a move.
 from __future__ import annotations
 
 from parquetry.locations import use_file_systems
-from parquetry.maintenance.relocate import relocate
 from parquetry.metastore import open_metastore
+from parquetry.metastore.operations.relocate import relocate
 from parquetry.spark.engine import SparkEngine
 from tests.support.spark.storages import Storage
 

@@ -12,9 +12,10 @@ from parquetry.cli.main import main
 from parquetry.data_files import FileRecord
 from parquetry.locations import use_file_systems
 from parquetry.locations.file_names import new_prefix
-from parquetry.maintenance.deletion import FileAccess
 from parquetry.metastore import open_metastore
-from parquetry.metastore.commits import Transaction, commit
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.ownership import owner
 from parquetry.spark.hadoop_files import HadoopFileSystems
 from tests.support.s3.launcher import ACCESS_KEY, REGION, SECRET_KEY, S3Server
@@ -173,7 +174,7 @@ def test_requests_of_looking_many_up(s3: Storage, server: S3Server, monkeypatch:
             assert FileAccess().missing([*wanted, missing], folder) == [missing]
         with server.proxy.counted() as few:
             assert FileAccess().missing(wanted[:99], folder) == []
-        monkeypatch.setattr("parquetry.maintenance.deletion.file_access._ENTRIES_PER_FILE", 1)
+        monkeypatch.setattr("parquetry.metastore.deletion.file_access._ENTRIES_PER_FILE", 1)
         with server.proxy.counted() as given_up:
             assert FileAccess().missing(wanted, folder) == []
     assert listed == {"LIST": 2, "HEAD": 1}

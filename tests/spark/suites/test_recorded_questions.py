@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
-from parquetry.prune.report import SETTINGS
-from parquetry.spark.configuration import BRIDGE_PACKAGE, settings
+from parquetry.prune.report.shuffle_reasons import SETTINGS
+from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE, settings
 from parquetry.spark.serving.gateway import PlannerGateway
 from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
 

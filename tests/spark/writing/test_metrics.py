@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, Observation, SparkSession, functions as sf
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

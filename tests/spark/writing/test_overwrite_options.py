@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 Save = Callable[[DataFrame, str, dict[str, str]], None]

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import SparkSession, functions as sf
 
 from parquetry import metastore as ms
 from parquetry.errors import OutsideConditionError

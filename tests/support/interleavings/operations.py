@@ -15,21 +15,20 @@ from pathlib import Path
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
-from parquetry.maintenance.deletion.clocks import check_of_new_files
-from parquetry.maintenance.deletion.file_access import FileAccess
-from parquetry.maintenance.deletion.orphan_tables import remove_orphans
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.hive_record import HivePartition, HiveTable
-from parquetry.maintenance.publish import publish
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.deletion.clocks import check_of_new_files
+from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.deletion.orphan_tables import remove_orphans
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.namespace.staging import StagedTable
-from parquetry.metastore.storage import IDENTITY, IN_FLIGHT, encode
+from parquetry.metastore.operations.rollback import rollback
+from parquetry.metastore.storage.keyspace import IDENTITY, IN_FLIGHT
+from parquetry.metastore.storage.wire import encode
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
@@ -37,6 +36,8 @@ from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import views
 from parquetry.planner.tables.locations import Dropping, delete_replacement, staged_deletion
 from parquetry.progress import Progress
+from parquetry.publishing.hive import publish
+from parquetry.publishing.hive_record import HivePartition, HiveTable
 from tests.support.interleavings.world import LAKE, NOW, OLD_MS, Surroundings
 
 _FUTURE = 1 << 50

@@ -13,9 +13,9 @@ from parquetry.errors import (
     ForeignWarehouseError,
     ParquetryError,
 )
-from parquetry.maintenance.deletion.file_access import FileAccess
-from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
+from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.deletion.orphan_tables import remove_orphans
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range

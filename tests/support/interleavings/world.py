@@ -16,12 +16,13 @@ from unittest.mock import patch
 
 from parquetry.locations import small_files
 from parquetry.locations.uri import StoragePath, is_below
-from parquetry.maintenance.deletion import vacuum
-from parquetry.maintenance.deletion.file_access import FileAccess, Info
 from parquetry.metastore import Metastore
 from parquetry.metastore.commits import replacement
+from parquetry.metastore.deletion import vacuum
+from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.namespace import orphans
-from parquetry.metastore.ownership import Ownership, handover
+from parquetry.metastore.ownership import handover
+from parquetry.metastore.ownership.owner import Ownership
 from parquetry.metastore.storage import head
 from parquetry.store import MemoryStore, Store
 from tests.support.interleavings.steps import SteppedStore, StoreCall

@@ -10,9 +10,9 @@ from pathlib import Path
 from random import Random
 
 from parquetry.key_schema import KeyField, KeySchema
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.like import parts_of
 from parquetry.predicate.nodes import And, Compare, In, Like, Not, Or, Predicate, TupleIn

@@ -19,8 +19,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from tests.support.product_imports import ROOT as PRODUCT
-from tests.support.product_imports import imports, modules
+from tests.support.product_imports import ROOT as PRODUCT, imports, modules
 from tests.support.reach.recording import ROOT, read_map
 
 _BRIDGE = "bridge/"

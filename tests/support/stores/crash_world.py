@@ -11,17 +11,17 @@ from unittest.mock import patch
 
 import msgspec
 
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.compaction.compact_metadata import compact_metadata
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.indexes import create_index, drop_index, rebuild_index
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import FileRecord, Metastore, StagedTable, TableSnapshot, Totals, Transaction
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import entries, merge_policy
 from parquetry.metastore.namespace import orphans
+from parquetry.metastore.operations.compact_metadata import compact_metadata
+from parquetry.metastore.operations.indexes import create_index, drop_index, rebuild_index
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import FORMAT, head_key
 from parquetry.metastore.storage.wire import encode

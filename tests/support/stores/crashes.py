@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from parquetry.errors import CommitUnknownError, StoreError
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.history import history
 from parquetry.metastore import FileRecord, Metastore, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.operations.history import history
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import (
     DATABASES,

@@ -9,11 +9,11 @@ import pytest
 
 from parquetry.errors import CommitConflictError, FileMissingError
 from parquetry.locations.uri import join_location
-from parquetry.maintenance.deletion import vacuum as vacuum_module
-from parquetry.maintenance.deletion.file_access import require_files
-from parquetry.maintenance.deletion.vacuum import FileAccess, vacuum
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion import vacuum as vacuum_module
+from parquetry.metastore.deletion.file_access import require_files
+from parquetry.metastore.deletion.vacuum import FileAccess, vacuum
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.store import MemoryStore

@@ -21,10 +21,10 @@ import pytest
 
 import parquetry
 from parquetry.adoption.bucket_names import assign_buckets
+from parquetry.adoption.difference import Difference
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
 from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SortColumn, Version
-from parquetry.maintenance.results import Difference
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.prune.rules.arrangements import bucket_specs

@@ -15,11 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquetry
+from parquetry.adoption.difference import Difference
 from parquetry.layout.arrangement import REST
 from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.results import Difference
 from parquetry.metastore import (
     ArrangementSpec,
     AutoSkew,
@@ -32,6 +30,8 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.prune.select import select_files

@@ -14,7 +14,7 @@ from parquetry.adoption import new_footers
 from parquetry.adoption.discover import DiscoveredPartition
 from parquetry.adoption.new_footers import NewFooters
 from parquetry.data_files import FileRecord, TableColumn
-from parquetry.data_files.footers import ArrowFooters
+from parquetry.data_files.footers.footer_reader import ArrowFooters
 from tests.support.stores.metastores import metadata
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from parquetry.adoption.sync import SyncOptions, synchronise
 from parquetry.data_files import ColumnStatistics, FileRecord, Trust
-from parquetry.data_files.footers import ArrowFooters
+from parquetry.data_files.footers.footer_reader import ArrowFooters
 from parquetry.metastore import Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.prune.metadata_aggregates import answer_aggregate

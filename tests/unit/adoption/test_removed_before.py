@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import encode_removed, files_removed
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest import entries
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     JOURNAL,

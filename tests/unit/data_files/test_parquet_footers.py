@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files import Trust
 from parquetry.data_files.footers.parquet_footer import UNCLEAR, ParquetFooter

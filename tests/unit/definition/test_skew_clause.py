@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by

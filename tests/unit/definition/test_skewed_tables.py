@@ -16,9 +16,9 @@ from parquetry.cli.main import main
 from parquetry.definition import require_rules
 from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError, SkewError
 from parquetry.layout.arrangement import AutoSkew, SkewMap
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import open_metastore
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.warehouse import VARIABLE
 from tests.support.goldens import GOLDENS, check_golden
 from tests.support.spark.asked_lake import BUCKETS, PARTITIONED_BY_P, BridgeLake

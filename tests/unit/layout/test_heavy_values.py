@@ -10,8 +10,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.layout.arrangement import AutoSkew, SkewMap
 from parquetry.layout.heavy_values import choose, least_count, measured_map

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import (
     FileRecord,
     Metastore,
@@ -24,6 +22,8 @@ from parquetry.metastore import (
     open_metastore,
 )
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.planner import metadata_tables
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.metadata_tables import ROWS_PER_PAGE

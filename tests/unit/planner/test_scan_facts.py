@@ -11,8 +11,9 @@ import pytest
 
 from parquetry.planner import report_from_facts
 from parquetry.planner.scan_facts import scan_reports
-from parquetry.prune.report import Report, ScanReport, Step
+from parquetry.prune.report.report import Report
 from parquetry.prune.report.rows import report_rows
+from parquetry.prune.report.scan import ScanReport, Step
 
 SCAN = ScanReport(
     "lake.db.t",

@@ -12,7 +12,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Not, Or, equal
-from parquetry.predicate.reading import parse_filter
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.types import ColumnType
 
 LEVELS = 20_000

@@ -17,8 +17,7 @@ from parquetry.predicate.pruning.knowledge import Bounds, Knowledge, KnownValues
 from parquetry.predicate.pruning.match import Match, match
 from parquetry.predicate.reading.parse import parse_condition, parse_filter
 from parquetry.types import ColumnType, parse_type
-from tests.support.planning.knowledge import answer as answer_of
-from tests.support.planning.knowledge import stated
+from tests.support.planning.knowledge import answer as answer_of, stated
 
 CANNOT, MIGHT, MUST = Match.CANNOT, Match.MIGHT, Match.MUST
 TYPES = {

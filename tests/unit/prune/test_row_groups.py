@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.data_files.records import TableColumn
 from parquetry.prune.reader_filters import Usable, same_order_in_orc, usable

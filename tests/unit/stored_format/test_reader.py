@@ -28,7 +28,7 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries
-from parquetry.metastore.storage import Totals
+from parquetry.metastore.storage.model import Totals
 from parquetry.store import SQLiteStore
 from parquetry.types import to_python
 from tests.unit.stored_format import reader

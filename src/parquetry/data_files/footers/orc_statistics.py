@@ -23,7 +23,7 @@ from typing import Any
 
 from parquetry.data_files.bounds import column_statistics, is_ancient
 from parquetry.data_files.records import ColumnStatistics, FileRecord, Trust
-from parquetry.data_files.stored_types import LOCAL_TIMESTAMP, parse_orc_type
+from parquetry.data_files.stored_types.orc_types import LOCAL_TIMESTAMP, parse_orc_type
 from parquetry.errors import ValueTypeError
 from parquetry.temporal import MICROS_PER_DAY
 from parquetry.types import STRING, ColumnType, Value, value_from_text

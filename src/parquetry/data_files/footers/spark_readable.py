@@ -24,7 +24,8 @@ from typing import Any
 from parquetry.data_files.footers.parquet_footer import ParquetFooter, SchemaNode
 from parquetry.data_files.footers.parquet_statistics import footer_errors, open_footer
 from parquetry.data_files.records import PHYSICAL_NAME, FileRecord, TableColumn
-from parquetry.data_files.stored_types import Conversion, find_conversion
+from parquetry.data_files.stored_types.by_format import find_conversion
+from parquetry.data_files.stored_types.conversion import Conversion
 from parquetry.errors import ParquetryError
 from parquetry.locations import open_location, visible_files
 from parquetry.types import type_text

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from parquetry.keys import split_fields, successor
-from parquetry.metastore.versions import Examined, TableSnapshot
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import Examined
 from parquetry.store import Range
 
 PARTITIONS_PER_SAMPLED_KEY = 400

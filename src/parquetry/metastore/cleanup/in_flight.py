@@ -18,7 +18,10 @@ from contextlib import contextmanager
 import msgspec
 
 from parquetry.errors import ParquetryError
-from parquetry.metastore.storage import IN_FLIGHT, decoder, encode, prefix_range, store_now_ms, uptime_s
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.keyspace import IN_FLIGHT, prefix_range
+from parquetry.metastore.storage.owner import uptime_s
+from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
 
 HEARTBEAT_S = 15 * 60.0

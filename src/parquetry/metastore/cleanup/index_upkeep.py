@@ -10,23 +10,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
 from parquetry.metastore.cleanup.retention import Need, StoredRow, stored_rows, unneeded_metadata
-from parquetry.metastore.storage import (
+from parquetry.metastore.storage.checksums import is_damaged
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
     METADATA,
     TICKET_BYTES,
-    CommitRecord,
-    Head,
-    PartitionIndex,
-    TableMetadata,
     batches,
     complement,
-    decoder,
     index_prefix,
-    is_damaged,
     partition_prefix,
     prefix_range,
     ticket_of,
 )
-from parquetry.metastore.versions import entry_key, partition_key, stored_ids
+from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, TableMetadata
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.indexes import entry_key, partition_key, stored_ids
 from parquetry.store import Store
 
 _ROWS_PER_BATCH = 1000

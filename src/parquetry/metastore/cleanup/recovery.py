@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable
 
-from parquetry.metastore.storage import (
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     COMMITS,
     FIRST_PART_OF_REMOVED_FILES,
@@ -13,10 +14,7 @@ from parquetry.metastore.storage import (
     JOURNAL,
     METADATA,
     SUMMARIES,
-    Head,
-    PartitionIndex,
     complement,
-    decoder,
     delete_in_batches,
     delete_prefix,
     head_key,
@@ -28,7 +26,10 @@ from parquetry.metastore.storage import (
     prefix_range,
     removed_files_prefix,
 )
-from parquetry.metastore.versions import entry_rows, load_metadata
+from parquetry.metastore.storage.model import PartitionIndex
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions.snapshot import load_metadata
 from parquetry.store import Store
 
 

@@ -1,7 +1,7 @@
 """Finding the rows of a table that kept versions or commits under way need, and removing the others.
 
 This module is about rows of partitions that later rows have superseded. `commits.committer` writes rows,
-`recovery` removes the rows of failed commits, and `parquetry.maintenance.deletion.vacuum` deletes data files.
+`recovery` removes the rows of failed commits, and `parquetry.metastore.deletion.vacuum` deletes data files.
 
 A reader takes the newest row that its version shows, and a tombstone hides the rows before it. So rows are
 removed oldest first. In another order, a reader of a version that is about to disappear could take an older
@@ -17,32 +17,29 @@ from typing import NamedTuple
 import msgspec
 
 from parquetry.errors import TableNotFoundError
-from parquetry.metastore.manifest import chunk_position
-from parquetry.metastore.storage import (
+from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.format import FIRST, require_format
+from parquetry.metastore.storage.head import Head, edit_head, merge
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     COMMITS,
-    FIRST,
     METADATA,
     ROWS_PER_DELETE,
     SUMMARIES,
     TICKET_BYTES,
-    CommitRecord,
-    Head,
     batches,
     commit_key,
-    decoder,
     delete_in_batches,
-    edit_head,
-    is_tombstone,
-    merge,
     number,
     partition_prefix,
     prefix_range,
-    require_format,
-    store_now_ms,
     ticket_of,
 )
-from parquetry.metastore.versions import commit_as_of, load_commit
+from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.storage.wire import decoder
+from parquetry.metastore.versions.snapshot import commit_as_of, load_commit
 from parquetry.store import Store
 
 

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableNotFoundError
-from parquetry.metastore.storage import Head, Owner, active_owner, edit_head, store_now_ms, swept_until
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, edit_head, swept_until
+from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.store import Store
 
 _PAUSE_S = 0.05

@@ -14,9 +14,10 @@ from parquetry.locations import is_absolute
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
 from parquetry.metastore.commits.changes import Append, Drop, FileChange, Grow, Move, Recut, Restore
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.manifest import TOMBSTONE, EntryWriter, encode_entry, read_files
-from parquetry.metastore.storage import PartitionEntry, Totals, decode_arrangement
-from parquetry.metastore.versions import PartitionRow, entry_of
+from parquetry.metastore.manifest.entries import TOMBSTONE, EntryWriter, encode_entry, read_files
+from parquetry.metastore.storage.model import PartitionEntry, Totals
+from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 class Merge:

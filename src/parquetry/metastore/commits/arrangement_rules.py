@@ -17,8 +17,9 @@ from parquetry.errors import ArrangementError
 from parquetry.layout import PLAIN, ArrangementSpec, can_grow
 from parquetry.metastore.commits.changes import Append, Change, FileChange, Grow, Restore
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage import PartitionEntry, TableMetadata, decode_arrangement
-from parquetry.metastore.versions import PartitionRow, entry_of
+from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
+from parquetry.metastore.storage.wire import decode_arrangement
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 def arrangement_for(

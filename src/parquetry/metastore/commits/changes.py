@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from parquetry.data_files import FileRecord
 from parquetry.layout import ArrangementSpec
-from parquetry.metastore.storage import PartitionEntry
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore.storage.model import PartitionEntry
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
 
 

@@ -48,26 +48,22 @@ from collections.abc import Mapping
 
 from parquetry.errors import CommitUnknownError, ParquetryError, TableNotFoundError
 from parquetry.metastore.cleanup import recovery
-from parquetry.metastore.commits.attempt import (
-    Attempt,
-    CommitTask,
-    MovedError,
-    give_up,
-    own_commit,
-    require_kept,
-    require_open,
-    take,
-    unknown,
-)
-from parquetry.metastore.commits.attempt.publish import publish
+from parquetry.metastore.commits.attempt.outcome import give_up, own_commit, unknown
+from parquetry.metastore.commits.attempt.publish import MovedError, publish
+from parquetry.metastore.commits.attempt.rows import Attempt
+from parquetry.metastore.commits.attempt.task import CommitTask, require_kept, require_open
+from parquetry.metastore.commits.attempt.ticket import take
 from parquetry.metastore.commits.conflicts import Conflicts
 from parquetry.metastore.commits.prepared import prepare
 from parquetry.metastore.commits.removed_files import records_of
 from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.commits.validate import require_not_shared, require_possible
-from parquetry.metastore.storage import Head, Owner, active_owner, pause, read_head, require_format
-from parquetry.metastore.versions import PartitionRow, TableSnapshot, VisibleRows, load
+from parquetry.metastore.storage.format import require_format
+from parquetry.metastore.storage.head import Head, pause, read_head
+from parquetry.metastore.storage.owner import Owner, active_owner
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
 
 
 def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:

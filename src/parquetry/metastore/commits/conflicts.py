@@ -33,8 +33,10 @@ from parquetry.errors import CommitConflictError
 from parquetry.metastore.commits.arrangement_rules import is_arranged_otherwise, is_hashed_otherwise, retyped
 from parquetry.metastore.commits.changes import Add, Append, Change, ReadScope, Recut
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.storage import Head, TableMetadata
-from parquetry.metastore.versions import PartitionRow, TableSnapshot, load
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.visible_rows import PartitionRow
 
 
 class Conflicts:

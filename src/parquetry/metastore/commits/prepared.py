@@ -13,8 +13,11 @@ import msgspec
 
 from parquetry.metastore.commits.changes import Append, Change, Drop, Replace
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage import PartitionEntry, TableMetadata
-from parquetry.metastore.versions import PartitionRow, TableSnapshot, entry_of, keyed_by, renewed
+from parquetry.metastore.storage.model import PartitionEntry, TableMetadata
+from parquetry.metastore.versions.indexes import renewed
+from parquetry.metastore.versions.placement import keyed_by
+from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.visible_rows import PartitionRow, entry_of
 
 
 @dataclass(frozen=True, slots=True)

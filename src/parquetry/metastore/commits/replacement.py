@@ -13,14 +13,15 @@ import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.locations import join_location, path_below
-from parquetry.metastore.commits.attempt import require_name
+from parquetry.metastore.commits.attempt.task import require_name
 from parquetry.metastore.commits.changes import Change, FileChange, ReadScope
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed, live_files
 from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage import RemovedFileRecord, TableMetadata, live_head, pause
-from parquetry.metastore.versions import TableSnapshot, load
+from parquetry.metastore.storage.head import live_head, pause
+from parquetry.metastore.storage.model import RemovedFileRecord, TableMetadata
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
 
 MAX_PUBLISH_ATTEMPTS = 100
 """Attempts to publish while others keep committing to the table. What they commit is replaced, too."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage import CommitRecord, TableMetadata, Totals
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
+from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
 class Successor(TableSnapshot):

@@ -26,8 +26,10 @@ from parquetry.metastore.commits.changes import (
     Restore,
     Scope,
 )
-from parquetry.metastore.storage import RemovedFileRecord, StreamBatch, TableMetadata
-from parquetry.metastore.versions import PartitionSnapshot, TablePlacement, TableSnapshot
+from parquetry.metastore.storage.model import RemovedFileRecord, StreamBatch, TableMetadata
+from parquetry.metastore.versions.partition import PartitionSnapshot
+from parquetry.metastore.versions.placement import TablePlacement
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.scan import ScanPlan
 from parquetry.types import Value
 
@@ -43,7 +45,7 @@ class Transaction:
     d=1 and drop d=2. Before we commit, another writer appends file z to d=1.
 
     >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
-    >>> from parquetry.metastore.commits import commit
+    >>> from parquetry.metastore.commits.committer import commit
     >>> a, b, c, m, z = (FileRecord(name, bytes=100, rows=10) for name in "abcmz")
     >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
     >>> fill = Transaction(open_metastore("/lake", "memory").create_table("default", "t", metadata), "fill")

@@ -12,8 +12,9 @@ from parquetry.locations import join_location
 from parquetry.metastore.commits.arrangement_rules import require_fitting
 from parquetry.metastore.commits.changes import Add, Drop, FileChange, Move
 from parquetry.metastore.commits.prepared import PreparedCommit
-from parquetry.metastore.ownership import ownership_of
-from parquetry.metastore.versions import TableSnapshot, keyed_by
+from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.versions.placement import keyed_by
+from parquetry.metastore.versions.snapshot import TableSnapshot
 
 
 def require_possible(prepared: PreparedCommit) -> bool:

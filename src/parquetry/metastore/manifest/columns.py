@@ -49,7 +49,7 @@ from parquetry.metastore.manifest.encoding import (
     pack_flags,
     pack_numbers,
 )
-from parquetry.metastore.storage import encode
+from parquetry.metastore.storage.wire import encode
 
 MARK = b"\xc1"
 """The first byte of a chunk in columns: msgpack never uses it."""

@@ -28,12 +28,9 @@ from parquetry.metastore.manifest.merge_policy import (
     to_rewrite,
 )
 from parquetry.metastore.manifest.summary import Types, types_of
-from parquetry.metastore.storage import (
-    FileChunk,
-    ListedFile,
-    PartitionEntry,
-    TableMetadata,
-    batches,
+from parquetry.metastore.storage.keyspace import batches
+from parquetry.metastore.storage.model import FileChunk, ListedFile, PartitionEntry, TableMetadata
+from parquetry.metastore.storage.wire import (
     decode_arrangement,
     decoder,
     encode,

@@ -36,7 +36,8 @@ from parquetry.data_files import (
     numbers,
 )
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage import PartitionEntry, RecordDecoder, decoder, joined, look_at_types
+from parquetry.metastore.storage.model import PartitionEntry
+from parquetry.metastore.storage.wire import RecordDecoder, decoder, joined, look_at_types
 
 _CACHED_DECODERS = 64
 """Decoders that are cached, each for the statistics of some columns."""

@@ -40,7 +40,7 @@ from parquetry.errors import ColumnNotFoundError
 from parquetry.identifiers import parse_paths
 from parquetry.layout import ArrangementSpec
 from parquetry.metastore.manifest.summary import Types
-from parquetry.metastore.storage import FileChunk, TableMetadata
+from parquetry.metastore.storage.model import FileChunk, TableMetadata
 
 LEVELS = (1.0, 1 / 3, 1 / 9, 1 / 27, 1 / 81, 1 / 243)
 """Weights at which chunks are merged."""

@@ -13,18 +13,11 @@ from collections.abc import Mapping
 import msgspec
 
 from parquetry.errors import NamespaceExistsError, NamespaceNotFoundError
-from parquetry.metastore.storage import (
-    DATABASES,
-    DEFAULT_DATABASE,
-    Database,
-    database_key,
-    decoder,
-    encode,
-    normalise_name,
-    pause,
-    prefix_range,
-    swap,
-)
+from parquetry.metastore.storage.head import pause, swap
+from parquetry.metastore.storage.keyspace import DATABASES, database_key, prefix_range
+from parquetry.metastore.storage.model import Database
+from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE, normalise_name
+from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
 
 

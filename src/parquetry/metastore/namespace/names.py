@@ -31,22 +31,16 @@ from parquetry.errors import (
     TableNotFoundError,
 )
 from parquetry.metastore.namespace.databases import Databases
-from parquetry.metastore.storage import (
-    FIRST,
+from parquetry.metastore.storage.format import FIRST, require_format
+from parquetry.metastore.storage.head import Head, Kind, decode_head, edit_head, read_head, swap
+from parquetry.metastore.storage.keyspace import (
     HEADS,
     TABLE_ID_BYTES,
-    Head,
-    Kind,
     batches,
-    decode_head,
-    edit_head,
     head_key,
     name_key,
     names_prefix,
     prefix_range,
-    read_head,
-    require_format,
-    swap,
 )
 from parquetry.store import Store
 

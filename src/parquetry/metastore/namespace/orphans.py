@@ -19,10 +19,12 @@ import msgspec
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError
 from parquetry.keys import successor
-from parquetry.metastore.cleanup import delete_table
+from parquetry.metastore.cleanup.recovery import delete_table
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import TableNames
-from parquetry.metastore.storage import (
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, decode_head, edit_head, swap
+from parquetry.metastore.storage.keyspace import (
     CHUNKS,
     COMMITS,
     HEADS,
@@ -36,13 +38,8 @@ from parquetry.metastore.storage import (
     RESTORING,
     SUMMARIES,
     TABLE_ID_BYTES,
-    Head,
-    decode_head,
-    edit_head,
     head_key,
     prefix_range,
-    store_now_ms,
-    swap,
 )
 from parquetry.store import Range, Store
 

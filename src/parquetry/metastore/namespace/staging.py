@@ -20,30 +20,17 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.metastore.cleanup import delete_table
+from parquetry.metastore.cleanup.recovery import delete_table
 from parquetry.metastore.namespace.names import TableNames, new_token
-from parquetry.metastore.storage import (
-    FIRST,
-    TABLE_ID_BYTES,
-    CommitRecord,
-    Head,
-    Owner,
-    State,
-    TableMetadata,
-    Totals,
-    edit_head,
-    encode,
-    format_of,
-    head_key,
-    live_head,
-    metadata_key,
-    owner,
-    read_head,
-    require_format,
-    store_now_ms,
-    swap,
-)
-from parquetry.metastore.versions import TableSnapshot, load, load_again
+from parquetry.metastore.storage import owner
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.format import FIRST, format_of, require_format
+from parquetry.metastore.storage.head import Head, State, edit_head, live_head, read_head, swap
+from parquetry.metastore.storage.keyspace import TABLE_ID_BYTES, head_key, metadata_key
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
+from parquetry.metastore.storage.owner import Owner
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_again
 from parquetry.store import Store
 
 

@@ -11,16 +11,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from parquetry.metastore.storage import (
-    HEADS,
-    Head,
-    decode_head,
-    encode,
-    prefix_range,
-    store_now_ms,
-    with_checksum,
-    without_checksum,
-)
+from parquetry.metastore.storage.checksums import with_checksum, without_checksum
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, decode_head
+from parquetry.metastore.storage.keyspace import HEADS, prefix_range
+from parquetry.metastore.storage.wire import encode
 from parquetry.store import Store
 
 

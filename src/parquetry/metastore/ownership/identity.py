@@ -11,7 +11,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from parquetry.metastore.storage import IDENTITY, decoder, encode, retire_format, retired_for, swap
+from parquetry.metastore.storage.format import retire_format, retired_for
+from parquetry.metastore.storage.head import swap
+from parquetry.metastore.storage.keyspace import IDENTITY
+from parquetry.metastore.storage.wire import decoder, encode
 from parquetry.store import Store
 
 _ID_BYTES = 16

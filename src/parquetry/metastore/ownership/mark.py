@@ -16,7 +16,7 @@ import msgspec
 from parquetry._version import __version__
 from parquetry.errors import WarehouseError
 from parquetry.locations import join_location, storage_path, take_apart
-from parquetry.metastore.storage import OWN_FOLDER
+from parquetry.metastore.storage.format import OWN_FOLDER
 from parquetry.store import EMBEDDED, METASTORE_FOLDER
 
 MARK_FILE = "_parquetry_metastore.json"

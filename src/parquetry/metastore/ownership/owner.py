@@ -35,7 +35,9 @@ from parquetry.metastore.ownership.mark import (
     replace_mark,
     store_name,
 )
-from parquetry.metastore.storage import FIRST, NAMES, prefix_range, require_format, uptime_s
+from parquetry.metastore.storage.format import FIRST, require_format
+from parquetry.metastore.storage.keyspace import NAMES, prefix_range
+from parquetry.metastore.storage.owner import uptime_s
 from parquetry.store import EMBEDDED, IN_MEMORY, Store, open_store
 
 SECONDS_BETWEEN_READS = 60.0

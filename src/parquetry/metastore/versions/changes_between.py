@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from parquetry.data_files import FileRecord, is_same
 from parquetry.errors import TableNotFoundError
 from parquetry.locations import join_location
-from parquetry.metastore.storage import CommitRecord, Head, complement
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import complement
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
 from parquetry.metastore.versions.touched import TouchedPartitions

@@ -44,14 +44,9 @@ from parquetry.data_files import (
     joined,
     project_files,
 )
-from parquetry.metastore.manifest import (
-    InlineFiles,
-    can_narrow,
-    files_in_lists,
-    read_summaries,
-    read_together,
-)
-from parquetry.metastore.storage import PartitionEntry
+from parquetry.metastore.manifest.chunks import read_summaries, read_together
+from parquetry.metastore.manifest.inline import InlineFiles, can_narrow, files_in_lists
+from parquetry.metastore.storage.model import PartitionEntry
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store import Store
 

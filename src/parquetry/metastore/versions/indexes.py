@@ -19,18 +19,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.errors import ColumnNotFoundError, IndexExistsError, IndexNotFoundError, UnsupportedError
 from parquetry.keys import field_count, join_fields, split_fields, successor
-from parquetry.metastore.manifest import TOMBSTONE
-from parquetry.metastore.storage import (
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.keyspace import (
     INDEX_ID_BYTES,
     INDEXES,
     TABLE_ID_BYTES,
-    PartitionIndex,
-    TableMetadata,
     index_prefix,
-    is_tombstone,
-    normalise_name,
     prefix_range,
 )
+from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
+from parquetry.metastore.storage.valid_names import normalise_name
 from parquetry.metastore.versions.visible_rows import Row
 from parquetry.store import Store
 

@@ -26,7 +26,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.metastore.storage import CommitRecord, decoder, encode
+from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.storage.wire import decoder, encode
 
 MIN_ROWS_PER_PARTITION = 4
 """Average rows per partition. With so many or more, the head lists the newest; half as many keep a list."""

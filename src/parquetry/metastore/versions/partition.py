@@ -13,7 +13,7 @@ import msgspec
 
 from parquetry.data_files import FileRecord
 from parquetry.layout import ArrangementSpec
-from parquetry.metastore.manifest import (
+from parquetry.metastore.manifest.entries import (
     decode_entries,
     decode_entry,
     decode_with_files,
@@ -21,7 +21,9 @@ from parquetry.metastore.manifest import (
     read_files,
     read_listed,
 )
-from parquetry.metastore.storage import ListedFile, PartitionEntry, decode_arrangement, ticket_of
+from parquetry.metastore.storage.keyspace import ticket_of
+from parquetry.metastore.storage.model import ListedFile, PartitionEntry
+from parquetry.metastore.storage.wire import decode_arrangement
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.store import Store
 from parquetry.types import Value

@@ -10,7 +10,7 @@ from parquetry.errors import ValueTypeError
 from parquetry.key_schema import KeySchema
 from parquetry.locations import partition_paths
 from parquetry.locations.partition_path import partition_path
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore.storage.model import TableMetadata
 from parquetry.types import ColumnType, Value
 
 

@@ -7,7 +7,7 @@ from heapq import merge
 from operator import itemgetter
 
 from parquetry.key_schema import KeySchema
-from parquetry.metastore.storage import TICKET_BYTES
+from parquetry.metastore.storage.keyspace import TICKET_BYTES
 from parquetry.metastore.versions.indexes import partition_key
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.predicate import Filter

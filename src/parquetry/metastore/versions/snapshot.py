@@ -15,23 +15,19 @@ from itertools import islice
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError, UnsupportedError
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
-from parquetry.metastore.storage import (
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, live_head, read_head
+from parquetry.metastore.storage.keyspace import (
     COMMITS,
-    CommitRecord,
-    Head,
-    TableMetadata,
-    Totals,
     commit_key,
     complement,
-    decoder,
-    live_head,
     metadata_key,
-    now_ms,
     number,
     partition_prefix,
-    read_head,
-    store_now_ms,
 )
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
+from parquetry.metastore.storage.owner import now_ms
+from parquetry.metastore.storage.wire import decoder
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import TablePlacement
 from parquetry.metastore.versions.reading import read_by_index, read_by_keys, read_by_union
@@ -76,7 +72,7 @@ class TableSnapshot:
     A snapshot keeps showing its version while others commit:
 
     >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
-    >>> from parquetry.metastore.commits import commit
+    >>> from parquetry.metastore.commits.committer import commit
     >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
     >>> versions = [open_metastore("/lake", "memory").create_table("default", "t", metadata)]
     >>> for name in "ab":

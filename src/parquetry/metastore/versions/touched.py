@@ -16,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from parquetry.metastore.storage import CommitRecord
+from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.snapshot import TableSnapshot
 
 _CACHED_VERSION_RANGES = 16

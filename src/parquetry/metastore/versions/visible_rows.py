@@ -16,21 +16,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from parquetry.keys import successor
-from parquetry.metastore.manifest import decode_entry
-from parquetry.metastore.storage import (
+from parquetry.metastore.manifest.entries import decode_entry
+from parquetry.metastore.storage.checksums import is_tombstone, refuse
+from parquetry.metastore.storage.keyspace import (
     PARTITIONS,
     TABLE_ID_BYTES,
     TICKET_BYTES,
-    CommitRecord,
-    PartitionEntry,
     complement,
     index_prefix,
-    is_tombstone,
     partition_prefix,
-    refuse,
     removed_files_prefix,
     ticket_of,
 )
+from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
 from parquetry.metastore.versions.newest_rows import complete_ticket, decode_newest
 from parquetry.store import Condition, Groups, Range, Store
 

@@ -9,10 +9,9 @@ from parquetry.adoption import SyncOptions, synchronise
 from parquetry.ddl import procedure_answer
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures import PROCEDURES
-from parquetry.planner.procedures import sync as sync_procedure
+from parquetry.planner.procedures import PROCEDURES, sync as sync_procedure
 from parquetry.planner.procedures.procedure import Procedure, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.progress import progress_bar

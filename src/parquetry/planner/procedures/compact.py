@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
+from parquetry.compaction import WEIGHT_OF_KEPT_VALUES, Rewrite, require_selected, rewrites
 from parquetry.data_files import FileRecord
 from parquetry.definition import require_concatenable
 from parquetry.layout import Counted, skewed_columns
 from parquetry.locations import join_location
-from parquetry.maintenance.compaction import WEIGHT_OF_KEPT_VALUES, Rewrite, require_selected, rewrites
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import Progress, progress_bar

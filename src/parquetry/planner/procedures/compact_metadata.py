@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquetry.maintenance.compaction.compact_metadata import compact_metadata
+from parquetry.metastore import compact_metadata
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance import create_index
+from parquetry.metastore import create_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.index import INDEX_COLUMNS, index_rows, named_columns
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row

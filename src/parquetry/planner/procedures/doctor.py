@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from parquetry.maintenance.check import check_storage
+from parquetry.metastore import check_storage
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Procedure, Row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquetry.maintenance import drop_index
+from parquetry.metastore import drop_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.index import INDEX_COLUMNS, IndexChoice, index_rows
 from parquetry.planner.procedures.procedure import Procedure, Row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance.check.fsck import fsck
+from parquetry.metastore import fsck
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from parquetry.maintenance.history import history
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot, history
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 

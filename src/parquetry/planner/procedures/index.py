@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from parquetry.errors import UnsupportedError
-from parquetry.metastore.versions import TableSnapshot, index_columns
+from parquetry.metastore import TableSnapshot, index_columns
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Row
 

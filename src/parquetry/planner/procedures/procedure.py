@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, NewType, TypeAlias, TypeVar, get_arg
 import msgspec
 
 from parquetry.planner.lake import Lake
-from parquetry.planner.protocol import Parameter, Values
+from parquetry.planner.protocol.answers import Parameter, Values
 
 Row: TypeAlias = Sequence[str | int | float | bool | None]
 Rows: TypeAlias = list[Values]

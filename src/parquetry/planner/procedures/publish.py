@@ -7,10 +7,10 @@ from typing import Annotated
 
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import parse_name
-from parquetry.maintenance.publish import publish
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar
+from parquetry.publishing import publish
 
 
 class Publish(Arguments, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from parquetry.maintenance.compaction import rebucketing, require_selected
+from parquetry.compaction import rebucketing, require_selected
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.compact import COLUMNS, rewritten
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row

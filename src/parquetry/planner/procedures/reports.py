@@ -13,7 +13,7 @@ import msgspec
 from parquetry.errors import UnsupportedError
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Procedure, Row
-from parquetry.prune.report import report_rows
+from parquetry.prune import report_rows
 
 _COLUMNS = (
     ("part", "long"),

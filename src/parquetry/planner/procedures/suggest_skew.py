@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+from parquetry.advice import suggestions
+from parquetry.compaction.partition_condition import partition_condition
 from parquetry.data_files import TableColumn
 from parquetry.errors import DuplicateSkewedColumnError, UnsupportedError
 from parquetry.layout import AutoSkew
-from parquetry.maintenance.compaction import suggestions
-from parquetry.maintenance.partition_condition import partition_condition
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.types import sql_literal

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from parquetry.adoption import SyncOptions, synchronise
-from parquetry.maintenance import Difference
+from parquetry.adoption import Difference, SyncOptions, synchronise
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row
 from parquetry.progress import progress_bar

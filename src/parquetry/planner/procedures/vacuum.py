@@ -6,10 +6,7 @@ from typing import Annotated
 
 from parquetry.config import VACUUM_RETENTION_CHECK, settle
 from parquetry.errors import UnsupportedError
-from parquetry.maintenance.deletion import HOUR_MS, KEPT_MS, grace_of
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.metastore.storage import store_now_ms
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import HOUR_MS, KEPT_MS, TableSnapshot, grace_of, store_now_ms, vacuum
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures.procedure import Arguments, Procedure, Row, Timestamp
 

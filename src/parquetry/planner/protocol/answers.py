@@ -12,10 +12,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from parquetry.metastore.storage import Constraint
+from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, TableRef, View
-from parquetry.prune import Usable
-from parquetry.prune.runtime import Verdict
+from parquetry.prune import Usable, Verdict
 
 Values: TypeAlias = list[str | None]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from parquetry.planner.protocol import questions
-from parquetry.prune.runtime import LIMITS, TRANSPARENT_JOINS, Limits
+from parquetry.prune import LIMITS, TRANSPARENT_JOINS, Limits
 
 
 class Terms(msgspec.Struct, frozen=True):

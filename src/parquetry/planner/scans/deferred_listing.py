@@ -11,8 +11,7 @@ from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.scan_answer import decided, description, metrics, report_of, statistics
-from parquetry.prune.runtime import LIMITS, estimate_from_totals, has_parts
-from parquetry.prune.runtime.filterable import filterable
+from parquetry.prune import LIMITS, estimate_from_totals, filterable, has_parts
 
 _NO_FILES = answers.FileList([], "", b"", b"", b"", b"")
 

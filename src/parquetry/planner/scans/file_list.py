@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.locations import join_location
-from parquetry.planner.protocol import FileList
+from parquetry.planner.protocol.answers import FileList
 
 
 def file_list(

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from parquetry.locations import join_location
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot
 from parquetry.prune import Selection
 
 CHOSEN_FILES_OPTION = "parquetry.chosen-files"

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from parquetry.planner.lake import Lake
-from parquetry.planner.protocol import answers, questions, to_wire
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune.runtime import partition_key_ranges
+from parquetry.prune import partition_key_ranges
 
 
 def file_key_ranges(lake: Lake, q: questions.FileKeyRanges) -> answers.KeyRangeRows:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from parquetry.config import BUCKET_JOIN, settle
 from parquetry.data_files import FileColumns, TableColumn
 from parquetry.layout import BucketSpec, common
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.protocol import answers, questions
-from parquetry.prune.report import BucketReport
-from parquetry.prune.rules import bucket_specs
+from parquetry.prune import BucketReport, bucket_specs
 from parquetry.texts import counted, size_text
 from parquetry.types import type_text
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions, types_of, without_implied
 from parquetry.planner.protocol import questions
 from parquetry.planner.scans.runtime_values import RuntimeCondition, runtime_conditions
-from parquetry.predicate import Filter
-from parquetry.predicate.reading import SparkColumns
+from parquetry.predicate import Filter, SparkColumns
 from parquetry.prune import Condition, Selection, select_files
 
 

@@ -9,11 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE, settle
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune.runtime import (
+from parquetry.prune import (
     LIMITS,
     Candidate,
     KeyFiles,

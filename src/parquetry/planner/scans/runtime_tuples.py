@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from parquetry.predicate.reading import raw_values
-from parquetry.prune.runtime import LIMITS
+from parquetry.predicate import raw_values
+from parquetry.prune import LIMITS
 
 TUPLES = "TUPLES"
 

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from parquetry.config import RUNTIME_PRUNING, SESSION_PREFIX, Settings
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.planner.scans.runtime_tuples import TUPLES, distinct_tuples, split_tuples
 from parquetry.predicate import Compare, In, Predicate, name_text
-from parquetry.prune import Condition, Origin
-from parquetry.prune.report import (
+from parquetry.prune import (
+    LIMITS,
+    Condition,
+    Origin,
     RunTimeReport,
     RuntimeValues,
     ScanReport,
@@ -26,7 +28,6 @@ from parquetry.prune.report import (
     found_values,
     reductions,
 )
-from parquetry.prune.runtime import LIMITS
 from parquetry.texts import counted
 from parquetry.types import sql_literal
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers
 from parquetry.predicate import IsNull, Not
-from parquetry.prune import Condition, steps
-from parquetry.prune.report import Report, ScanReport, condition_text
+from parquetry.prune import Condition, Report, ScanReport, condition_text, steps
 
 _MIN_ROW_BYTES = 8
 _MAX_PUSHED_CHARACTERS = 1000

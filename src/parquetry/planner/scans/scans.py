@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, settle
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.layout import logical_schema
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
-from parquetry.planner.protocol import answers, questions, to_wire
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.deferred_listing import late_scan
 from parquetry.planner.scans.file_list import file_list
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
@@ -31,26 +32,31 @@ from parquetry.planner.scans.scan_answer import (
     statistics,
     without_added,
 )
-from parquetry.predicate import columns_of, opaque_parts
-from parquetry.predicate.reading import filter_from_json
+from parquetry.predicate import columns_of, filter_from_json, opaque_parts
 from parquetry.prune import (
+    LIMITS,
     AggregateCall,
+    ColumnRanges,
     Condition,
+    DirectoryValues,
+    Report,
+    ScanReport,
     Selection,
     answer_aggregate,
     answer_whole_table,
     candidates,
     decided_conditions,
+    directory_values,
     exact_conditions,
+    filterable,
+    has_parts,
+    have_one_row_group,
+    ranges_for_readers,
     select_files,
     steps,
     usable,
+    without_buckets,
 )
-from parquetry.prune.report import Report, ScanReport
-from parquetry.prune.rules import DirectoryValues, without_buckets
-from parquetry.prune.rules.directory_values import directory_values
-from parquetry.prune.runtime import LIMITS, ColumnRanges, has_parts, have_one_row_group, ranges_for_readers
-from parquetry.prune.runtime.filterable import filterable
 from parquetry.types import Value, type_from_json
 
 _COUNT_TYPE = type_from_json("long")

@@ -15,18 +15,19 @@ import numpy as np
 
 from parquetry.data_files import RecordedFiles
 from parquetry.errors import StreamError, TableNotFoundError
-from parquetry.metastore.storage import Head, read_head
-from parquetry.metastore.versions import (
+from parquetry.metastore import (
     FileBlock,
+    Head,
     PartitionSnapshot,
     TableSnapshot,
     VersionChanges,
+    changes_between,
+    file_blocks,
     keyed_by,
     load,
     load_commit,
+    read_head,
 )
-from parquetry.metastore.versions.changes_between import changes_between
-from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.planner.streams.schema import require_same_columns

@@ -9,8 +9,7 @@ import msgspec
 
 from parquetry.config import count_up_to, parse_boolean, parse_size
 from parquetry.errors import PropertyError, StreamError
-from parquetry.metastore.storage import store_now_ms
-from parquetry.metastore.versions import commit_as_of
+from parquetry.metastore import commit_as_of, store_now_ms
 from parquetry.planner.streams.pieces import SKIP_CHANGES_OPTION, StreamedTable
 
 STARTING_VERSION = "startingVersion"

@@ -10,7 +10,7 @@ from typing import Any
 
 from parquetry.data_files import PHYSICAL_NAME
 from parquetry.errors import StreamError
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 
 
 def require_same_columns(name: str, begun: TableSnapshot, now: TableSnapshot) -> None:

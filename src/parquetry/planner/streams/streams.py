@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from parquetry.errors import StreamError
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
-from parquetry.planner.protocol import answers, questions, to_wire
-from parquetry.planner.scans import statistics
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.file_list import file_list
+from parquetry.planner.scans.scan_answer import statistics
 from parquetry.planner.streams.pieces import Piece, StreamedTable
 from parquetry.planner.streams.position import Position, StreamOptions, first_position
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning.match import match
-from parquetry.prune.rules import FileKnowledge
+from parquetry.predicate import Filter, match
+from parquetry.prune import FileKnowledge
 
 
 def begin(lake: Lake, q: questions.BeginStream) -> answers.StreamPosition:

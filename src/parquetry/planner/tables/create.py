@@ -35,8 +35,7 @@ from parquetry.definition import (
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import ColumnNotFoundError, PropertyError, UnsupportedError
 from parquetry.layout import Field, declared
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import new_index
+from parquetry.metastore import TableMetadata, new_index
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.tables.create_layout import (

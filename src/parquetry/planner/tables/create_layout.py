@@ -9,7 +9,7 @@ from parquetry.ddl import ClusteredBy
 from parquetry.definition import bucketing, recorded
 from parquetry.errors import BucketError, PropertyError
 from parquetry.identifiers import joined_name
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import questions
 from parquetry.planner.tables.locations import require_free_cells

@@ -1,6 +1,6 @@
 """The locations of tables: resolve and check them, make folders, and delete a table's files with the table.
 
-`maintenance.deletion.owned_files` decides which files may be deleted, and `maintenance.deletion.claims` which
+`metastore.deletion.owned_files` decides which files may be deleted, and `metastore.deletion.claims` which
 locations collide.
 """
 
@@ -18,21 +18,22 @@ import pyarrow.fs as pafs
 from parquetry.errors import LocationTakenError, TableNotFoundError, WarehouseError
 from parquetry.layout import SkewMap
 from parquetry.locations import absolute_location, open_location, visible_files
-from parquetry.maintenance.deletion import (
+from parquetry.metastore import (
     Claim,
     DroppedTableFiles,
     FileAccess,
+    Kind,
     OwnedFiles,
     RealPaths,
+    Replacement,
+    StagedTable,
+    TableMetadata,
+    TableSnapshot,
+    claims,
     require_free,
     require_outside,
     require_outside_metastore,
 )
-from parquetry.maintenance.deletion.claims import claims
-from parquetry.metastore.commits import Replacement
-from parquetry.metastore.namespace import StagedTable
-from parquetry.metastore.storage import Kind, TableMetadata
-from parquetry.metastore.versions import TableSnapshot
 from parquetry.planner.lake import Lake
 
 _MAX_COUNTED_FILES = 1_000

@@ -15,15 +15,21 @@ from parquetry.config import settle
 from parquetry.definition import refuse_values
 from parquetry.errors import PartitionNotFoundError, UnsupportedError, ValueTypeError, WarehouseError
 from parquetry.locations import is_own, join_location, open_location, stored_value
-from parquetry.maintenance.deletion import purge, require_files
-from parquetry.metastore.access import cheapest_plan
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import (
+    PartitionSnapshot,
+    TableSnapshot,
+    Transaction,
+    cheapest_plan,
+    commit,
+    purge,
+    require_files,
+)
 from parquetry.planner.lake import Lake, described_arrangement
 from parquetry.planner.predicates import conjuncts, replace_where
-from parquetry.planner.protocol import answers, from_wire, questions, to_wire
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import from_wire, to_wire
 from parquetry.planner.tables.locations import partition_location
-from parquetry.planner.writes import REWRITING_OPERATIONS, is_serializable
+from parquetry.planner.writes.statement_reads import REWRITING_OPERATIONS, is_serializable
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions
@@ -109,7 +115,7 @@ def _is_folder(filesystem: pafs.FileSystem, path: str) -> bool:
 
 
 def drop(lake: Lake, q: questions.DropPartitions) -> answers.Confirmation:
-    """Drop partitions. Files stay for readers of older versions unless purged: see `maintenance.deletion`."""
+    """Drop partitions. Files stay for readers of older versions unless purged: see `metastore.deletion`."""
     snapshot = lake.current(q.table)
     transaction = Transaction(snapshot, "drop partitions")
     gone: list[str] = []

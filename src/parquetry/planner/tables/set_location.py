@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from parquetry.errors import PropertyError, WarehouseError
 from parquetry.locations import is_own, open_location, visible_files
-from parquetry.metastore.commits import Transaction, commit, files_removed, live_files
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot, Transaction, commit, files_removed, live_files
 from parquetry.planner.lake import Lake
 from parquetry.planner.tables.locations import describe_files, external_location
 

@@ -50,10 +50,7 @@ from parquetry.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from parquetry.maintenance.deletion import purge_replaced
-from parquetry.metastore.commits import Replacement, Transaction, commit
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import Replacement, TableMetadata, TableSnapshot, Transaction, commit, purge_replaced
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, new_metadata

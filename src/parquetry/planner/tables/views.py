@@ -17,9 +17,7 @@ from parquetry.errors import (
     UnsupportedError,
 )
 from parquetry.layout import columns_from_fields, logical_schema
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.storage import TableMetadata, ViewDefinition
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, ViewDefinition, commit
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.tables.create import new_database

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from parquetry.definition import Occasion, refuse_values, require_rules
 from parquetry.identifiers import joined_name
-from parquetry.metastore.commits import Successor, require_own_folder
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import Successor, TableSnapshot, require_own_folder
 from parquetry.planner.lake import Lake
 from parquetry.predicate import Compare, Filter
 

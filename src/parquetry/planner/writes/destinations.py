@@ -26,10 +26,10 @@ from parquetry.layout import (
     choose,
     extended_map,
     is_measured_by,
+    measured_map as map_of,
     skewed_columns,
 )
-from parquetry.layout import measured_map as map_of
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
 
 MAX_OWN_ARRANGEMENTS = 50_000

@@ -8,9 +8,7 @@ that folder would take the rows for its own.
 from __future__ import annotations
 
 from parquetry.locations import path_below, storage_path
-from parquetry.maintenance.deletion import RealPaths, overlap
-from parquetry.maintenance.deletion.claims import claims
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import RealPaths, TableSnapshot, claims, overlap
 
 MAX_SEARCHED_PARTITIONS = 10_000
 """Tables with more partitions are not searched for custom locations. Their rows go to the folders named for

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from parquetry.config import ISOLATION, Settings
-from parquetry.metastore.commits import Transaction
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot, Transaction
 from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import EVALUATED, any_row, conditions, implied_by, types_of
 from parquetry.planner.protocol import questions

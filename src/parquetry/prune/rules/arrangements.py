@@ -17,10 +17,8 @@ from parquetry.data_files import Numbers
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import PropertyError
 from parquetry.layout import ArrangementSpec, BucketSpec, SkewMap
-from parquetry.metastore.storage import TableMetadata, decode_arrangement
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.pruning import KnownValues, Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot, decode_arrangement
+from parquetry.predicate import KnownValues, Match, match
 
 T = TypeVar("T", SkewMap, BucketSpec)
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from parquetry.data_files import UNKNOWN
 from parquetry.hashing import unsettled
 from parquetry.layout import BucketSpec
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot, TableSnapshot
-from parquetry.prune.report import BucketReport
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata, TableSnapshot
+from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.rules.arrangements import bucket_specs
 from parquetry.texts import counted
 from parquetry.types import type_text

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from parquetry.predicate import Filter
-from parquetry.predicate.pruning import Row, allowed_values
+from parquetry.predicate import Filter, Row, allowed_values
 from parquetry.prune.condition import Condition
 from parquetry.types import order_key
 

@@ -25,11 +25,10 @@ from parquetry.data_files import UNKNOWN, Numbers, TableColumn
 from parquetry.errors import UnsupportedError, ValueTypeError
 from parquetry.hashing import bucket_numbers, normalised, unsettled
 from parquetry.layout import BucketSpec
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot
-from parquetry.predicate.pruning import Row
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
+from parquetry.predicate import Row
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.arrangements import ArrangementRecords, bucket_specs
 from parquetry.prune.rules.bucket_values import BucketValues

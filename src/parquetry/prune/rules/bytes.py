@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from parquetry.data_files import UNKNOWN, FileColumns, TableColumn, in_all_spellings
-from parquetry.prune.report import BYTES_UNIT, Step
+from parquetry.prune.report.scan import BYTES_UNIT, Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 
 

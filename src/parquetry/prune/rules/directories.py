@@ -17,10 +17,10 @@ import numpy as np
 
 from parquetry.data_files import NO_CELL, UNKNOWN, Flags, Numbers
 from parquetry.layout import REST, SkewMap
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot
-from parquetry.predicate.pruning import Match
+from parquetry.metastore import FileBlock, PartitionSnapshot
+from parquetry.predicate import Match
 from parquetry.prune.condition import Condition
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.arrangements import ArrangementRecords, skew_maps
 from parquetry.prune.rules.directory_answers import DirectoryAnswers

@@ -12,10 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import Flags, Numbers
-from parquetry.metastore.versions import PartitionSnapshot
-from parquetry.predicate import And, Filter, Like, Not, Opaque, Or, Predicate
-from parquetry.predicate.pruning import MAX_ALLOWED_TUPLES, Knowledge, Match, allowed_values
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot
+from parquetry.predicate import (
+    MAX_ALLOWED_TUPLES,
+    And,
+    Filter,
+    Knowledge,
+    Like,
+    Match,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    allowed_values,
+    match,
+)
 from parquetry.prune.condition import Condition
 from parquetry.prune.rule import Scan
 from parquetry.prune.rules.directory_knowledge import (

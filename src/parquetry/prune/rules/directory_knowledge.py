@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from parquetry.data_files import EXACT_INTEGERS, MAX_DAY, Numbers, TableColumn
 from parquetry.errors import ValueTypeError
 from parquetry.layout import SkewMap
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import PartitionSnapshot
-from parquetry.predicate.pruning import Bounds, Knowledge, Row
+from parquetry.metastore import PartitionSnapshot, TableMetadata
+from parquetry.predicate import Bounds, Knowledge, Row
 from parquetry.types import STORED_BITS, ColumnType, Value, order_key, value_from_text
 
 NO_CELL_COUNT = 1 << 62

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.predicate.pruning import Row
+from parquetry.metastore import PartitionSnapshot, TableSnapshot
+from parquetry.predicate import Row
 from parquetry.prune.rules.arrangements import skew_maps
 from parquetry.prune.rules.directory_knowledge import HeavyTuples, heavy_tuples
 from parquetry.types import order_key

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from parquetry.data_files import BoundsInFiles, bounds_in_files
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import FileBlock, PartitionSnapshot
-from parquetry.predicate.pruning import Bounds, Knowledge
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableMetadata
+from parquetry.predicate import Bounds, Knowledge
 
 _BY_POSITION = ContextVar("by_position", default=False)
 

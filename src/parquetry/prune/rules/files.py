@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import Flags
-from parquetry.metastore.versions import FileBlock
-from parquetry.predicate.pruning import Match
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import FileBlock
+from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.query_cache_files import MIN_CACHED_FILES, PrunedFiles
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.tally import Tally

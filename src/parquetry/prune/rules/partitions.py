@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 
-from parquetry.metastore.versions import PartitionSnapshot
-from parquetry.predicate import EVERY_ROW
-from parquetry.predicate.pruning.match import match
+from parquetry.metastore import PartitionSnapshot
+from parquetry.predicate import EVERY_ROW, match
 from parquetry.prune.condition import Condition
 from parquetry.prune.partition_plans import find_partitions, on_partitions, partition_knowledge
-from parquetry.prune.report import Step
+from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.tally import Tally
 

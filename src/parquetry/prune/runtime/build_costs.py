@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parquetry.prune.report import node_words
+from parquetry.prune.report.sql_words import node_words
 from parquetry.prune.runtime.candidates import Build, Candidate, Verdict
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.estimates import KeyFiles, Spread

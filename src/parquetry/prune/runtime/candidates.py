@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.prune.report import How, ScanReport, node_words
+from parquetry.prune.report.join_values import How
+from parquetry.prune.report.scan import ScanReport
+from parquetry.prune.report.sql_words import node_words
 
 
 class PlanNode(msgspec.Struct, frozen=True):

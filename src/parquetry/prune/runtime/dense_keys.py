@@ -16,9 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from parquetry.data_files import UNKNOWN
-from parquetry.metastore.versions import FileBlock, TableSnapshot
-from parquetry.metastore.versions.file_blocks import file_blocks
-from parquetry.prune.rules import FileKnowledge, spelled
+from parquetry.metastore import FileBlock, TableSnapshot, file_blocks
+from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.estimates import numeric_bounds
 from parquetry.prune.runtime.filterable import laid_out_within

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import UNKNOWN
-from parquetry.metastore.storage import TableMetadata
-from parquetry.predicate import And, Compare, In, Predicate
-from parquetry.predicate.pruning import NO_ROWS, ONLY_NULL, Bounds
-from parquetry.prune.rules import FileKnowledge
+from parquetry.metastore import TableMetadata
+from parquetry.predicate import NO_ROWS, ONLY_NULL, And, Bounds, Compare, In, Predicate
+from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.prune.runtime.filterable import sorted_within
 from parquetry.prune.select import Selection

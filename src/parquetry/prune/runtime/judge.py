@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from parquetry.prune.report import join_words, node_words
+from parquetry.prune.report.sql_words import join_words, node_words
 from parquetry.prune.runtime.build_costs import (
     KeyFilesOf,
     SpreadOf,

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from parquetry.errors import ValueTypeError
-from parquetry.metastore.storage import TableMetadata
-from parquetry.predicate.pruning import NO_ROWS, ONLY_NULL
-from parquetry.prune.rules import FileKnowledge
+from parquetry.metastore import TableMetadata
+from parquetry.predicate import NO_ROWS, ONLY_NULL
+from parquetry.prune.rules.file_knowledge import FileKnowledge
 from parquetry.prune.select import Selection
 from parquetry.types import STORED_BITS, ColumnType, Value
 

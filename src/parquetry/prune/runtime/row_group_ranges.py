@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 from parquetry.predicate import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
 from parquetry.prune.reader_filters import before_gregorian, same_order_in_orc

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from parquetry.metastore.storage import TableMetadata
+from parquetry.metastore import TableMetadata
 from parquetry.prune.runtime.build_costs import cost_verdict
 from parquetry.prune.runtime.candidates import Candidate, Verdict
 

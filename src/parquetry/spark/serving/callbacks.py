@@ -18,7 +18,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 
-from parquetry.planner.protocol.terms import terms
+from parquetry.planner import terms
 from parquetry.spark.serving.gateway import PlannerGateway
 
 _TOKEN_BYTES = 32

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.identifiers import quoted
 from parquetry.layout import BucketSpec, physical_schema
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 
 NO_BUCKETS = -1
 """The number for rows without buckets."""

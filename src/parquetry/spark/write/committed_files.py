@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parquetry.data_files import FileRecord
-from parquetry.data_files.footers import FooterReader, from_writer
-from parquetry.data_files.stored_types import without_table_types
+from parquetry.data_files import FileRecord, FooterReader, from_writer, without_table_types
 from parquetry.keys import successor
 from parquetry.layout import ArrangementSpec
 from parquetry.locations import (
@@ -23,9 +21,7 @@ from parquetry.locations import (
     path_within,
     stored_value,
 )
-from parquetry.maintenance.deletion import check_of_new_files, check_of_old_files
-from parquetry.metastore.commits import Transaction
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot, Transaction, check_of_new_files, check_of_old_files
 from parquetry.scan import KeyScan, ScanPlan
 from parquetry.spark.active import active_session
 from parquetry.spark.write.slots import RowSlots

@@ -15,16 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 from pyspark.sql.types import DataType, StructType
 
 from parquetry.config import Settings
 from parquetry.definition import sort_paths
 from parquetry.identifiers import quoted
 from parquetry.layout import physical_schema
-from parquetry.metastore.storage import TableMetadata
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.spark.write.slots import RowSlots
 
 _SHUFFLED_BYTES_PER_WRITTEN = 2

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from parquetry.data_files import FileRecord
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.spark.write.committed_files import values_in
 from parquetry.spark.write.slots import RowSlots
 

@@ -10,7 +10,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from parquetry.errors import ParquetryError, PropertyError, ValueTypeError
 from parquetry.locations import MAX_NAME_BYTES
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.predicate import Filter
 from parquetry.spark.active import java_error
 from parquetry.spark.write.distribution import unnameable

@@ -13,12 +13,11 @@ from functools import reduce
 from uuid import uuid4
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.identifiers import quoted
 from parquetry.layout import Counted, SkewMap
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.spark.write.values import comparable, key_column, text_column, value_of
 from parquetry.types import ColumnType
 

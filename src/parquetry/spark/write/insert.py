@@ -25,30 +25,36 @@ from parquetry.data_files import FileRecord
 from parquetry.definition import bloom_filter_options
 from parquetry.errors import BatchCommittedError, CommitConflictError, PropertyError
 from parquetry.locations import new_prefix, require_writable, stored_value
-from parquetry.maintenance.deletion import purge_replaced
-from parquetry.metastore.cleanup import keep_in_flight
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.planner import Lake, conjuncts, replace_where, whole
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables import agreeing
-from parquetry.planner.writes import (
+from parquetry.metastore import (
+    PartitionSnapshot,
+    TableSnapshot,
+    Transaction,
+    commit,
+    keep_in_flight,
+    purge_replaced,
+)
+from parquetry.planner import (
     Destinations,
+    Lake,
+    agreeing,
+    conjuncts,
     is_serializable,
     own_locations,
     partitions_of,
     plan_destinations,
     rely_on_reads,
     rely_on_search,
+    replace_where,
     require_writable_so,
+    whole,
 )
+from parquetry.planner.protocol import answers, questions
 from parquetry.predicate import Compare, Filter, IsNull
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect, delete_files
 from parquetry.spark.write.distribution import RowArrangement, stored_rows
 from parquetry.spark.write.empty_buckets import FilesKept, empty_slots, nothing_kept
 from parquetry.spark.write.errors import write_error
-from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows
-from parquetry.spark.write.heavy_hitters import measured
+from parquetry.spark.write.heavy_hitters import cached_rows as kept_rows, measured
 from parquetry.spark.write.replace_where_check import (
     CHECKED_OPTION,
     by_partition,

@@ -13,13 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, functions as sf
 
 from parquetry.definition import refuse_values
 from parquetry.errors import OutsideConditionError, UnsupportedError
 from parquetry.identifiers import quoted
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import TableSnapshot
 from parquetry.predicate import And, Compare, Filter, IsNull, Predicate, columns_of, opaque_parts
 from parquetry.predicate.evaluate import evaluate
 from parquetry.types import Value

@@ -18,20 +18,18 @@ from pyspark.sql import DataFrame, SparkSession
 from parquetry.config import settle
 from parquetry.data_files import FileRecord
 from parquetry.locations import join_location, require_writable
-from parquetry.metastore.cleanup import keep_in_flight
-from parquetry.metastore.commits import Transaction, commit
-from parquetry.metastore.versions import PartitionSnapshot, TableSnapshot
-from parquetry.planner import Lake
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables import values_of
-from parquetry.planner.writes import (
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, Transaction, commit, keep_in_flight
+from parquetry.planner import (
+    Lake,
     is_serializable,
     partitions_of,
     plan_destinations,
     rely_on_reads,
     rely_on_search,
     require_writable_so,
+    values_of,
 )
+from parquetry.planner.protocol import answers, questions
 from parquetry.spark.write.committed_files import Uncommitted, WrittenPartition, collect
 from parquetry.spark.write.distribution import RowArrangement
 from parquetry.spark.write.insert import file_options, take_in, write_files, write_summary

@@ -26,13 +26,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.identifiers import quoted
 from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
-from parquetry.metastore.versions import TableSnapshot
-from parquetry.planner.writes import Destinations
+from parquetry.metastore import TableSnapshot
+from parquetry.planner import Destinations
 from parquetry.spark.write.buckets import RowBuckets
 from parquetry.spark.write.values import comparable, key_column, text_of, value_column
 from parquetry.types import ColumnType

@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame
 
 from parquetry.errors import StreamError, UnsupportedError
 from parquetry.identifiers import part_text
-from parquetry.metastore.storage import StreamBatch
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore import StreamBatch, TableSnapshot
 from parquetry.planner import Lake
 from parquetry.planner.protocol import questions
 

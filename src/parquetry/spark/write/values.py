@@ -6,11 +6,10 @@ Spark casts them to, because Spark has no function that makes them from microsec
 
 from __future__ import annotations
 
-from pyspark.sql import Column
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, functions as sf
 
 from parquetry.locations import DEFAULT_PARTITION
-from parquetry.planner.protocol import from_wire, to_wire
+from parquetry.planner import from_wire, to_wire
 from parquetry.types import ColumnType, Value, text_from_value, value_from_text
 
 

@@ -7,10 +7,3 @@
 
 Nothing has to be deployed on the servers.
 """
-
-from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
-
-if FOR_TYPE_CHECKERS:
-    from parquetry.store.hbase.store import HBaseStore
-
-lazy_exports(__name__)

@@ -8,10 +8,3 @@
 
 Nothing has to be installed on the server. The store is one table there.
 """
-
-from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
-
-if FOR_TYPE_CHECKERS:
-    from parquetry.store.postgresql.store import PostgreSQLStore
-
-lazy_exports(__name__)

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.catalog import Arrangement as Shown
-from parquetry.catalog import Buckets, Catalog, Skew
+from parquetry.catalog import Arrangement as Shown, Buckets, Catalog, Skew
 from parquetry.data_files.records import PHYSICAL_NAME
 from parquetry.definition.drop_columns import require_droppable
 from parquetry.definition.schema_changes import changed

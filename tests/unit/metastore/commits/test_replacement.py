@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.rollback import rollback
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.storage.keyspace import INDEXES, partition_prefix, prefix_range
 from parquetry.metastore.storage.model import PartitionIndex
 from parquetry.metastore.versions.indexes import new_index

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import BatchCommittedError
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.storage.model import StreamBatch
 from parquetry.store import MemoryStore
 from tests.support.stores.metastores import content, file, leftovers, new_table

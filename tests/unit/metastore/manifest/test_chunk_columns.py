@@ -7,8 +7,7 @@ import contextlib
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from parquetry.data_files.file_batch import UNKNOWN, Bound, FileColumns, RecordedFiles
 from parquetry.data_files.records import ColumnStatistics, FileRecord

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
 from parquetry.layout.arrangement import PLAIN, ArrangementSpec, BucketSpec, SortColumn

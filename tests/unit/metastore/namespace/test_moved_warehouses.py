@@ -17,9 +17,6 @@ from parquetry.catalog import Catalog
 from parquetry.errors import CommitConflictError, WarehouseError
 from parquetry.locations.uri import join_location
 from parquetry.locations.warehouse_relative import BelowWarehouse
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import (
     ArrangementSpec,
     FileRecord,
@@ -29,7 +26,10 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.storage.format import MAGIC, RELATIVE, FormatRow
 from parquetry.metastore.storage.keyspace import CHUNKS, DATABASES, FORMAT, METADATA, PARTITIONS, prefix_range
 from parquetry.metastore.storage.model import ColumnStatistics

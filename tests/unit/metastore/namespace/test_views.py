@@ -6,10 +6,10 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import NamespaceNotEmptyError, OtherKindError, TableExistsError, TableNotFoundError
-from parquetry.maintenance.deletion.claims import claims
-from parquetry.maintenance.deletion.file_access import FileAccess, RealPaths
-from parquetry.maintenance.deletion.orphan_tables import remove_orphans
 from parquetry.metastore import Metastore
+from parquetry.metastore.deletion.claims import claims
+from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
+from parquetry.metastore.deletion.orphan_tables import remove_orphans
 from parquetry.metastore.namespace.staging import create_staged
 from parquetry.metastore.storage.owner import Owner
 from parquetry.store import MemoryStore

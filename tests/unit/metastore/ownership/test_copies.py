@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import ForeignWarehouseError
-from parquetry.maintenance.deletion import DroppedTableFiles
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.relocate import relocate
 from parquetry.metastore import Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.owned_files import DroppedTableFiles
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
+from parquetry.metastore.operations.relocate import relocate
 from parquetry.metastore.ownership.mark import MARK_FILE
 from tests.support.tables.owned_files import files, make, write
 

@@ -14,14 +14,15 @@ import msgspec
 import pytest
 
 from parquetry.errors import ForeignWarehouseError, UnsupportedError
-from parquetry.maintenance.check.fsck import fsck
-from parquetry.maintenance.deletion.vacuum import vacuum
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
 from parquetry.metastore import Metastore, open_metastore
+from parquetry.metastore.check.fsck import fsck
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.ownership.mark import MARK_FILE
-from parquetry.metastore.storage import edit_head, owner
+from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.format import retired_for
+from parquetry.metastore.storage.head import edit_head
 from parquetry.store import SQLiteStore
 from tests.support.tables.owned_files import files, make, write
 

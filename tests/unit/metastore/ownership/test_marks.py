@@ -12,9 +12,9 @@ import pytest
 
 import parquetry
 from parquetry.errors import ForeignWarehouseError, MetastoreVersionError, WarehouseError
-from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import Metastore, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.ownership.identity import read_identity
 from parquetry.metastore.ownership.mark import MARK_FILE
 from parquetry.metastore.storage.format import FORMAT_VERSION

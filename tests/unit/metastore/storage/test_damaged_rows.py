@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from parquetry.errors import MetastoreDamagedError, ParquetryError
-from parquetry.maintenance.check.fsck import fsck
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,
@@ -27,6 +26,7 @@ from parquetry.metastore import (
     TableSnapshot,
     Transaction,
 )
+from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.manifest.chunks import read_summaries

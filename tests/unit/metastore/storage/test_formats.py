@@ -28,10 +28,6 @@ import pytest
 from parquetry.catalog import Catalog
 from parquetry.definition.schema_changes import changed
 from parquetry.errors import MetastoreVersionError
-from parquetry.maintenance.check.chunk_check import ColumnTypesByTicket, check_chunks
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.results import Finding
 from parquetry.metastore import (
     ArrangementSpec,
     BucketSpec,
@@ -42,9 +38,13 @@ from parquetry.metastore import (
     Transaction,
     open_metastore,
 )
+from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.manifest.columns import MARK
 from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.results import Finding
 from parquetry.metastore.storage.checksums import with_checksum, without_checksum
 from parquetry.metastore.storage.format import (
     CHECKED,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Examined, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.replacement import Replacement
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan.generate import plan_scan
 from parquetry.store import MemoryStore, Store

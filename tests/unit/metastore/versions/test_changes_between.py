@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from parquetry.errors import TableNotFoundError
-from parquetry.maintenance.compaction.compact_metadata import compact_metadata
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries
 from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.operations.compact_metadata import compact_metadata
 from parquetry.metastore.storage.head import live_head, read_head
 from parquetry.metastore.storage.keyspace import commit_key, complement, head_key, partition_prefix
 from parquetry.metastore.storage.wire import encode

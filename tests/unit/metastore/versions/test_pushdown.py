@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from parquetry.maintenance.dump.dump import dump
-from parquetry.maintenance.dump.restore import restore
-from parquetry.maintenance.indexes import create_index
 from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.dumps.dump import dump
+from parquetry.metastore.dumps.restore import restore
+from parquetry.metastore.operations.indexes import create_index
 from parquetry.predicate.evaluate import evaluate
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore

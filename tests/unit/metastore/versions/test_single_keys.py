@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from parquetry.errors import TableNotFoundError
-from parquetry.maintenance.deletion.vacuum import vacuum
 from parquetry.metastore import Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.predicate.reading import parse_filter
+from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.predicate.reading.parse import parse_filter
 from parquetry.scan import plan_scan
 from parquetry.store import MemoryStore
 from parquetry.store.base import Range

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parquetry.prune.report import key_of_not_in, node_words, plain_text
+from parquetry.prune.report.sql_words import key_of_not_in, node_words, plain_text
 
 INNER_NAMES = (
     "knownfloating",

@@ -12,8 +12,7 @@ import pytest
 
 from parquetry.prune.report.join_values import How, ValuesReport
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import IneffectiveCondition, ScanReport
-from parquetry.prune.report.scan import Step as Counted
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step as Counted
 from parquetry.prune.runtime.candidates import (
     Build,
     Candidate,

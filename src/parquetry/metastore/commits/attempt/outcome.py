@@ -15,8 +15,9 @@ from parquetry.errors import (
 from parquetry.metastore.commits.attempt.rows import Attempt
 from parquetry.metastore.commits.attempt.task import CommitTask, describe
 from parquetry.metastore.commits.attempt.ticket import abort, forget
-from parquetry.metastore.storage import CommitRecord, Head
-from parquetry.metastore.versions import load
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.model import CommitRecord
+from parquetry.metastore.versions.snapshot import load
 
 
 def give_up(

@@ -10,23 +10,17 @@ from parquetry.errors import BatchCommittedError, CommitAbortedError
 from parquetry.metastore.commits.attempt.rows import Attempt
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
 from parquetry.metastore.commits.changes import Drop
-from parquetry.metastore.storage import (
-    CommitRecord,
-    Head,
-    Totals,
-    edit_head,
-    remove,
-    store_now_ms,
-    warn_of_future,
-)
-from parquetry.metastore.versions import (
+from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
+from parquetry.metastore.storage.head import Head, edit_head, remove
+from parquetry.metastore.storage.model import CommitRecord, Totals
+from parquetry.metastore.versions.newest_rows import (
     NewestRow,
-    VisibleRows,
     complete_ticket,
     decode_newest,
     encode_newest,
     is_listed,
 )
+from parquetry.metastore.versions.visible_rows import VisibleRows
 
 
 class MovedError(Exception):

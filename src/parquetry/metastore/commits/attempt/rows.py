@@ -8,24 +8,24 @@ from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.apply import Merge
 from parquetry.metastore.commits.attempt.task import CommitTask
 from parquetry.metastore.commits.changes import Drop
-from parquetry.metastore.manifest import TOMBSTONE
-from parquetry.metastore.storage import (
+from parquetry.metastore.manifest.entries import TOMBSTONE
+from parquetry.metastore.storage.format import IN_COLUMNS, require_format
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
     FIRST_PART_OF_REMOVED_FILES,
-    IN_COLUMNS,
-    Head,
-    PartitionIndex,
-    Totals,
     commit_key,
     complement,
-    encode,
     fields_of,
     journal_key,
     metadata_key,
     partition_prefix,
     removed_files_prefix,
-    require_format,
 )
-from parquetry.metastore.versions import PartitionRow, entry_rows, load_metadata
+from parquetry.metastore.storage.model import PartitionIndex, Totals
+from parquetry.metastore.storage.wire import encode
+from parquetry.metastore.versions.indexes import entry_rows
+from parquetry.metastore.versions.snapshot import load_metadata
+from parquetry.metastore.versions.visible_rows import PartitionRow
 
 KEYS_PER_JOURNAL_ROW = 1000
 """Keys in one row of the journal: a commit to a million partitions writes a thousand such rows."""

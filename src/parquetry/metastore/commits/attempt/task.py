@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from parquetry.errors import CommitConflictError, TableNotFoundError
 from parquetry.metastore.commits.prepared import PreparedCommit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage import ARRANGED, FIRST, STREAMS, Head, format_of
-from parquetry.metastore.versions import TableSnapshot
+from parquetry.metastore.storage.format import ARRANGED, FIRST, STREAMS, format_of
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.store import Store
 
 

@@ -8,16 +8,10 @@ import msgspec
 
 from parquetry.errors import CommitConflictError
 from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
-from parquetry.metastore.storage import (
-    Head,
-    Owner,
-    edit_head,
-    merge,
-    remove,
-    require_format,
-    store_now_ms,
-    swept_until,
-)
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.format import require_format
+from parquetry.metastore.storage.head import Head, edit_head, merge, remove, swept_until
+from parquetry.metastore.storage.owner import Owner
 
 
 def take(task: CommitTask, owner: Owner, instead_of: int | None = None) -> tuple[Head, int]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.metastore.storage import Constraint
+from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, TableRef
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
-from parquetry.prune.runtime import Candidate
+from parquetry.prune import Candidate
 
 
 class Reading(Predicates, tag="reading", frozen=True, kw_only=True):

@@ -1,0 +1,238 @@
+"""Choose the files that are worth rewriting: small files, and files in a wrong directory or bucket.
+
+This is pure planning: it reads only the metastore, and writes nothing. Only files of the same cell (heavy
+value) and bucket are merged. For example, a partition has directories for `x = 10` and `x = 20`, and files
+should have 128 MB:
+
+    x=10/a      60 MB    cell 0     \\  one file of 100 MB
+    x=10/b      40 MB    cell 0     /
+    x=20/c      120 MB   cell 1        stays: alone, and large enough
+    …DEFAULT…/d 50 MB    the rest      stays: alone
+    e           5 MB     not known     its rows go to their cells
+
+A bucket is better as one file than as two, since one file is sorted as a whole. So files of 100 MB and 1 MB
+of one bucket become one file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from parquetry.compaction.partition_condition import partition_condition
+from parquetry.compaction.recut import Look, Recutting, unplaced
+from parquetry.data_files import FileRecord
+from parquetry.errors import PartitionNotFoundError
+from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
+from parquetry.locations import is_absolute, join_location, storage_path
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, cheapest_plan
+from parquetry.predicate.evaluate import evaluate
+from parquetry.progress import Progress, silent
+from parquetry.types import ColumnType
+
+_SMALL_FILE_SHARE = 0.75
+"""Fraction of the target size; a file of at least this size is large enough, and is not merged."""
+_MIN_FILES_PER_MERGED_FILE = 2
+"""Files that each merged file replaces at least, on average: 21 files of 60 MB become 10 of 128 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The plan to rewrite files of one partition.
+
+    Attributes:
+        partition: the partition before.
+        files: the files to rewrite.
+        kept: all other files.
+        arrangement: the partition's arrangement afterwards.
+    """
+
+    partition: PartitionSnapshot
+    files: tuple[FileRecord, ...]
+    kept: tuple[FileRecord, ...]
+    arrangement: ArrangementSpec
+
+    @property
+    def bytes(self) -> int:
+        """Return the total size of the files to rewrite."""
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class _CompactionCandidate:
+    """A partition that may be rewritten.
+
+    Attributes:
+        partition: the partition before.
+        files: its files.
+        own: its map of heavy values, if that map follows its rows (`SKEWED BY … ON AUTO`).
+        looked_at: whether to count its rows, for heavy values.
+    """
+
+    partition: PartitionSnapshot
+    files: Sequence[FileRecord]
+    own: SkewMap | None = None
+    looked_at: bool = False
+
+
+def rewrites(
+    snapshot: TableSnapshot,
+    target: int,
+    where: str | None = None,
+    progress: Progress = silent,
+    zone: str = "UTC",
+    look: Look | None = None,
+) -> list[Rewrite]:
+    """Return the partitions with files that are worth rewriting.
+
+    Args:
+        snapshot: the table's version.
+        target: the size in bytes that a file should have.
+        where: a condition on partition columns that selects partitions, or None for all.
+        progress: called with the number of partitions done.
+        zone: the time zone of the condition's timestamps.
+        look: counts values, for tables whose heavy values are found automatically, or None: then all
+            partitions keep their heavy values.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
+    names = {column.physical: column.column_type for column in snapshot.metadata.columns}
+    recutting = None if look is None else Recutting.for_table(snapshot.metadata)
+
+    def chosen(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
+        skew = arrangement.skew
+        types = [] if skew is None else [names[name] for name in skew.columns]
+        return worth_rewriting(files, arrangement, types, location, target)
+
+    candidates: list[_CompactionCandidate] = []
+    for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
+        if partition.file_count:
+            files, own = partition.files, None if recutting is None else recutting.own(partition)
+            small = [files[i] for i in chosen(files, partition.arrangement, partition.location)]
+            if recutting is not None and own is not None:
+                looked_at = recutting.is_looked_at(own, files, small)
+                if looked_at or small or recutting.new_map(own, files, None) != own:
+                    candidates.append(_CompactionCandidate(partition, files, own, looked_at))
+            elif small:
+                candidates.append(_CompactionCandidate(partition, files))
+        progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
+    wanted = [(each.partition, unplaced(each.files)) for each in candidates if each.looked_at]
+    counted = look(wanted) if look is not None and wanted else {}
+    found = []
+    for each in candidates:
+        now, arrangement = each.files, each.partition.arrangement
+        if recutting is not None and each.own is not None:
+            skew = recutting.new_map(each.own, now, counted.get(each.partition.key))
+            now = recutting.reassigned(now, each.own, skew)
+            arrangement = msgspec.structs.replace(arrangement, skew=skew)
+        taken = set(chosen(now, arrangement, each.partition.location))
+        if taken:
+            anew = tuple(file for i, file in enumerate(now) if i in taken)
+            kept = tuple(file for i, file in enumerate(now) if i not in taken)
+            found.append(Rewrite(each.partition, anew, kept, arrangement))
+    return found
+
+
+def worth_rewriting(
+    files: Sequence[FileRecord],
+    arrangement: ArrangementSpec,
+    types: Sequence[ColumnType],
+    location: str,
+    target: int,
+) -> list[int]:
+    """Return the indices of a partition's files that are worth rewriting.
+
+    Args:
+        files: the partition's files.
+        arrangement: the partition's arrangement.
+        types: the types of the columns of its skew map.
+        location: the partition's location; paths are relative to it.
+        target: the size in bytes that a file should have.
+
+    >>> from parquetry.layout import PLAIN
+    >>> files = [FileRecord("a", 60), FileRecord("b", 40), FileRecord("c", 120), FileRecord("d", 99)]
+    >>> worth_rewriting(files, PLAIN, [], "/t", 128)
+    [0, 1]
+    """
+    skew = arrangement.skew if arrangement.skew is not None and arrangement.skew.directories else None
+    buckets = arrangement.buckets
+    chosen: set[int] = set()
+    groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+    for i, file in enumerate(files):
+        if (skew is None or _is_in_cell_directory(file, skew, types, location)) and in_bucket(file, buckets):
+            groups[file.cell, file.bucket].append(i)
+        else:
+            chosen.add(i)
+    moved = {(files[i].cell, files[i].rest_of or 0, files[i].bucket) for i in chosen}
+    for (cell, bucket), group in groups.items():
+        # rows of files in a wrong place may come here
+        joined = any(
+            (from_cell == cell or (from_cell is None and (cell == REST or (cell or 0) >= first)))
+            and of in (bucket, None)
+            for from_cell, first, of in moved
+        )
+        if buckets is not None and sum(files[i].bytes for i in group) <= target:
+            merged = group
+        else:
+            merged = [i for i in group if files[i].bytes < _SMALL_FILE_SHARE * target]
+        needed = max(1, -(-sum(files[i].bytes for i in merged) // target))
+        if len(merged) + joined >= _MIN_FILES_PER_MERGED_FILE * needed:
+            empty = buckets is not None and not joined and all(files[i].rows == 0 for i in group)
+            chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
+    return sorted(chosen)
+
+
+def in_bucket(file: FileRecord, buckets: BucketSpec | None) -> bool:
+    """Return whether a file's bucket is known and its sort order right; True if the table has no buckets."""
+    return buckets is None or (file.bucket is not None and (file.sorted or not buckets.sort))
+
+
+def _is_in_cell_directory(
+    file: FileRecord, skew: SkewMap, types: Sequence[ColumnType], location: str
+) -> bool:
+    """Return whether a file's cell is known, and the file is in the cell's directory, below any partition."""
+    if file.cell is None:
+        return False
+    place = cell_location(skew, types, file.cell)
+    folder = join_location(location, file.path).rpartition("/")[0]
+    if is_absolute(place):
+        return storage_path(folder) == storage_path(place)
+    return folder.endswith(f"/{place}")
+
+
+def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:
+    """Return the partitions that satisfy a condition.
+
+    Args:
+        snapshot: the table's version.
+        where: a condition on partition columns, or None for all partitions.
+        zone: the time zone of the condition's timestamps.
+
+    Raises:
+        FilterError: the condition cannot be used.
+    """
+    if where is None:
+        return snapshot.partitions()
+    condition = partition_condition(snapshot, where, zone)
+    names = snapshot.metadata.partition_by
+    return (
+        partition
+        for partition in snapshot.partitions(cheapest_plan(snapshot, condition))
+        if evaluate(condition.node, dict(zip(names, partition.values, strict=True))) is True
+    )
+
+
+def require_selected(snapshot: TableSnapshot, where: str, zone: str) -> None:
+    """Make sure that a table has a partition that satisfies a condition.
+
+    Raises:
+        PartitionNotFoundError: it has none.
+    """
+    if next(iter(selected_partitions(snapshot, where, zone)), None) is None:
+        raise PartitionNotFoundError(
+            f"Table {snapshot.label} has no partition where {where}: SHOW PARTITIONS lists them."
+        )

@@ -1,0 +1,338 @@
+"""Compare a table's records in the metastore with each other and with its files, and repair what can be.
+
+Findings differ by what a repair could lose:
+
+- Nothing can be lost: totals, and rows that no version needs. A repair puts them right.
+- A file is missing: a repair removes it from the table, in a commit.
+- A decision is needed, as for a file with another size or an unreadable row: only reported, with what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+
+from parquetry.data_files import FileRecord
+from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
+from parquetry.locations import join_location
+from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
+from parquetry.metastore.check.index_check import check_indexes
+from parquetry.metastore.check.lost_tables import orphan_findings
+from parquetry.metastore.check.newest_check import check_newest
+from parquetry.metastore.check.type_check import unfit_files
+from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks
+from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.removed_files import decode_removed
+from parquetry.metastore.commits.transaction import Transaction
+from parquetry.metastore.deletion.file_access import FileAccess
+from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.manifest.entries import TOMBSTONE, decode_entry, inline_files, row_sum
+from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.results import Finding
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.clock import store_now_ms
+from parquetry.metastore.storage.head import Head, edit_head, live_head
+from parquetry.metastore.storage.keyspace import (
+    JOURNAL,
+    delete_in_batches,
+    journal_ticket,
+    metadata_key,
+    prefix_range,
+    removed_files_prefix,
+)
+from parquetry.metastore.storage.model import CommitRecord, FileChunk, TableMetadata, Totals
+from parquetry.metastore.storage.wire import decode_arrangement, decoder
+from parquetry.metastore.versions.partition import PartitionSnapshot
+from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
+
+_CHUNKS_AT_ONCE = 1000
+
+
+def fsck(table: TableSnapshot, *, repair: bool = False, footers: bool = True) -> list[Finding]:
+    """Check the newest version of a table, and the rows of all versions.
+
+    Args:
+        table: any version of the table.
+        repair: repair what can be; one commit removes missing files from the table.
+        footers: read the footers of Parquet files that other writers wrote.
+
+    Returns:
+        The findings.
+
+    Raises:
+        TableNotFoundError: the table was dropped.
+        WarehouseError: the table's files cannot be accessed.
+        CommitConflictError: others changed meanwhile what was to be repaired.
+        ForeignWarehouseError: it is to repair, and the warehouse belongs to another metastore.
+    """
+    if (refusal := ownership_of(table.store).refusal()) is not None:
+        if repair:
+            raise refusal
+        return [Finding("foreign warehouse", None, None, refusal.message)]
+    check = _Check(table)
+    found = [*orphan_findings(table.store, repair), *check.versions()]
+    if any(finding.kind == "unreadable version" for finding in found):
+        return found  # without its commit, the rows that a version needs are not known
+    found += [*check_newest(table, repair), *check.rows(repair), *check.records(repair)]
+    found += check.leftovers(repair)
+    if any(finding.kind in ("unreadable row", "missing file list", "missing metadata") for finding in found):
+        return found  # a partition that cannot be read has neither files to look for nor rows to count
+    found += [*check_indexes(table, repair), *check.content(repair), *check.totals(repair)]
+    return [*found, *unfit_files(table.refresh())] if footers else found
+
+
+class _Check:
+    def __init__(self, table: TableSnapshot) -> None:
+        self._store = table.store
+        self._id = table.id
+        self._label = table.label
+
+    def _head(self) -> Head:
+        """Return the newest head, without its list of newest rows: the checks read the rows themselves."""
+        head = live_head(self._store, self._id, f"Table {self._label} was dropped or replaced meanwhile.")
+        return msgspec.structs.replace(head, newest=b"")
+
+    # -- the metastore with itself
+
+    def versions(self) -> Iterator[Finding]:
+        """Yield missing and unreadable commits and metadata of versions that should be readable."""
+        head = self._head()
+        wanted: set[int] = set()
+        for version in range(head.oldest, head.commit.version + 1):
+            try:
+                commit = load_commit(self._store, self._id, head, version)
+            except MetastoreDamagedError as error:
+                yield Finding(
+                    "unreadable version", None, None, f"the commit of version {version}: {error.message}"
+                )
+                continue
+            if commit is None:
+                yield Finding(
+                    "missing commit",
+                    None,
+                    None,
+                    f"version {version} cannot be read: its commit's row is gone",
+                )
+            else:
+                wanted.add(commit.metadata)
+        for ticket in sorted(wanted):
+            value = self._store.get(metadata_key(self._id, ticket))
+            if value is None:
+                yield Finding(
+                    "missing metadata", None, None, f"the metadata that ticket {ticket} wrote are gone"
+                )
+                continue
+            try:
+                decoder(TableMetadata).decode(value)
+            except MetastoreDamagedError as error:
+                yield Finding(
+                    "unreadable version",
+                    None,
+                    None,
+                    f"the metadata that ticket {ticket} wrote: {error.message}",
+                )
+
+    def _oldest(self, head: Head) -> CommitRecord:
+        """Return the oldest version that can be read; the commits of versions before it may be missing."""
+        for version in range(head.oldest, head.commit.version):
+            commit = load_commit(self._store, self._id, head, version)
+            if commit is not None:
+                return commit
+        return head.commit
+
+    def rows(self, repair: bool) -> Iterator[Finding]:
+        """Yield unreadable rows of partitions, and findings about the manifests of the others."""
+        head = self._head()
+        table = self._table(head)
+        wanted: dict[FileChunk, str] = {}
+        for row in stored_rows(self._store, self._id, head, self._oldest(head)):
+            if is_tombstone(row.value) or row.need is not Need.LIVE:
+                continue
+            name = f"key {row.key.hex()}"
+            try:
+                if table is not None and table.key_schema.fits(row.key):
+                    name = table.describe(row.key)
+                entry = decode_entry(row.value)
+                inline_files(entry)
+                decode_arrangement(entry.arrangement)
+            except (ValueError, IndexError, ParquetryError) as error:
+                advice = "roll back to a version before it, or drop the partition"
+                yield Finding(
+                    "unreadable row", name, None, f"written by ticket {row.ticket}: {error}; {advice}"
+                )
+                continue
+            wanted.update(dict.fromkeys(entry.chunks, name))
+            if len(wanted) >= _CHUNKS_AT_ONCE:
+                yield from self._chunks(wanted, repair)
+                wanted = {}
+        yield from self._chunks(wanted, repair)
+
+    def _chunks(self, wanted: dict[FileChunk, str], repair: bool) -> Iterator[Finding]:
+        if not wanted:
+            return
+        try:
+            known = ColumnTypesByTicket.read(self._store, self._id)
+        except MetastoreDamagedError:
+            known = ColumnTypesByTicket()  # `versions` reports it
+        yield from check_chunks(self._store, self._id, wanted, known, repair)
+
+    def records(self, repair: bool) -> Iterator[Finding]:
+        """Yield unreadable records of removed files. Without its record, a sync takes the file in again."""
+        head, prefix = self._head(), removed_files_prefix(self._id)
+        for row in stored_rows(self._store, self._id, head, self._oldest(head), prefix):
+            if is_tombstone(row.value) or row.need is not Need.LIVE:
+                continue
+            try:
+                row.key.decode()
+                decode_removed(row.value)
+            except (UnicodeDecodeError, MetastoreDamagedError) as error:
+                path = row.key.decode(errors="replace")
+                text = (
+                    f"was taken out, and what it was, which ticket {row.ticket} wrote, cannot be read: {error}; "
+                    "with repair => true it is forgotten: CALL system.sync then takes the file in again"
+                )
+                if repair:
+                    self._store.put_many([(row.row_key, TOMBSTONE)])
+                yield Finding("unreadable record", None, path, text, repair)
+
+    def _table(self, head: Head) -> TableSnapshot | None:
+        try:
+            return load(self._store, self._id, head)
+        except (TableNotFoundError, MetastoreDamagedError):
+            return None
+
+    def leftovers(self, repair: bool) -> Iterator[Finding]:
+        """Yield what dead processes left, and chunks that no row refers to."""
+        head = self._head()
+        now = store_now_ms(self._store)
+        for owner in head.pending.values():
+            if owner.is_dead(now):
+                host = owner.host.split(" ")[0]
+                text = f"process {owner.pid} on {host} died during a commit; nothing of it shows"
+                yield Finding("dead commit", None, None, text, repair)
+        if repair:
+            head = retire(self._store, self._id, head.oldest)
+        scanned = self._store.scan(*prefix_range(JOURNAL + self._id))
+        ended = {journal_ticket(key) for key, _ in scanned}
+        for ticket in sorted(t for t in ended if t < head.next_ticket and t not in head.pending):
+            text = f"of ticket {ticket}, whose commit has ended"
+            yield Finding("journal", None, None, text, repair)
+        if repair:
+            recovery.sweep(self._store, self._id, head)
+        referenced: set[tuple[int, int]] = set()
+        for row in stored_rows(self._store, self._id, head, self._oldest(head)):
+            if is_tombstone(row.value):
+                continue
+            try:
+                entry = decode_entry(row.value)
+            except MetastoreDamagedError:
+                return  # the chunks that it refers to are not known
+            referenced.update((chunk.ticket, chunk.number) for chunk in entry.chunks)
+        unneeded = list(unneeded_chunks(self._store, self._id, head, referenced))
+        if repair:
+            delete_in_batches(self._store, (key for key, _ in unneeded))
+        for ticket, _ in dict.fromkeys(chunk_position(key) for key, _ in unneeded):
+            yield Finding(
+                "unneeded file list", None, None, f"written by ticket {ticket}; no row refers to it", repair
+            )
+
+    # -- the metastore with the files
+
+    def content(self, repair: bool) -> list[Finding]:
+        """Check the files of the newest version, and the sums that each partition records of its files."""
+        table = load(self._store, self._id, self._head())
+        found: list[Finding] = []
+        mend: dict[bytes, tuple[PartitionSnapshot, list[FileRecord]]] = {}
+        for partition, files, findings in self._partitions(table):
+            found += findings
+            if any(finding.kind in ("missing file", "partition sums") for finding in findings):
+                mend[partition.key] = partition, files
+        if not repair or not mend:
+            return found
+        transaction = Transaction(table, "fsck")
+        transaction.leave_records()
+        for partition, files in mend.values():
+            transaction.replace(partition.values, files, partition.entry.location)
+        commit(transaction, {"repaired": str(len(mend))})
+        return [replace(f, repaired=f.kind in ("missing file", "partition sums")) for f in found]
+
+    def _partitions(
+        self, table: TableSnapshot
+    ) -> Iterator[tuple[PartitionSnapshot, list[FileRecord], list[Finding]]]:
+        """Yield each partition with its existing files, and with what is wrong."""
+        system = FileAccess()
+        for partition in table.partitions():
+            name = table.describe(partition.key)
+            listed = partition.files
+            places = [system.storage_path(join_location(partition.location, file.path)) for file in listed]
+            kept: list[FileRecord] = []
+            findings: list[Finding] = []
+            for file, (place, info) in zip(listed, system.infos(places), strict=True):
+                path = system.name(place)
+                if info is None:
+                    text = (
+                        "is listed but missing; put it back, or remove it from the table with repair => true"
+                    )
+                    findings.append(Finding("missing file", name, path, text))
+                    continue
+                kept.append(file)
+                if info.bytes != file.bytes:
+                    text = f"has {info.bytes} bytes, {file.bytes} are listed; CALL system.sync reads it anew"
+                    findings.append(Finding("file size", name, path, text))
+            if findings and not self._unchanged(table, partition):
+                continue
+            sums = len(listed), sum(file.bytes for file in listed), row_sum(listed)
+            told = partition.file_count, partition.bytes, partition.rows
+            if sums != told:
+                text = f"files, bytes and rows are {_sums(sums)}, and {_sums(told)} is kept"
+                findings.append(Finding("partition sums", name, None, text))
+            yield partition, kept, findings
+
+    def _unchanged(self, table: TableSnapshot, partition: PartitionSnapshot) -> bool:
+        """Return whether a partition is unchanged; if not, a newer version may lack the missing file."""
+        now = table.refresh().partition(partition.values)
+        return now is not None and now.ticket == partition.ticket
+
+    def totals(self, repair: bool) -> Iterator[Finding]:
+        """Compare the table's totals with the sums over its partitions."""
+        while True:
+            head = self._head()
+            table = load(self._store, self._id, head)
+            sums = sum((Totals().plus(partition.entry) for partition in table.partitions()), Totals())
+            recorded = head.commit.totals
+            if sums == recorded:
+                return
+            finding = Finding("table totals", None, None, _totals_text(recorded, sums))
+            if not repair:
+                yield finding
+                return
+            if self._set_totals(head.commit, sums):
+                yield replace(finding, repaired=True)
+                return
+
+    def _set_totals(self, commit: CommitRecord, totals: Totals) -> bool:
+        """Put totals into the newest version. Return False if it is no longer the newest."""
+
+        def change(head: Head) -> Head:
+            if head.commit != commit:
+                return head
+            return msgspec.structs.replace(head, commit=msgspec.structs.replace(commit, totals=totals))
+
+        after = edit_head(self._store, self._id, change, lambda head: head.commit.totals == totals)
+        return after.commit.id == commit.id and after.commit.totals == totals
+
+
+def _totals_text(recorded: Totals, sums: Totals) -> str:
+    if msgspec.structs.replace(recorded, arrangements=sums.arrangements) == sums:
+        return (
+            "are of other layouts than the partitions have, as after a move of a warehouse with directories of heavy values in places of "
+            "their own: answers are right, and some plans look at each partition's layout until this is repaired"
+        )
+    return f"are {recorded!r}, the partitions add up to {sums!r}"
+
+
+def _sums(sums: tuple[int, int, int | None]) -> str:
+    return " / ".join("unknown" if each is None else str(each) for each in sums)

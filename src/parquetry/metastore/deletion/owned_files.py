@@ -1,0 +1,437 @@
+"""The one rule for deleting data files. All statements follow it: DROP, REPLACE, PURGE, vacuum.
+
+A file may be deleted if all three conditions are true:
+
+1. The file belongs to the table. Its name begins with `pq-<table id>-`, after the bucket if it has one
+   (`is_own`): the table wrote it. Or another writer wrote it, the table's records name it, and the table is
+   managed, or its owner has set `purge-on-overwrite`. All other files have no known owner and are kept.
+2. The file is below the table's location, after links and `..` are resolved. So a link that leads out of the
+   folder never leads to a deleted file. In a partition with a location elsewhere (`external_folders`), only
+   files that the table wrote are deleted; other files there have no known owner and are kept.
+3. No other table has a claim to the file. A file of another writer is kept if it is in another table's
+   folder. A file that this table wrote is kept if another table lists it whose folder overlaps this one's.
+
+With a file, its checksum is deleted, which Hadoop's local file system keeps beside it. Empty directories are
+deleted, up to the table's location, but no directory that is another table's location.
+
+A multipart upload that never became a file is ended if the table began it, by the name of its file, below
+these folders (`unfinished_uploads`). The table's own writers end theirs, so an old one is abandoned.
+
+The rule does not apply to files that a failing write has just made under new names: the write deletes them
+itself.
+
+For condition 3 the locations of all tables are read, but partitions only of tables whose folders overlap.
+Unless older versions made the metastore, these are external tables over one folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from parquetry.errors import MetastoreDamagedError, TableNotFoundError, WarehouseError
+from parquetry.locations import StoragePath, base_name, is_below, is_own, join_location, parent_folder
+from parquetry.metastore.cleanup.retention import commit_rows
+from parquetry.metastore.deletion.claims import Claim, claims, overlap
+from parquetry.metastore.deletion.external_folders import former_folders, outer_folders
+from parquetry.metastore.deletion.file_access import (
+    FileAccess,
+    Info,
+    RealPaths,
+    checksum_file,
+    checksummed_file,
+)
+from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads, uploads_below
+from parquetry.metastore.manifest.entries import decode_entry, read_files
+from parquetry.metastore.ownership.owner import ownership_of
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.head import Head, read_head
+from parquetry.metastore.storage.keyspace import TICKET_BYTES, partition_prefix, prefix_range, ticket_of
+from parquetry.metastore.storage.model import TableMetadata
+from parquetry.metastore.versions.partition import PartitionSnapshot
+from parquetry.metastore.versions.placement import TablePlacement, keyed_by
+from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.store import Store
+
+_LOG = logging.getLogger("parquetry")
+
+
+class OwnedFiles:
+    """Decides which of a table's files may be deleted, and deletes them.
+
+    Args:
+        store: the metastore's store.
+        table: the table's id.
+        metadata: the table's metadata.
+        files: the file systems.
+        read_claims: returns the claims of tables, or None to read them when needed.
+        everything: whether other writers' files may be deleted from an external table, too, as its owner has
+            set.
+        elsewhere: the folders of `outer` and of `former`, or None to read them when needed.
+
+    Attributes:
+        real: resolves links and `..`.
+        root: the real path of the table's location.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        table: bytes,
+        metadata: TableMetadata,
+        files: FileAccess,
+        read_claims: Callable[[], Iterable[Claim]] | None = None,
+        everything: bool = False,
+        elsewhere: tuple[frozenset[StoragePath], frozenset[StoragePath]] | None = None,
+    ) -> None:
+        self._store = store
+        self._table = table
+        self._location = metadata.location
+        self._elsewhere = elsewhere
+        self._managed = everything or not metadata.external
+        self._files = files
+        self._read_claims = read_claims
+        self.real = RealPaths()
+        place = files.storage_path(metadata.location)
+        self.root = self.real.folder(place)
+        self._is_link = self.real.file(place) != self.root
+
+    def is_own(self, place: StoragePath) -> bool:
+        """Return whether this table wrote a file, by the file's name. Checksums count, too."""
+        return is_own(base_name(place.path).removeprefix("."), self._table)
+
+    @functools.cached_property
+    def outer(self) -> frozenset[StoragePath]:
+        """The folders of partitions outside of the table's folder."""
+        if self._elsewhere is not None:
+            return self._elsewhere[0]
+        return outer_folders(self._store, self._table, self._location, self.real)
+
+    @functools.cached_property
+    def former(self) -> frozenset[StoragePath]:
+        """The folders of the table before it got another location."""
+        if self._elsewhere is not None:
+            return self._elsewhere[1]
+        return former_folders(self._store, self._table, self._location, self.real)
+
+    def own_elsewhere(self) -> Iterator[tuple[StoragePath, Info]]:
+        """Yield files that the table wrote to `outer` folders; a folder that cannot be listed is logged."""
+        for folder in sorted(self.outer):
+            try:
+                yield from (each for each in self._files.below(folder) if self.is_own(each[0]))
+            except WarehouseError as error:
+                _LOG.warning(
+                    "what the table at %s left elsewhere stays there: %s", self._location, error.message
+                )
+
+    def unfinished_uploads(self) -> Uploads:
+        """Return the multipart uploads that the table began, and that did not become files yet."""
+        folders = [folder for folder in (self.root, *sorted(self.outer)) if not self._is_shared(folder)]
+        return uploads_below(self._files, folders, self.is_own)
+
+    @functools.cached_property
+    def _claims(self) -> list[Claim]:
+        """The claims of other tables."""
+        every = claims(self._store, self.real) if self._read_claims is None else self._read_claims()
+        return [claim for claim in every if claim.table != self._table]
+
+    @functools.cached_property
+    def _others(self) -> list[Claim]:
+        """The claims of other tables whose folders overlap with this one's."""
+        return [claim for claim in self._claims if overlap(claim.place, self.root)]
+
+    @functools.cached_property
+    def _within(self) -> list[StoragePath]:
+        """The folders of other tables within this table's folder."""
+        places = (claim.place for claim in self._others)
+        return [place for place in places if place == self.root or is_below(place, self.root)]
+
+    def deletable(self, places: Iterable[StoragePath]) -> set[StoragePath]:
+        """Return the files that may be deleted.
+
+        Args:
+            places: paths of files that the table's records name, or that it wrote by their names.
+        """
+        every = {place: self.real.file(place) for place in places}
+        every = {place: real for place, real in every.items() if not self._is_shared(real)}
+        found = {place: real for place, real in every.items() if is_below(real, self.root)}
+        found = {place: real for place, real in found.items() if self.is_own(place) or self._is_ours(real)}
+        elsewhere = {place: real for place, real in every.items() if self._is_written_elsewhere(place, real)}
+        if not found and not elsewhere:
+            return set()
+        folders = {parent_folder(real) for real in elsewhere.values()}
+        others = self._others + [
+            claim
+            for claim in self._claims
+            if claim not in self._others and any(overlap(claim.place, folder) for folder in folders)
+        ]
+        found |= elsewhere
+        listed = self._listed_by_others({base_name(real.path) for real in found.values()}, others)
+        return {place for place, real in found.items() if real not in listed}
+
+    def _is_shared(self, real: StoragePath) -> bool:
+        """Return whether a file or folder belongs to the metastore that this one is a copy of."""
+        return self._shares and not ownership_of(self._store).is_inside(self._files.name(real))
+
+    @functools.cached_property
+    def _shares(self) -> bool:
+        return ownership_of(self._store).shares(self._table)
+
+    def _is_ours(self, real: StoragePath) -> bool:
+        return self._managed and not any(is_below(real, place) for place in self._within)
+
+    def _is_written_elsewhere(self, place: StoragePath, real: StoragePath) -> bool:
+        """Return whether the table wrote a file to a partition elsewhere; targets of links do not count."""
+        if not self.is_own(place) or is_below(real, self.root):
+            return False
+        if is_below(place, self._files.storage_path(self._location)) or not self.outer:
+            return False
+        folder = parent_folder(real)
+        while folder not in self.outer:
+            above = parent_folder(folder)
+            if above == folder:
+                return False
+            folder = above
+        return True
+
+    def _listed_by_others(self, names: Collection[str], others: Iterable[Claim]) -> set[StoragePath]:
+        """Return the files with some names that other tables list."""
+        listed = set()
+        for claim in others:
+            for location in recorded_files(self._store, claim.table, claim.head):
+                if base_name(location) in names:
+                    listed.add(self.real.file(self._files.storage_path(location)))
+        return listed
+
+    def delete(self, places: Iterable[StoragePath]) -> list[str]:
+        """Delete files with their checksums, and the directories that become empty.
+
+        Args:
+            places: paths of deletable files.
+
+        Returns:
+            A message for each file that could not be deleted.
+        """
+        failures = []
+        folders = set()
+        remote = []
+        for place in places:
+            folders.add(self.real.folder(parent_folder(place)))
+            if place.root:
+                remote.append(place)
+                continue
+            try:  # the checksum first: without its file, its owner would not be known
+                self._files.delete(checksum_file(place))
+                self._files.delete(place)
+            except WarehouseError as error:
+                failures.append(error.message)
+        failures += self._files.delete_all(remote)
+        self.prune(folders)
+        return failures
+
+    def prune(self, folders: Iterable[StoragePath], kept: Collection[StoragePath] = ()) -> None:
+        """Delete empty directories, and their parents that become empty.
+
+        Only directories below the table's location or in a former one are deleted.
+
+        Args:
+            folders: the folders of deleted files, resolved.
+            kept: folders that must stay, resolved.
+        """
+        for folder in sorted(folders, reverse=True):
+            while self._may_go(folder) and folder not in kept and not self._is_claimed(folder):
+                if not self._files.delete_if_empty(folder):
+                    break
+                folder = parent_folder(folder)
+
+    def _may_go(self, folder: StoragePath) -> bool:
+        return is_below(folder, self.root) or any(
+            folder == former or is_below(folder, former) for former in self.former
+        )
+
+    def delete_empty(self) -> None:
+        """Delete the directory of a table that no longer exists, and directories in it without files."""
+        if self._managed and not self._is_shared(self.root):
+            self._files.delete_empty_below(self.root, self._stays)
+
+    def _stays(self, folder: StoragePath) -> bool:
+        if self._is_link and folder == self.root:
+            return True  # a link must lead somewhere
+        return any(folder == place or is_below(folder, place) for place in self._within)
+
+    def _is_claimed(self, folder: StoragePath) -> bool:
+        return any(folder == claim.place for claim in self._claims)
+
+
+def recorded_files(store: Store, table: bytes, head: Head, *, foreign: bool = False) -> Iterator[str]:
+    """Yield the locations of all files that any row of a table lists, rows of older versions included.
+
+    Unreadable rows are skipped, and logged.
+
+    Args:
+        store: the metastore's store.
+        table: the table's id.
+        head: the table's head.
+        foreign: leave out files that the table wrote, by their names.
+    """
+    placements = _placements(store, table, head)
+    prefix = partition_prefix(table)
+    for row_key, value in store.scan(*prefix_range(prefix)):
+        if is_tombstone(value) or head.is_aborted(ticket_of(row_key)):
+            continue
+        try:
+            entry = decode_entry(value)
+            names = [file.path for file in read_files(store, table, entry)]
+        except (MetastoreDamagedError, TableNotFoundError) as error:
+            _LOG.warning(
+                "the files of a partition of %s.%s are not known: %s", head.database, head.name, error
+            )
+            continue
+        names = [name for name in names if not (foreign and is_own(name, table))]
+        if not names:
+            continue
+        key = row_key[len(prefix) : -TICKET_BYTES]
+        folders = (
+            [entry.location]
+            if entry.location
+            else [placement.location_of(key) for placement in placements if placement.fits(key)]
+        )
+        yield from (join_location(folder, name) for folder in folders for name in names)
+
+
+def _placements(store: Store, table: bytes, head: Head) -> list[TablePlacement]:
+    """Return each placement that any version gave to partitions by default."""
+    metadata = {commit.metadata: commit for _, commit in commit_rows(store, table)}
+    found: dict[object, TablePlacement] = {}
+    for commit in {**metadata, head.commit.metadata: head.commit}.values():
+        try:
+            snapshot = load(store, table, head, commit)
+        except (MetastoreDamagedError, TableNotFoundError) as error:
+            _LOG.warning("a version of %s.%s cannot be read: %s", head.database, head.name, error)
+            continue
+        found[snapshot.metadata.location, keyed_by(snapshot.metadata)] = snapshot.placement
+    return list(found.values())
+
+
+class DroppedTableFiles:
+    """The files of a table that is about to be dropped: its records are read now, its files deleted later.
+
+    Of a managed table all own files are deleted, of any version. Of an external table the live files stay.
+    Files that only older versions list are deleted, since the next reader of the folder would take them for
+    data.
+
+    Args:
+        table: the newest version.
+        given_up: whether the table never had a name: then none of its files is live.
+
+    Attributes:
+        store: the metastore's store.
+        label: the table's name, for messages.
+    """
+
+    def __init__(self, table: TableSnapshot, *, given_up: bool = False) -> None:
+        self.store = table.store
+        self.label = table.label
+        self._snapshot = table
+        self._files = FileAccess()
+        real = RealPaths()
+        place = table.store, table.id, table.metadata.location, real
+        self._elsewhere = outer_folders(*place), former_folders(*place)
+        head = read_head(table.store, table.id)
+        self._recorded: set[StoragePath] = set()
+        self._live: set[StoragePath] = set()
+        if not table.metadata.external and head is not None:
+            found = recorded_files(table.store, table.id, head, foreign=True)
+            self._recorded = {real.file(self._files.storage_path(location)) for location in found}
+        elif table.metadata.external and not given_up:
+            self._live = {
+                real.file(self._files.storage_path(join_location(partition.location, file.path)))
+                for partition in table.partitions()
+                for file in partition.files
+            }
+
+    def delete(self, read_claims: Callable[[], Iterable[Claim]] | None = None) -> list[str]:
+        """Delete the files, unless the table still exists: the drop by name may have dropped another table.
+
+        Args:
+            read_claims: returns the claims of tables, or None to read them when needed.
+
+        Returns:
+            A message for each file that could not be deleted.
+        """
+        table = self._snapshot
+        head = read_head(table.store, table.id)
+        if head is not None and not head.is_deleted:
+            return []
+        own = OwnedFiles(
+            table.store, table.id, table.metadata, self._files, read_claims, elsewhere=self._elsewhere
+        )
+        try:
+            there = {place for place, _ in self._files.below(own.root)}
+            there |= {place for place, _ in own.own_elsewhere()}
+        except WarehouseError as error:
+            # an external table without a write has no files there
+            return [] if table.metadata.external and not table.version else [error.message]
+        unneeded = {place for place in there if own.is_own(place) or place in self._recorded}
+        stray = {
+            place for place in unneeded if (file := checksummed_file(place)) is not None and file in there
+        }
+        failures = own.delete(own.deletable(unneeded - stray - self._live))
+        end_uploads(self._files, own.unfinished_uploads())
+        own.delete_empty()
+        return failures
+
+
+def purge_replaced(before: Iterable[PartitionSnapshot], table: TableSnapshot) -> list[str]:
+    """Delete the files that an overwrite has replaced, even other writers' files of an external table.
+
+    The table's owner has set `purge-on-overwrite`.
+
+    Args:
+        before: the overwritten partitions, before the overwrite.
+        table: the version after it.
+
+    Returns:
+        A message for each file that could not be deleted.
+    """
+    gone: set[str] = set()
+    for partition in before:
+        gone.update(join_location(partition.location, file.path) for file in partition.files)
+        fits = table.placement.fits(partition.key)  # a REPLACE TABLE may have changed the partition columns
+        if fits and (now := table.partition(partition.values)) is not None:
+            gone.difference_update(join_location(now.location, file.path) for file in now.files)
+    return _purge(table, gone, everything=True)
+
+
+def purge(table: TableSnapshot, locations: Iterable[str]) -> list[str]:
+    """Delete the files of partitions that a managed table has dropped.
+
+    Files that another partition lists stay. To find them, all partitions are read, but only if other writers
+    wrote some of the files: a file that the table wrote is in one partition only.
+
+    Args:
+        table: the version without those partitions.
+        locations: the files' locations.
+
+    Returns:
+        A message for each file that could not be deleted.
+    """
+    return [] if table.metadata.external else _purge(table, locations, everything=False)
+
+
+def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> list[str]:
+    files = FileAccess()
+    own = OwnedFiles(table.store, table.id, table.metadata, files, everything=everything)
+    unneeded = own.deletable({files.storage_path(location) for location in locations})
+    foreign = {place for place in unneeded if not own.is_own(place)}
+    if foreign:
+        names = {base_name(place.path) for place in foreign}
+        kept = {
+            own.real.file(files.storage_path(join_location(partition.location, file.path)))
+            for partition in table.partitions()
+            for file in partition.files
+            if base_name(file.path) in names
+        }
+        unneeded -= {place for place in foreign if own.real.file(place) in kept}
+    return own.delete(unneeded)
