@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
 import parquetry
+from tests.support.effort import sampled
 from tests.support.spark import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -139,7 +140,7 @@ def test_times_are_found_in_every_time_zone_of_the_machine(
         ):
             zone.setDefault(zone.getTimeZone(written))
             spark.sql(f"INSERT INTO {table} VALUES (TIMESTAMP'{time}', TIMESTAMP_NTZ'{time}')")
-        for read in ("Pacific/Pago_Pago", "UTC", "Asia/Kolkata"):
+        for read in sampled(("Pacific/Pago_Pago", "UTC", "Asia/Kolkata"), file_format):
             zone.setDefault(zone.getTimeZone(read))
             found = spark.sql(f"SELECT CAST(t AS STRING), CAST(n AS STRING) FROM {table}").collect()
             assert sorted(row[1] for row in found) == sorted(t.removesuffix(".000000") for t in times)
