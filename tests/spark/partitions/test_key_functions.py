@@ -128,9 +128,10 @@ def test_every_function(spark: SparkSession, tables: Joined) -> None:
     number_of = counts(spark)
     ordered = sorted([*FUNCTIONS.values(), *FORMS], key=lambda key: number_of[key])
     groups = batched(ordered, 30)
-    for number, keys in sampled(list(enumerate(groups))):
+    alone = {**INTERPRETED, "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false"}
+    for number, keys in sampled(list(enumerate(groups)), "key functions"):
         stock = joined(keys, "key_functions_f", "key_functions_d")
-        with settings(spark, {"spark.sql.optimizer.dynamicPartitionPruning.enabled": "false"}):
+        with settings(spark, alone):
             expected = plans.comparable(spark.sql(stock).collect())
         assert expected or number_of[ordered[number * 30]] < 7
         changed = {"spark.sql.adaptive.enabled": "false"} if number % 2 else {}

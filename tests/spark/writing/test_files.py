@@ -114,6 +114,7 @@ def test_many_small_partitions_are_not_split_with_their_task(spark: SparkSession
     assert per_partition(spark, f"{db}.many") == dict.fromkeys(range(300), 1)
 
 
+@pytest.mark.exhaustive("test_many_small_partitions_are_not_split_with_their_task writes 300 in one insert")
 def test_two_thousand_partitions_in_one_insert(spark: SparkSession, db: str, rows: Rows) -> None:
     """2,000 partitions are written in one insert and one version, one file each."""
     spark.sql(f"CREATE TABLE {db}.wide (id BIGINT, p INT) PARTITIONED BY (p)")
