@@ -18,7 +18,10 @@ _COLUMNS = "i int, l bigint, s string, f double, d date, t timestamp, m decimal(
 
 @pytest.fixture(scope="module", params=["parquet", "orc"])
 def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
-    """Four partitions of three kinds of rows, a column of NULL only in one of them; and a view of its rows."""
+    """Four partitions of three kinds of rows, a column of NULL only in one of them.
+
+    The view `plain_rows` has the same rows.
+    """
     name = f"lake.aggregates_{request.param}.t"
     spark.sql(f"CREATE NAMESPACE lake.aggregates_{request.param}")
     spark.sql(

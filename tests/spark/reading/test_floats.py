@@ -46,7 +46,7 @@ def tables(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]
 
 
 def _asked(*case: str) -> list[str]:
-    """Return conditions for a case: two in which zeros of both signs and NaN are seen, and others."""
+    """Return conditions for a case: one that finds zeros of both signs, one that finds NaN, and others."""
     return list(dict.fromkeys(["f = 0.0", "f > 5", *sampled(_CONDITIONS, *case)]))
 
 
