@@ -209,7 +209,7 @@ def test_truncate(spark: SparkSession, rows: Rows, db: str, file_format: str) ->
     assert rows(f"SELECT * FROM {table}") == [(1, 1)]
 
 
-DELETES = [
+DELETES: list[tuple[str, set[int | None]]] = [
     ("p = 1", {1}),
     ("p IS NULL", {None}),
     ("p > 1", {2, 3}),
@@ -227,20 +227,22 @@ DELETES = [
 
 
 @FORMATS
-def test_delete_whole_partitions(spark: SparkSession, rows: Rows, db: str, file_format: str) -> None:
+@pytest.mark.parametrize(("condition", "gone"), DELETES)
+def test_delete_whole_partitions(
+    spark: SparkSession, rows: Rows, db: str, file_format: str, condition: str, gone: set[int | None]
+) -> None:
     """DELETE FROM with a predicate that selects whole partitions deletes the rows that plain SQL would
     select.
     """
     table = f"{db}.t"
-    for condition, gone in DELETES:
-        spark.sql(
-            f"CREATE OR REPLACE TABLE {table} USING {file_format} PARTITIONED BY (s, p) "
-            "AS SELECT 'x' AS s, NULLIF(CAST(id % 4 AS int), 0) AS p, id FROM range(12)"
-        )
-        spark.sql(f"DELETE FROM {table} WHERE {condition}")
-        left = {row[0] for row in rows(f"SELECT p FROM {table}")}
-        assert left == {None, 1, 2, 3} - gone, condition
-        assert rows(f"SELECT count(*) FROM {table}") == [(3 * len(left),)]
+    spark.sql(
+        f"CREATE TABLE {table} USING {file_format} PARTITIONED BY (s, p) "
+        "AS SELECT 'x' AS s, NULLIF(CAST(id % 4 AS int), 0) AS p, id FROM range(12)"
+    )
+    spark.sql(f"DELETE FROM {table} WHERE {condition}")
+    left = {row[0] for row in rows(f"SELECT p FROM {table}")}
+    assert left == {None, 1, 2, 3} - gone
+    assert rows(f"SELECT count(*) FROM {table}") == [(3 * len(left),)]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import parquetry
+from tests.support.spark import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -64,32 +65,26 @@ def directories(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "orc"])
-def test_every_type_partitions(spark: SparkSession, db: str, berlin: None, fmt: str) -> None:
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_type_partitions(spark: SparkSession, db: str, berlin: None, type_: str, fmt: str) -> None:
     """Each value is a partition of one row, is read back to the bit, and is found by equality; so is NULL."""
-    for number, (type_, literals) in enumerate(TYPES.items()):
-        name = f"{db}.t{number}"
-        spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) USING {fmt} PARTITIONED BY (p)")
-        values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
-        spark.sql(f"INSERT INTO {name} SELECT i, CAST(p AS {type_}) FROM VALUES {values} AS v (i, p)")
-        typed = ", ".join(
-            f"({i}, CAST({literal} AS {type_}))" for i, literal in enumerate([*literals, "NULL"])
-        )
-        # what goes wrong between JVM and Python (years beyond 9999) is compared in the JVM
-        wrong = spark.sql(
-            f"SELECT i, string(p), string(q) FROM {name} FULL JOIN (SELECT i, p AS q FROM VALUES {typed} AS v (i, p)) USING (i) "
-            f"WHERE NOT (p <=> {padded(type_)})"
-        ).collect()
-        assert wrong == [], type_
-        with opened(spark) as catalog:
-            assert sorted(f.rows for f in catalog.files(name.removeprefix("lake."))) == [1] * (
-                len(literals) + 1
-            ), type_
-        for i, literal in enumerate(literals):
-            found = spark.sql(f"SELECT i FROM {name} WHERE p = CAST({literal} AS {type_})").collect()
-            assert [row.i for row in found] == [i], (type_, literal)
-        assert [row.i for row in spark.sql(f"SELECT i FROM {name} WHERE p IS NULL").collect()] == [
-            len(literals)
-        ], type_
+    literals = TYPES[type_]
+    name = f"{db}.t"
+    spark.sql(f"CREATE TABLE {name} (i INT, p {type_}) USING {fmt} PARTITIONED BY (p)")
+    values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
+    spark.sql(f"INSERT INTO {name} SELECT i, CAST(p AS {type_}) FROM VALUES {values} AS v (i, p)")
+    with opened(spark) as catalog:
+        numbers = [file.rows for file in catalog.files(name.removeprefix("lake."))]
+    assert numbers == [1] * (len(literals) + 1)
+    typed = ", ".join(f"({i}, CAST({literal} AS {type_}))" for i, literal in enumerate([*literals, "NULL"]))
+    # what goes wrong between JVM and Python (years beyond 9999) is compared in the JVM
+    wrong = spark.sql(
+        f"SELECT i, string(p), string(q) FROM (SELECT i, p AS q FROM VALUES {typed} AS v (i, p)) LEFT JOIN {name} USING (i) "
+        f"WHERE NOT (p <=> {padded(type_)})"
+    ).collect()
+    assert wrong == []
+    conditions = [*(f"p = CAST({literal} AS {type_})" for literal in literals), "p IS NULL"]
+    assert filtered.found(spark, name, conditions, "i") == [[i] for i in range(len(conditions))]
 
 
 def padded(type_: str) -> str:
@@ -97,27 +92,23 @@ def padded(type_: str) -> str:
     return f"rpad(q, {type_[5:-1]}, ' ')" if type_.startswith("char") else "q"
 
 
-def test_directories_are_spark_s(spark: SparkSession, db: str, warehouse: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("type_", TYPES)
+def test_directories_are_spark_s(spark: SparkSession, db: str, tmp_path: Path, type_: str) -> None:
     """Each type's directories have the names that Spark's own partitionBy gives them; `spark.read` returns
     the same rows.
     """
-    for number, (type_, literals) in enumerate(TYPES.items()):
-        values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*literals, "NULL"]))
-        frame = spark.sql(f"SELECT i, CAST(p AS {type_}) AS p FROM VALUES {values} AS v (i, p)")
-        spark.sql(
-            f"CREATE TABLE {db}.d{number} (i INT, p {type_}) PARTITIONED BY (p) LOCATION '{tmp_path}/ours{number}'"
-        )
-        frame.writeTo(f"{db}.d{number}").append()
-        (spark.table(f"{db}.d{number}") if type_.startswith("char") else frame).write.partitionBy(
-            "p"
-        ).parquet(f"{tmp_path}/own{number}")
-        assert directories(tmp_path / f"ours{number}") == directories(tmp_path / f"own{number}"), type_
-        ours, own = (spark.read.parquet(f"{tmp_path}/{who}{number}") for who in ("ours", "own"))
-        assert ours.schema == own.schema
-        # as text: Python has no years beyond 9999
-        assert sorted(ours.selectExpr("i", "string(p)").collect()) == sorted(
-            own.selectExpr("i", "string(p)").collect()
-        ), type_
+    values = ", ".join(f"({i}, {literal})" for i, literal in enumerate([*TYPES[type_], "NULL"]))
+    frame = spark.sql(f"SELECT i, CAST(p AS {type_}) AS p FROM VALUES {values} AS v (i, p)")
+    spark.sql(f"CREATE TABLE {db}.d (i INT, p {type_}) PARTITIONED BY (p) LOCATION '{tmp_path}/ours'")
+    frame.writeTo(f"{db}.d").append()
+    written = spark.table(f"{db}.d") if type_.startswith("char") else frame
+    written.write.partitionBy("p").parquet(f"{tmp_path}/own")
+    assert directories(tmp_path / "ours") == directories(tmp_path / "own")
+    ours, own = (spark.read.parquet(f"{tmp_path}/{who}") for who in ("ours", "own"))
+    assert ours.schema == own.schema
+    # as text: Python has no years beyond 9999
+    ours_as_text, own_as_text = (sorted(each.selectExpr("i", "string(p)").collect()) for each in (ours, own))
+    assert ours_as_text == own_as_text
 
 
 def test_two_instants_of_one_local_time_stay_two(
@@ -153,8 +144,8 @@ def test_zero_is_one_partition_and_keeps_its_sign_nowhere(
     with opened(spark) as catalog:
         (partition,) = catalog.partitions(name.removeprefix("lake."))
     assert (partition.rows, partition.files) == (3, 2)
-    for condition in ("p = 0.0D", "p = -0.0D", "p >= 0.0D", "p <=> -0.0D", "p IN (0.0D, 1.0D)", "true"):
-        assert rows(f"SELECT i FROM {name} WHERE {condition} ORDER BY i") == [(1,), (2,), (3,)], condition
+    conditions = ["p = 0.0D", "p = -0.0D", "p >= 0.0D", "p <=> -0.0D", "p IN (0.0D, 1.0D)", "true"]
+    assert filtered.found(spark, name, conditions, "i") == [[1, 2, 3]] * len(conditions)
     spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 0.0) SELECT 4")
     assert rows(f"SELECT i FROM {name}") == [(4,)]
 

@@ -18,7 +18,10 @@ _COLUMNS = "i int, l bigint, s string, f double, d date, t timestamp, m decimal(
 
 @pytest.fixture(scope="module", params=["parquet", "orc"])
 def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
-    """Four partitions of three kinds of rows, a column of NULL only in one of them."""
+    """Four partitions of three kinds of rows, a column of NULL only in one of them.
+
+    The view `plain_rows` has the same rows.
+    """
     name = f"lake.aggregates_{request.param}.t"
     spark.sql(f"CREATE NAMESPACE lake.aggregates_{request.param}")
     spark.sql(
@@ -34,6 +37,8 @@ def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
         f"({i}, {nulls}, {p_q})" for i, p_q in ((100, "NULL, 'y'"), ("NULL", "7, NULL"), (101, "NULL, 'y'"))
     )
     spark.sql(f"INSERT INTO {name} VALUES {values}")
+    rows = spark.table(name)
+    spark.createDataFrame(rows.toArrow(), rows.schema).createOrReplaceTempView("plain_rows")
     yield name
     spark.sql(f"DROP NAMESPACE lake.aggregates_{request.param} CASCADE")
 
@@ -76,9 +81,6 @@ def test_what_the_metastore_answers_is_what_the_rows_say(
     spark: SparkSession, table: str, what: str, alone: bool | None
 ) -> None:
     """An aggregate answered alone equals the same over all rows; one that cannot be exact is computed."""
-    whole = spark.sql(f"SELECT * FROM {table}").collect()
-    schema = spark.table(table).schema
-    spark.createDataFrame(whole, schema).createOrReplaceTempView("plain_rows")
     for where in ("", "WHERE p = 1", "WHERE p IS NULL", "WHERE q IN ('y', 'nowhere') OR p = 0"):
         found_alone, found = _answered(spark, f"SELECT {what} FROM {table} {where}")
         expected = [tuple(row) for row in spark.sql(f"SELECT {what} FROM plain_rows {where}").collect()]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.effort import sampled
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import settings
 
@@ -77,14 +78,18 @@ def test_every_type_is_found(spark: SparkSession, db: str, format: str) -> None:
     for row in range(longest):
         values = (f"CAST({(*values, *['NULL'] * longest)[row]} AS {type})" for type, values in TYPES.items())
         spark.sql(f"INSERT INTO {table} SELECT {', '.join(values)}")
-    for n, (type, values) in enumerate(TYPES.items()):
-        for value in values:
-            literal = f"CAST({value} AS {type})"
-            asked = spark.sql(f"SELECT count(c{n}) FROM {table} WHERE c{n} = {literal}").collect()
-            joined = spark.sql(
-                f"SELECT /*+ BROADCAST(d) */ count(c{n}) FROM {table} f JOIN (VALUES ({literal})) d(x) ON f.c{n} = d.x"
-            ).collect()
-            assert (asked, joined) == ([(1,)], [(1,)]), (type, value)
+    casts = [
+        (n, f"CAST({value} AS {type})") for n, (type, values) in enumerate(TYPES.items()) for value in values
+    ]
+    asked = [f"SELECT {{}}, c{n} IS NOT NULL FROM {table} WHERE c{n} = {value}" for n, value in casts]
+    joined = [
+        f"SELECT /*+ BROADCAST(d) */ {{}}, f.c{n} IS NOT NULL FROM {table} f JOIN (VALUES ({value})) d(x) ON f.c{n} = d.x"
+        for n, value in casts
+    ]
+    for questions in (sampled(asked, format), sampled(joined, format, "joined")):
+        union = " UNION ALL ".join(each.format(number) for number, each in enumerate(questions))
+        found = sorted(map(tuple, spark.sql(union).collect()))
+        assert found == [(number, True) for number in range(len(questions))], questions
 
 
 def test_they_are_as_large_as_needed(spark: SparkSession, db: str, warehouse: Path) -> None:

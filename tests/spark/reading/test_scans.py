@@ -43,12 +43,13 @@ def plan(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
 
 
-@pytest.fixture(params=["parquet", "orc"])
-def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
+@pytest.fixture(scope="module", params=["parquet", "orc"])
+def table(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     """A table of 6 partitions (days 0 to 4 and NULL) and 12 files: two inserts, of ids below 60
     and from 60.
     """
-    name = f"{db}.t"
+    spark.sql(f"CREATE NAMESPACE lake.scans_{request.param}")
+    name = f"lake.scans_{request.param}.t"
     spark.sql(
         f"CREATE TABLE {name} (id int, v double, s string, wide struct<a: int, b: string, c: struct<d: int, e: string>>,"
         f" day int) USING {request.param} PARTITIONED BY (day)"
@@ -59,7 +60,8 @@ def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
             " 'b', repeat(uuid(), 20), 'c', named_struct('d', CAST(-id AS INT), 'e', repeat(uuid(), 20))),"
             f" nullif(CAST(id % 6 AS INT), 5) FROM range({low}, {low + 60}, 1, 1)"
         )
-    return name
+    yield name
+    spark.sql(f"DROP NAMESPACE lake.scans_{request.param} CASCADE")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_any_statements(spark: SparkSession, db: str, layout: str) -> None:
         )
     for _ in range(examples(8, least=3)):
         frame = spark.table(table)
-        spark.createDataFrame(frame.collect(), frame.schema).createOrReplaceTempView("model")
+        spark.createDataFrame(frame.toArrow(), frame.schema).createOrReplaceTempView("model")
         kind, condition, changes = make.choice("delete", "update", "merge"), make.condition(), make.changes()
         told = f"SELECT *, coalesce({condition}, false) AS c FROM model"
         sets = ", ".join(f"{name} = {value}" for name, value in changes.items())

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.effort import sampled
+
 pytestmark = pytest.mark.core
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -74,7 +76,7 @@ def test_statements_find_chars_without_padding(
     versions = {
         each["t"]: rows(f"SELECT max(version) FROM {each['t']}.history")[0][0] for each in (padded, bare)
     }
-    for statement in STATEMENTS:
+    for statement in sampled(STATEMENTS):
         found = []
         for names in (padded, bare):
             spark.sql(statement.format(**names))

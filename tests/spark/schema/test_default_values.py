@@ -17,6 +17,8 @@ from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.metastore import Metastore
 from parquetry.store.memory import MemoryStore
+from tests.support.spark import filtered
+from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -61,14 +63,18 @@ def test_as_sparks_own_tables(spark: SparkSession, db: str, stock: str, rows: Ro
         "SELECT count(*) FROM {t} u JOIN {t} v ON u.c = v.c WHERE v.d = 'old'",
         "SELECT count(*) FROM {t} WHERE c = 7",
         "SELECT count(*) FROM {t} WHERE c IS NULL",
-        *(f"SELECT a, c, st.y FROM {{t}} WHERE {condition}" for condition in asked),
     ]
-    found = [sorted(rows(question.format(t=ours)), key=str) for question in questions]
+
+    def selected(table: str) -> list[list[Any]]:
+        conditions = [condition.format(t=table) for condition in asked]
+        return filtered.found(spark, table, conditions, "to_json(struct(a, c, st.y))")
+
+    found, chosen = [sorted(rows(question.format(t=ours)), key=str) for question in questions], selected(ours)
     # Spark 4.3.0 forgets the default of its own table's struct where a query reads one field of it
-    spark.conf.set("spark.sql.optimizer.nestedSchemaPruning.enabled", "false")
-    for question, answer in zip(questions, found, strict=True):
-        assert answer == sorted(rows(question.format(t=theirs)), key=str), question
-    spark.conf.set("spark.sql.optimizer.nestedSchemaPruning.enabled", "true")
+    with settings(spark, {"spark.sql.optimizer.nestedSchemaPruning.enabled": "false"}):
+        for question, answer in zip(questions, found, strict=True):
+            assert answer == sorted(rows(question.format(t=theirs)), key=str), question
+        assert filtered.differences(asked, chosen, selected(theirs)) == []
     assert len(rows(f"SELECT a FROM {ours} WHERE c = 7")) == 3  # none of the above holds of two empty tables
     report = parquetry.report(spark.sql(f"SELECT a FROM {ours} WHERE c = 8"))
     step = report.scans[0].step("files")
@@ -200,17 +206,10 @@ def test_defaults_of_chars_with_and_without_generated_code(
     reader = f"spark.sql.{format}.enableVectorizedReader"
     ways = itertools.product(("true", "false"), (("true", "FALLBACK"), ("false", "NO_CODEGEN")))
     for batches, (stages, mode) in ways:
-        settings = {
-            reader: batches,
-            "spark.sql.codegen.wholeStage": stages,
-            "spark.sql.codegen.factoryMode": mode,
-        }
-        for key, value in settings.items():
-            spark.conf.set(key, value)
-        assert rows(f"SELECT c, v, l, st.x, st.y, a FROM {table} ORDER BY a") == wanted
-        assert rows(f"SELECT a FROM {table} WHERE c = 'ab' AND v = 'ab' AND st.y = 'b'") == [(1,)]
-        for key in settings:
-            spark.conf.unset(key)
+        way = {reader: batches, "spark.sql.codegen.wholeStage": stages, "spark.sql.codegen.factoryMode": mode}
+        with settings(spark, way):
+            assert rows(f"SELECT c, v, l, st.x, st.y, a FROM {table} ORDER BY a") == wanted
+            assert rows(f"SELECT a FROM {table} WHERE c = 'ab' AND v = 'ab' AND st.y = 'b'") == [(1,)]
 
 
 @pytest.mark.needs("left-out columns")

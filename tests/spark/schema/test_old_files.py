@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from tests.support.spark import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -37,21 +38,22 @@ def test_a_column_added_later_is_null_in_old_files(
     spark.sql(f"INSERT INTO {table} VALUES (1, named_struct('a', 10)), (2, NULL)")
     spark.sql(f"ALTER TABLE {table} ADD COLUMNS (n int, s.b string)")
     spark.sql(f"INSERT INTO {table} VALUES (3, named_struct('a', 30, 'b', 'x'), 7), (4, NULL, NULL)")
-    for where, kept, ids in (
-        ("n = 7", 1, [3]),
-        ("n <> 7", 0, []),
-        ("NOT (n = 8)", 1, [3]),
-        ("n IS NULL", 2, [1, 2, 4]),
-        ("n IS NOT NULL", 1, [3]),
-        ("n <=> NULL", 2, [1, 2, 4]),
-        ("n = 7 OR id = 1", 2, [1, 3]),
-        ("coalesce(n, 0) = 0", 2, [1, 2, 4]),
-        ("s.b = 'x'", 2, [3]),
-        ("s.b IS NULL AND s IS NOT NULL", 2, [1]),
-    ):
-        query = f"SELECT id FROM {table} WHERE {where}"
-        assert files(query) == (kept, 2), where
-        assert sorted(rows(query)) == [(i,) for i in ids], where
+    expected = {
+        "n = 7": (1, [3]),
+        "n <> 7": (0, []),
+        "NOT (n = 8)": (1, [3]),
+        "n IS NULL": (2, [1, 2, 4]),
+        "n IS NOT NULL": (1, [3]),
+        "n <=> NULL": (2, [1, 2, 4]),
+        "n = 7 OR id = 1": (2, [1, 3]),
+        "coalesce(n, 0) = 0": (2, [1, 2, 4]),
+        "s.b = 'x'": (2, [3]),
+        "s.b IS NULL AND s IS NOT NULL": (2, [1]),
+    }
+    selected = filtered.found(spark, table, [*expected])
+    assert dict(zip(expected, selected, strict=True)) == {where: ids for where, (_, ids) in expected.items()}
+    for where, (kept, _) in expected.items():
+        assert files(f"SELECT id FROM {table} WHERE {where}") == (kept, 2), where
     assert rows(f"SELECT count(n), min(n), max(n), count(*) FROM {table}") == [(1, 7, 7, 4)]
     assert sorted(rows(f"SELECT id, s.a, s.b FROM {table} WHERE id < 4")) == [
         (1, 10, None),
@@ -77,12 +79,14 @@ def test_renamed_columns_are_found_in_old_files(
     spark.sql(f"INSERT INTO {table} (id, w, s, q, v) VALUES (3, 30, NULL, 1, 99)")
     query = f"SELECT id, w, v, s.z, q FROM {table}"
     assert sorted(rows(query)) == [(1, 10, None, 1, 1), (2, 20, None, 3, 2), (3, 30, 99, None, 1)]
-    for where, kept, ids in (
-        ("w = 10", 1, [1]), ("w > 15", 2, [2, 3]), ("v = 10", 0, []), ("v = 99", 1, [3]), ("v IS NULL", 2, [1, 2]),
-        ("s.z = 3", 3, [2]), ("s.z > 0 AND w < 15", 1, [1]),
-    ):  # fmt: skip
+    expected = {
+        "w = 10": (1, [1]), "w > 15": (2, [2, 3]), "v = 10": (0, []), "v = 99": (1, [3]), "v IS NULL": (2, [1, 2]),
+        "s.z = 3": (3, [2]), "s.z > 0 AND w < 15": (1, [1]),
+    }  # fmt: skip
+    selected = filtered.found(spark, table, [*expected])
+    assert dict(zip(expected, selected, strict=True)) == {where: ids for where, (_, ids) in expected.items()}
+    for where, (kept, _) in expected.items():
         assert files(f"SELECT id FROM {table} WHERE {where}") == (kept, 3), where
-        assert sorted(rows(f"SELECT id FROM {table} WHERE {where}")) == [(i,) for i in ids], where
     assert files(f"SELECT id FROM {table} WHERE q = 2") == (1, 1)
     assert rows(f"SELECT min(w), max(v), max(q) FROM {table}") == [(10, 99, 2)]
 
@@ -137,12 +141,7 @@ def test_widened_columns_compare_in_their_new_type(
     ]
     truths = ", ".join(f"count_if({p})" for p in predicates)
     expected = list(rows(f"SELECT {truths} FROM ({view})")[0])
-    found = rows(
-        " UNION ALL ".join(
-            f"SELECT {n} AS n, count(c) FROM {table} WHERE {p}" for n, p in enumerate(predicates)
-        )
-    )
-    assert [count for _, count in sorted(found)] == expected
+    assert [len(each) for each in filtered.found(spark, table, predicates, "c")] == expected
     assert str(sorted(rows(f"SELECT c FROM {table}"), key=str)) == str(sorted(rows(view), key=str))
     # the old file's greatest is no answer for the new type's digits
     assert str(rows(f"SELECT min(c), max(c) FROM {table}")) == str(

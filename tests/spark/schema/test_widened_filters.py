@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.spark import filtered
 from tests.support.tables.bucketed_tables import settings
 
 WIDENINGS: dict[str, tuple[str, str, list[str], list[str]]] = {
@@ -77,22 +78,10 @@ def conditions(old: list[str], new: list[str], type: str) -> list[str]:
 
 def wrong(spark: SparkSession, table: str, tried: list[str]) -> list[str]:
     """The conditions whose rows are others than where the readers get no condition."""
-    marked = spark.sql(
-        f"SELECT id, {', '.join(f'{each} AS c{i}' for i, each in enumerate(tried))} FROM {table}"
-    ).collect()
-    expected = [sorted(row["id"] for row in marked if row[f"c{i}"]) for i in range(len(tried))]
+    expected = filtered.evaluated(spark, table, tried)
     assert any(expected)
-    parts = " UNION ALL ".join(
-        f"SELECT {i} AS c, id FROM {table} WHERE {each}" for i, each in enumerate(tried)
-    )
-    found: list[list[int]] = [[] for _ in tried]
-    for row in spark.sql(parts).collect():
-        found[row["c"]].append(row["id"])
-    return [
-        f"{each}: {sorted(got)}"
-        for each, got, want in zip(tried, found, expected, strict=True)
-        if sorted(got) != want
-    ]
+    answers = filtered.found(spark, table, tried)
+    return [f"{each}: {got}" for each, got, _ in filtered.differences(tried, answers, expected)]
 
 
 def joined(spark: SparkSession, table: str, key: str) -> None:
@@ -114,8 +103,14 @@ def test_widened_columns(spark: SparkSession, db: str, format: str, name: str) -
     """
     old, new, before, after = WIDENINGS[name]
     spark.sql(f"CREATE TABLE {db}.t (id INT, v {old}) USING {format}")
-    for number, value in enumerate(before):
-        spark.sql(f"INSERT INTO {db}.t VALUES ({number}, {literal(value, old)})")
+    values, number = ", ".join(literal(value, old) for value in before), len(before)
+    spark.sql(f"ALTER TABLE {db}.t SET TBLPROPERTIES ('distribution' = 'none')")
+    spark.sql(  # each value by a task of its own, into a file of its own
+        f"INSERT INTO {db}.t SELECT CAST(id AS INT), element_at(array({values}), CAST(id AS INT) + 1) "
+        f"FROM range(0, {number}, 1, {number})"
+    )
+    spark.sql(f"ALTER TABLE {db}.t UNSET TBLPROPERTIES ('distribution')")
+    assert spark.sql(f"SELECT path FROM {db}.t.files").count() == number
     spark.sql(f"ALTER TABLE {db}.t ALTER COLUMN v TYPE {new}")
     spark.sql(
         f"INSERT INTO {db}.t VALUES (50, NULL), "

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 import parquetry
+from tests.support.tables.data_files import rows_of
 
 pytestmark = pytest.mark.core
 
@@ -55,7 +56,7 @@ def test_order_is_kept(spark: SparkSession, db: str, rows: Rows, fmt: str) -> No
     bounds = sorted((file.statistics["id"].min, file.statistics["id"].max) for file in files)
     assert bounds == [(i * 50_000, (i + 1) * 50_000 - 1) for i in range(4)]
     for file in files:
-        found = [row.id for row in spark.read.format(fmt).load(file.path).select("id").collect()]
+        found = [row["id"] for row in rows_of(file.path, "id")]
         assert found == sorted(found)
     frame = spark.sql(f"SELECT sum(id) FROM {db}.t WHERE id < 1000")
     assert frame.collect()[0][0] == 499_500
@@ -75,7 +76,7 @@ def test_few_rows_make_one_file(spark: SparkSession, db: str, adaptive: str) -> 
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
     (file,) = files_of(spark, f"{db}.t")
-    assert [row.id for row in spark.read.parquet(file.path).collect()] == list(range(900))
+    assert [row["id"] for row in rows_of(file.path, "id")] == list(range(900))
     values = ", ".join(f"({i}, {i}D, 'x')" for i in range(10))
     assert exchanges_and_sorts(spark, lambda: spark.sql(f"INSERT INTO {db}.t VALUES {values}")) == (0, 0)
     assert sorted(file.rows for file in files_of(spark, f"{db}.t")) == [10, 900]
@@ -200,7 +201,7 @@ def test_one_partition_that_is_sorted_is_shuffled(spark: SparkSession, partition
         1,
     )
     (file,) = files_of(spark, partitioned)
-    found = [row.s for row in spark.read.parquet(file.path).select("s").collect()]
+    found = [row["s"] for row in rows_of(file.path, "s")]
     assert found == sorted(found)
 
 
