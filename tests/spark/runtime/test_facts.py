@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings
 
 DATABASE = "lake.run_time_facts"
 DAYS = 200
@@ -50,8 +50,7 @@ def views(spark: SparkSession) -> Iterator[dict[str, str]]:
         spark.sql(f"CREATE TABLE {DATABASE}.{name} ({columns}) USING parquet {partitioned}")
         spark.sql(f"INSERT INTO {DATABASE}.{name} {rows}")
         found[name] = f"plain_{name}_of_facts"
-        table = spark.table(f"{DATABASE}.{name}")
-        spark.createDataFrame(table.collect(), table.schema).createOrReplaceTempView(found[name])
+        local_view(spark.table(f"{DATABASE}.{name}"), found[name])
     yield found
     spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
 
@@ -60,7 +59,7 @@ def answered(spark: SparkSession, views: dict[str, str], query: str) -> DataFram
     """Return a query of our tables that has run, and gave the answer of plain Spark."""
     frame = spark.sql(query.format(**{name: f"{DATABASE}.{name}" for name in TABLES}))
     found = plans.comparable(frame.collect())
-    assert found == plans.comparable(spark.sql(query.format(**views)).collect())
+    assert found == plainly(spark, query.format(**views))
     assert found, "a query without an answer shows nothing"
     return frame
 
