@@ -14,7 +14,15 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.support.effort import sampled
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import Twins, agree, make, plainly, settings
+from tests.support.tables.bucketed_tables import (
+    OnDemand,
+    Twins,
+    agree,
+    make,
+    plainly,
+    settings,
+    spare_classes,
+)
 
 Tables = dict[str, Twins]
 JOINS = ("INNER", "LEFT", "RIGHT", "LEFT SEMI", "LEFT ANTI", "FULL")
@@ -43,24 +51,10 @@ KNOWN: dict[str, list[tuple[Any, ...]]] = {}
 """The answers of plain Spark by the text of a query, as the tables do not change."""
 
 
-class Made(Tables):
-    """The tables of this module, each made when a test asks for it."""
-
-    def __init__(self, session: SparkSession) -> None:
-        super().__init__()
-        self._session = session
-
-    def __missing__(self, name: str) -> Twins:
-        seed = list(CLAUSES).index(name)
-        by = {"partitioned": "p"} if name == "days" else {}
-        rows = ROWS if by else ROWS[seed:]
-        self[name] = make(self._session, f"lake.scanned.{name}", COLUMNS, CLAUSES[name], rows, **by)
-        return self[name]
-
-
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """A session that does not broadcast, with a database for the tables of this module."""
+    spare_classes(spark)
     spark.sql("CREATE NAMESPACE lake.scanned")
     with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": -1}):
         yield spark
@@ -70,7 +64,12 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def tables(session: SparkSession) -> Tables:
     """The tables of this module."""
-    return Made(session)
+
+    def made(name: str) -> Twins:
+        by, seed = ("p", 0) if name == "days" else (None, list(CLAUSES).index(name))
+        return make(session, f"lake.scanned.{name}", COLUMNS, CLAUSES[name], ROWS[seed:], partitioned=by)
+
+    return OnDemand(made)
 
 
 # -- order

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.effort import STEP, examples
+from tests.support.effort import alternating, examples
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import local_view, plainly
+from tests.support.tables.bucketed_tables import local_view, plainly, spare_classes
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
@@ -50,6 +50,7 @@ def table(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """A table of each format whose partitions are skewed by different columns, and a view `plain` of the same
     rows.
     """
+    spare_classes(spark)
     spark.sql("CREATE NAMESPACE lake.functions_of_heavy")
     name = f"lake.functions_of_heavy.t_{request.param}"
     spark.sql(
@@ -82,9 +83,9 @@ def check_rows(spark: SparkSession, table: str, conditions: Sequence[str], plain
     assert found == plainly(spark, query.format(plain))
 
 
-def tried(conditions: Iterable[str], table: str) -> list[str]:
+def tried(conditions: Iterable[str], table: str) -> Sequence[str]:
     """Return the conditions that are tried with a table: in a sample, every other one with each format."""
-    return list(conditions)[table.endswith("orc") and STEP > 1 :: min(STEP, 2)]
+    return alternating(list(conditions), table.endswith("orc"))
 
 
 ONE_MAP = {

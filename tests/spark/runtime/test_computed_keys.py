@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 LAYOUTS = {
     1: (("day",), ""),
@@ -77,6 +77,7 @@ def tables(spark: SparkSession) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def partitioned(spark: SparkSession) -> Iterator[dict[str, str]]:
     """Fact tables in each layout, with NULL among the days, a small table; and the views of their rows."""
+    spare_classes(spark)
     database = "lake.computed_of_partitions"
     spark.sql(f"CREATE NAMESPACE {database}")
     tables = {"d": f"{database}.d"}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DATABASE = "lake.run_time_facts"
 DAYS = 200
@@ -43,6 +43,7 @@ def views(spark: SparkSession) -> Iterator[dict[str, str]]:
     """Sales and returns with a partition for each day, the days, and the reasons of returns; and plain views
     of their rows.
     """
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     found = {}
     for name, (columns, by, rows) in TABLES.items():

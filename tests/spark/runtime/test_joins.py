@@ -14,7 +14,7 @@ import parquetry
 from parquetry.prune.report.join_values import ValuesReport
 from tests.support.spark import plans, series
 from tests.support.spark.verdicts import NO_SCAN, Verdict, VerdictFile, with_and_without_adaptive_execution
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DATABASE = "lake.run_time_joins"
 TABLES = {"f": "fact", "t": "twofold", "w": "wide", "g": "files", "d": "dim", "e": "far"}
@@ -33,6 +33,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
 
     A table in 10 files by ranges of its key, and small tables; the views of their rows.
     """
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     views = {}
     for letter, name in TABLES.items():

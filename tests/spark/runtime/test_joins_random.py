@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.support.effort import examples
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 CASES = 200
 DATABASE = "lake.random_run_time"
@@ -34,6 +34,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
     """Fact tables in several layouts, with dimensions and dimensions of these, and a view of the rows of
     each.
     """
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     chance = random.Random(3)
     views: dict[str, str] = {}

@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune.report.scan import ScanReport
+from tests.support.effort import sampled
 from tests.support.spark import plans
 from tests.support.spark.verdicts import Verdict, VerdictFile
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DATABASE = "lake.known_values"
 TABLES = {
@@ -41,6 +42,7 @@ FEBRUARY = 9
 @pytest.fixture(scope="module", autouse=True)
 def tables(spark: SparkSession) -> Iterator[None]:
     """Tables of the metastore, and views of the same rows."""
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     for letter, definition in TABLES.items():
         spark.sql(f"CREATE TABLE {DATABASE}.{letter} {definition}")
@@ -61,7 +63,7 @@ def planned(spark: SparkSession, query: str, letter: str) -> ScanReport:
         if scan.table == names[letter]
     ]
     expected = plainly(spark, query.format(**{each: f"known_{each}" for each in TABLES}))
-    for adaptive in (True, False):
+    for adaptive in sampled((True, False), query):
         with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
             assert plans.comparable(spark.sql(query.format(**names)).collect()) == expected
     return told

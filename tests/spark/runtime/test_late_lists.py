@@ -15,7 +15,7 @@ from parquetry import metastore as ms
 from tests.support.spark import plans
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.stores.rows_examined import RowsExamined, rows_examined
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DAYS = 1000
 SHAPES = VerdictFile.named("late_lists")
@@ -31,6 +31,7 @@ def star(spark: SparkSession, store: ms.Metastore) -> Iterator[str]:
     """A table of 1,000 partitions with one file of 2 rows each; two tables by more columns, with 300 and 900;
     and small ones.
     """
+    spare_classes(spark)
     spark.sql("CREATE NAMESPACE lake.late")
     spark.sql("CREATE TABLE lake.late.sales (item int, amount int, day int) PARTITIONED BY (day)")
     rows = spark.range(2 * DAYS).selectExpr("int(id % 7) item", "int(id) amount", f"int(id % {DAYS}) day")

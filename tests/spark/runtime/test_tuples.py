@@ -16,7 +16,7 @@ from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
 from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support.spark import plans, series
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DATABASE = "lake.run_time_tuples"
 FACT = {
@@ -68,6 +68,7 @@ PAIRS = "SELECT count(*), sum(v) FROM {f} f JOIN {d} d ON " + ON
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
     """Names of tables of ours, and of views of the same rows, by the letters of the queries."""
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     names: dict[str, dict[str, str]] = {"ours": {}, "plain": {}}
     for letter, (columns, rows) in FACT.items():

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 import parquetry
 from tests.support.spark import plans
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
-from tests.support.tables.bucketed_tables import local_view, plainly, settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 pytestmark = pytest.mark.core
 
@@ -33,6 +33,7 @@ def fact(spark: SparkSession) -> Iterator[str]:
     """Tables of 100 rows in each layout, the same rows as the view `rt_fact`, and Spark's own small table
     `rt_dim`.
     """
+    spare_classes(spark)
     spark.sql("CREATE NAMESPACE lake.run_time")
     rows = spark.range(0, 100, 1, 10).selectExpr(
         "CAST(id AS INT) k", "id v", "concat('s', lpad(id, 3, '0')) s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from string import Formatter
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tests.support.effort import STEP
 from tests.support.spark import plans
 
 PLAINLY = {
@@ -31,6 +32,31 @@ class Twins(NamedTuple):
 
     table: str
     view: str
+
+
+def spare_classes(spark: SparkSession) -> None:
+    """Where a sample is run, have a module's queries run without a generated class for each of them.
+
+    Compiling such a class is a third of the time of a new query over few rows.
+    """
+    if STEP > 1:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+
+
+class OnDemand(dict[str, Twins]):
+    """Tables by name, each of which is made when a test first asks for it.
+
+    Args:
+        made: makes the table of a name.
+    """
+
+    def __init__(self, made: Callable[[str], Twins]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, name: str) -> Twins:
+        self[name] = self._made(name)
+        return self[name]
 
 
 def make(
