@@ -87,7 +87,7 @@ _IN_FILE: dict[str, Callable[[dt.date | None], pa.Array | None]] = {
     "absent": lambda day: None,
 }
 _KINDS = sampled([*_IN_FILE])
-"""What files of one table hold of the partition's column: in a sample, other values, and nothing."""
+"""The kinds of files in one table: in a sample, files with other values, and files without the column."""
 
 
 def _contents(number: int, in_file: str) -> pa.Table:

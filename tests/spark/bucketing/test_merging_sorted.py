@@ -40,11 +40,14 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(name)
 
 
-def _tables(spark: SparkSession, db: str, fmt: str, asked: str) -> dict[str, str]:
-    """Make the tables that are asked for, with three sorted files in each bucket; keys repeat, are NULL, or are in one file alone."""
+def _tables(spark: SparkSession, db: str, fmt: str, wanted: str) -> dict[str, str]:
+    """Make the wanted tables, with three sorted files in each bucket.
+
+    Keys repeat, are NULL, or are in one file alone.
+    """
     names = {}
     for name, buckets in {"a": 2, "b": 2, "eight": 4}.items():
-        if f"{{{name}}}" not in asked:
+        if f"{{{name}}}" not in wanted:
             continue
         names[name] = table = f"{db}.{name}"
         spark.sql(

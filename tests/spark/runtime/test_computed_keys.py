@@ -53,8 +53,8 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[str]:
-    """A table of 20 files, each with one day and a row for each hour; a view of the same rows; and Spark's own
-    table of days.
+    """A table of 20 files, each with one day and a row for each hour; a view of the same rows; and a table of
+    days.
     """
     spark.sql("CREATE NAMESPACE lake.computed")
     spark.sql(

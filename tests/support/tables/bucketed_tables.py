@@ -44,7 +44,7 @@ def spare_classes(spark: SparkSession) -> None:
 
 
 class OnDemand(dict[str, Twins]):
-    """Tables by name, each of which is made when a test first asks for it.
+    """Tables by name. Each is made when a test first uses it.
 
     Args:
         made: makes the table of a name.
