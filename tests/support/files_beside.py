@@ -245,7 +245,7 @@ class BesideSpark:
         return found
 
     def _selected(self, conditions: Sequence[str], stock: str, ours: str) -> list[str]:
-        """Compare how many rows conditions select. The metastore may count the rows of every other condition."""
+        """Compare counts of rows by condition; every other count may come from the metastore."""
         counted = self._stock(f"SELECT {', '.join(f'count_if({each})' for each in conditions)} FROM {stock}")
         scans = " UNION ALL ".join(
             f"SELECT {number} AS n, {'count(*) AS c' if (number + self._count) % 2 else '1L AS c'} FROM {ours} WHERE {each}"
