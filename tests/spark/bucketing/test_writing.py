@@ -211,6 +211,10 @@ def test_equal_values_meet(spark: SparkSession, db: str, rows: Rows, store: ms.M
     assert rows(f"SELECT count(*) FROM {db}.t WHERE cast(d AS string) = '-0.0'") == [(len(specs),)]
 
 
+@pytest.mark.exhaustive(
+    "tests/spark/bucketing/test_rebucket.py::test_partitions_get_the_tables_buckets appends to partitions of "
+    "other buckets, and test_histories.py::test_any_history overwrites them"
+)
 def test_partitions_of_other_buckets_and_orders_get_their_own_rows(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore
 ) -> None:

@@ -248,7 +248,15 @@ def test_near_tables_where_far_ones_are_dear(spark: SparkSession, views: dict[st
     assert max(files(frame, "returns")) <= 28
 
 
-@pytest.mark.parametrize("condition", ["", "AND q.text LIKE 'why%'"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "",
+        pytest.param(
+            "AND q.text LIKE 'why%'", marks=pytest.mark.exhaustive("the case without a condition shows it")
+        ),
+    ],
+)
 def test_a_broadcast_is_made_once(spark: SparkSession, views: dict[str, str], condition: str) -> None:
     """A broadcast that gets values from a join outside of it is made once: it is the same broadcast where its
     own values are used.

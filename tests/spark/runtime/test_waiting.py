@@ -104,7 +104,9 @@ def test_a_slow_small_side_is_given_up(
         assert "given up" in frame._jdf.queryExecution().executedPlan().toString()
 
 
-@pytest.mark.parametrize("most", ["60s", "none"])
+@pytest.mark.parametrize(
+    "most", ["60s", pytest.param("none", marks=pytest.mark.exhaustive("a minute is shown to be enough"))]
+)
 def test_a_small_side_that_is_in_time_is_waited_for(spark: SparkSession, tables: str, most: str) -> None:
     """The same values, given more time, leave out what they can."""
     with settings(spark, {**ALONE, WAIT: most}):
