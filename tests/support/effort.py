@@ -46,6 +46,11 @@ def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
     return things[_begin(case) % len(things) :: STEP] if case else [*things[:-1:STEP], *things[-1:]]
 
 
+def alternating(things: Sequence[_T], second: bool) -> Sequence[_T]:
+    """Return things, or in a sample every other one: from the first, or from the second."""
+    return things if STEP == 1 else things[second::2]
+
+
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 

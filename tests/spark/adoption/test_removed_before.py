@@ -11,7 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -48,12 +52,12 @@ WHOLE = {
 }
 
 
-def write(spark: SparkSession, folder: Path, *ids: int, file_format: str = "parquet") -> Path:
-    """Write rows as somebody else does; return the one new file."""
-    before = set(folder.glob("part-*"))
-    frame = spark.createDataFrame([(n,) for n in ids], "id int").coalesce(1)
-    frame.write.mode("append").format(file_format).save(str(folder))
-    (made,) = set(folder.glob("part-*")) - before
+def write(folder: Path, *ids: int, file_format: str = "parquet") -> Path:
+    """Write rows as somebody else does; return the new file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / f"part-{uuid4()}.{file_format}"
+    found = pa.table({"id": pa.array(ids, pa.int32())})
+    {"parquet": pq.write_table, "orc": po.write_table}[file_format](found, str(made))
     return made
 
 
@@ -96,7 +100,7 @@ def adopt(spark: SparkSession, db: str, rows: Rows, place: Path) -> Callable[...
 
     def make(file_format: str = "parquet") -> str:
         for n, name in enumerate("ab", 1):
-            write(spark, place / f"ds={name}", n, file_format=file_format)
+            write(place / f"ds={name}", n, file_format=file_format)
         spark.sql(
             f"CREATE TABLE {db}.t (id INT, ds STRING) USING {file_format} PARTITIONED BY (ds) LOCATION '{place}'"
         )
@@ -142,7 +146,7 @@ def test_a_sync_leaves_out_what_a_whole_table_took_out(
 ) -> None:
     """The same for what empties or replaces the whole table."""
     table = adopt()
-    write(spark, place / "ds=b", 3)
+    write(place / "ds=b", 3)
     sync(rows, table)
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
     spark.sql(WHOLE[operation].format(t=table, place=place, f="parquet"))
@@ -199,7 +203,7 @@ def test_a_file_that_changed_since_is_taken_in(
     is_new = operation == "drop partition" and change != "deleted and made again"
     (file,) = (place / "ds=a").glob("part-*")
     was = file.stat()
-    fresh = write(spark, place.parent / "fresh", 7, 8, 9)
+    fresh = write(place.parent / "fresh", 7, 8, 9)
     if change == "time":
         os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns + 2_000_000_000))
         expected = [1]
@@ -248,7 +252,7 @@ def test_operations_add_up(spark: SparkSession, rows: Rows, adopt: Callable[...,
     """
     table = adopt()
     spark.sql(f"TRUNCATE TABLE {table} PARTITION (ds = 'a')")
-    write(spark, place / "ds=a", 3)
+    write(place / "ds=a", 3)
     assert told(sync(rows, table)) == [("changed", "ds=a", 1), ("ignored", "ds=a", 1)]
     spark.sql(f"INSERT INTO {table} VALUES (4, 'a')")
     spark.sql(f"ALTER TABLE {table} DROP PARTITION (ds = 'a')")
@@ -329,8 +333,8 @@ def test_an_unpartitioned_table_and_a_new_table_of_the_same_folder(
     spark: SparkSession, db: str, rows: Rows, place: Path
 ) -> None:
     """The same without partition columns; a dropped table forgets, a replaced one does not."""
-    write(spark, place, 1)
-    write(spark, place, 2)
+    write(place, 1)
+    write(place, 2)
     table = f"{db}.t"
     create = f"TABLE {table} (id INT) USING parquet LOCATION '{place}'"
     spark.sql(f"CREATE {create}")
@@ -339,7 +343,7 @@ def test_an_unpartitioned_table_and_a_new_table_of_the_same_folder(
     (row,) = sync(rows, table)
     assert row[:3] == ("ignored", None, 2)
     assert row[5].startswith(".: 2 files taken out in version 2.")
-    write(spark, place, 3)
+    write(place, 3)
     assert told(sync(rows, table)) == [("changed", None, 2), ("ignored", None, 2)]
     assert ids(rows, table) == [3, 100]
     spark.sql(f"CREATE OR REPLACE {create}")
@@ -362,7 +366,7 @@ def test_a_managed_table_passes_over_what_vacuum_has_not_deleted_yet(
     spark.sql(f"INSERT INTO {table} VALUES (1, 1)")
     ((location,),) = rows(f"SELECT DISTINCT location FROM {table}.partitions")
     folder = Path(location.removeprefix("file:"))
-    write(spark, folder, 2)
+    write(folder, 2)
     assert told(sync(rows, table)) == [("changed", "p=1", 2)]
     spark.sql(f"INSERT OVERWRITE {table} PARTITION (p = 1) VALUES (3)")
     assert told(sync(rows, table)) == [("ignored", "p=1", 1)]
@@ -381,7 +385,7 @@ def test_two_who_adopt_one_file_at_once_list_it_once(
     table = adopt()
     seen = snapshot(table)
     for name, number in (("b", 3), ("c", 4), ("d", 5)):
-        write(spark, place / f"ds={name}", number)
+        write(place / f"ds={name}", number)
     found = [("added", "ds=c", 1), ("added", "ds=d", 1), ("changed", "ds=b", 2)]
     assert found_by(synchronise(seen, ArrowFooters())) == found
     assert synchronise(seen, ArrowFooters()) == []
@@ -414,7 +418,7 @@ def test_a_sync_lists_no_file_that_was_taken_in_since_it_looked(
     """Whichever statement took a file in meanwhile, also if its partition was renamed since."""
     table = adopt()
     seen = snapshot(table)
-    write(spark, place / "ds=c", 3)
+    write(place / "ds=c", 3)
     for statement in meanwhile:
         spark.sql(statement.format(t=table))
     before = ids(rows, table)
@@ -432,7 +436,7 @@ def test_a_sync_brings_nothing_back_that_was_taken_out_since_it_looked(
     """
     table = adopt()
     seen = snapshot(table)
-    write(spark, place / "ds=c", 3)
+    write(place / "ds=c", 3)
     sync(rows, table)
     spark.sql(f"DELETE FROM {table} WHERE ds = 'c'")
     assert found_by(synchronise(seen, ArrowFooters())) == [("ignored", "ds=c", 1)]
@@ -448,7 +452,7 @@ def test_repairs_at_once_all_succeed(
     """Three MSCKs at once beside an INSERT into a partition that they find: none fails, no row is doubled."""
     table = adopt()
     for n, name in enumerate("cdef", 3):
-        write(spark, place / f"ds={name}", n)
+        write(place / f"ds={name}", n)
     repair = [lambda: spark.sql(f"MSCK REPAIR TABLE {table}")] * 3
     with ThreadPoolExecutor(4) as pool:
         works = [*repair, lambda: spark.sql(f"INSERT INTO {table} VALUES (9, 'c')")]
@@ -469,7 +473,7 @@ def test_a_folder_without_files_is_an_empty_partition_as_in_spark_itself(
     shown = []
     for number, table in enumerate((f"{db}.t", f"{schema}.t")):
         place = tmp_path / f"tree{number}"
-        file = write(spark, place / "ds=a", 1)
+        file = write(place / "ds=a", 1)
         (place / "ds=b").mkdir()
         spark.sql(
             f"CREATE TABLE {table} (id INT, ds STRING) USING parquet PARTITIONED BY (ds) LOCATION '{place}'"
@@ -498,7 +502,7 @@ def test_the_folder_named_for_a_partition_that_lies_elsewhere(
     spark.sql(f"ALTER TABLE {table} PARTITION (ds = 'a') RENAME TO PARTITION (ds = 'z')")
     (place / "ds=z").mkdir()
     assert sync(rows, table) == []
-    write(spark, place / "ds=z", 3)
+    write(place / "ds=z", 3)
     ((action, *_, detail),) = sync(rows, table)
     assert (action, detail.partition(":")[0]) == ("ignored", "ds=z")
     assert f"the partition lies at file:{place}/ds=a." in detail

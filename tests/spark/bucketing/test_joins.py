@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.effort import sampled
-from tests.support.tables.bucketed_tables import Twins, agree, make
+from tests.support.tables.bucketed_tables import OnDemand, Twins, agree, make
 
 pytestmark = pytest.mark.core
 
@@ -43,33 +44,32 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def tables(session: SparkSession) -> Callable[[str, str], Tables]:
     """Tables by version of the hash and file format; each is made at its first use."""
-    made: dict[tuple[str, str], Tables] = {}
+    clauses = {
+        "sixteen": "(k) INTO 16 BUCKETS",
+        "eight": "(k) SORTED BY (k) INTO 8 BUCKETS",
+        "four": "(k) SORTED BY (k) INTO 4 BUCKETS",
+        "quad": "(k) SORTED BY (k) INTO 4 BUCKETS",
+        "six": "(k) INTO 6 BUCKETS",
+        "both": "(k, j) INTO 4 BUCKETS",
+        "pair": "(k, j) INTO 8 BUCKETS",
+        "swapped": "(j, k) INTO 4 BUCKETS",
+    }
 
+    @functools.cache
     def get(version: str, format: str) -> Tables:
-        if (version, format) not in made:
-            clauses = {
-                "sixteen": "(k) INTO 16 BUCKETS",
-                "eight": "(k) SORTED BY (k) INTO 8 BUCKETS",
-                "four": "(k) SORTED BY (k) INTO 4 BUCKETS",
-                "quad": "(k) SORTED BY (k) INTO 4 BUCKETS",
-                "six": "(k) INTO 6 BUCKETS",
-                "both": "(k, j) INTO 4 BUCKETS",
-                "pair": "(k, j) INTO 8 BUCKETS",
-                "swapped": "(j, k) INTO 4 BUCKETS",
-            }
-            made[version, format] = {
-                name: make(
-                    session,
-                    f"lake.joined.{name}_{version}_{format}",
-                    COLUMNS,
-                    clause,
-                    rows(seed, 60 + 10 * seed),
-                    version=version,
-                    format=format,
-                )
-                for seed, (name, clause) in enumerate(clauses.items(), 1)
-            }
-        return made[version, format]
+        def made(name: str) -> Twins:
+            seed = 1 + list(clauses).index(name)
+            return make(
+                session,
+                f"lake.joined.{name}_{version}_{format}",
+                COLUMNS,
+                clauses[name],
+                rows(seed, 60 + 10 * seed),
+                version=version,
+                format=format,
+            )
+
+        return OnDemand(made)
 
     return get
 

@@ -29,6 +29,8 @@ from parquetry.locations.partition_path import unescape_path_name
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.types import parse_type
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import local_frame, plainly
 
 pytestmark = pytest.mark.core
 
@@ -64,7 +66,7 @@ def table(spark: SparkSession, warehouse: Path) -> Iterator[str]:
         for y in ("a", "b", None)
         for v in range(2)
     ]
-    spark.createDataFrame(every, "x int, y string, v int, p int").createOrReplaceTempView("plain_rows")
+    local_frame(spark, every, "x int, y string, v int, p int").createOrReplaceTempView("plain_rows")
     types = {"x": parse_type("int"), "y": parse_type("string")}
     with ms.open_metastore(str(warehouse / "lake")) as metastore:
         snapshot = metastore.table("heavy", "t")
@@ -341,14 +343,12 @@ def test_tables_that_hive_laid_down(
             skew = part.arrangement.skew
             assert skew is not None
             assert set(skew.cells) == cells
-    spark.createDataFrame(
-        said, columns.replace(" string", ": string").replace(" int", ": int")
-    ).createOrReplaceTempView("hives_rows")
+    local_frame(spark, said, columns).createOrReplaceTempView("hives_rows")
     query = " UNION ALL ".join(
         f"SELECT {n} AS n, * FROM {{0}} WHERE {where}" for n, where in enumerate(CONDITIONS)
     )
     frame = spark.sql(query.format(f"{db}.t"))
-    assert sorted(frame.collect()) == sorted(spark.sql(query.format("hives_rows")).collect())
+    assert plans.comparable(frame.collect()) == plainly(spark, query.format("hives_rows"))
     for where, counts in expected.items():
         assert directories(parquetry.explain(f"SELECT * FROM {db}.t WHERE {where}")) == [counts], where
     assert rows(f"CALL lake.system.sync(table => '{db.removeprefix('lake.')}.t')") == []

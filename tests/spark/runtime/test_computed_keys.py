@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.tables.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 LAYOUTS = {
     1: (("day",), ""),
@@ -53,8 +53,8 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[str]:
-    """A table of 20 files, each with one day and a row for each hour; Spark's own table of the same rows; and
-    a table of days.
+    """A table of 20 files, each with one day and a row for each hour; a view of the same rows; and a table of
+    days.
     """
     spark.sql("CREATE NAMESPACE lake.computed")
     spark.sql(
@@ -65,19 +65,19 @@ def tables(spark: SparkSession) -> Iterator[str]:
         "int(id) v", f"{moment} ts", f"CAST({moment} AS timestamp_ntz) ntz", f"CAST({moment} AS date) d"
     )
     rows.writeTo("lake.computed.f").append()
-    rows.write.saveAsTable("computed_f")
+    local_view(rows, "computed_f")
     spark.range(40).selectExpr(
         "date_add(date'2026-01-01', int(id)) day", "int(id DIV 3) a", "int(id) n", "int(id) + 1 m"
     ).coalesce(1).write.saveAsTable("computed_d")
     yield "lake.computed.f"
-    for name in ("computed_f", "computed_d"):
-        spark.sql(f"DROP TABLE {name}")
+    spark.sql("DROP TABLE computed_d")
     spark.sql("DROP NAMESPACE lake.computed CASCADE")
 
 
 @pytest.fixture(scope="module")
 def partitioned(spark: SparkSession) -> Iterator[dict[str, str]]:
     """Fact tables in each layout, with NULL among the days, a small table; and the views of their rows."""
+    spare_classes(spark)
     database = "lake.computed_of_partitions"
     spark.sql(f"CREATE NAMESPACE {database}")
     tables = {"d": f"{database}.d"}
@@ -96,9 +96,8 @@ def partitioned(spark: SparkSession) -> Iterator[dict[str, str]]:
         "concat('2026-01-0', id), IF(id < 3, 'bc', 'd'), 'A  ', concat('n', id) FROM range(0, 4, 1, 1)"
     )
     for letter, table in list(tables.items()):
-        view = spark.createDataFrame(spark.table(table).toArrow(), spark.table(table).schema)
-        view.coalesce(1).createOrReplaceTempView(f"plain_of_partitions_{letter}")
         tables[f"plain {letter}"] = f"plain_of_partitions_{letter}"
+        local_view(spark.table(table), tables[f"plain {letter}"])
     yield tables
     spark.sql(f"DROP NAMESPACE {database} CASCADE")
 
@@ -124,7 +123,7 @@ def test_partitions_with_matches_alone_are_read(
         reads = {"all": f"max(struct({by}))", "v": "sum(f.v)", "none": "count(*)"}
         held = f"count(DISTINCT IF(f.v IS NULL, NULL, struct({by})))"
         plain = query.format(f=partitioned[f"plain f{count}"], d=partitioned["plain d"])
-        *expected, exact = spark.sql(f"SELECT {', '.join((*reads.values(), held))} FROM {plain}").collect()[0]
+        *expected, exact = plainly(spark, f"SELECT {', '.join((*reads.values(), held))} FROM {plain}")[0]
         assert 0 < exact < PARTITIONS[count] or name == "no value"
         for (what, read), value in zip(reads.items(), expected, strict=True):
             if what not in READ[count]:
@@ -174,7 +173,7 @@ def test_days_of_moments(spark: SparkSession, tables: str, adaptive: bool, key: 
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(query.format(f=tables, key=key))
         found = frame.collect()
-    assert found == spark.sql(query.format(f="computed_f", key=key)).collect()
+    assert found == plainly(spark, query.format(f="computed_f", key=key))
     assert found[0][0] == 72
     told = report_of(frame, tables)
     files = next(step for step in told["steps"] if step["name"] == "files")
@@ -188,7 +187,7 @@ def test_other_functions_have_a_reason(spark: SparkSession, tables: str, key: st
     """A key that may overflow, or keeps no order, prunes nothing; the report says that it is computed."""
     query = "SELECT count(*) FROM {f} f JOIN computed_d d ON {key} = d.m WHERE d.a = 2"
     frame = spark.sql(query.format(f=tables, key=key))
-    assert frame.collect() == spark.sql(query.format(f="computed_f", key=key)).collect()
+    assert frame.collect() == plainly(spark, query.format(f="computed_f", key=key))
     assert "is computed, and not from partition columns alone" in str(parquetry.report(frame))
     assert "run_time" not in report_of(frame, tables)
 

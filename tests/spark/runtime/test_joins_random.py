@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.support.effort import examples
 from tests.support.spark import plans
-from tests.support.tables.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 CASES = 200
 DATABASE = "lake.random_run_time"
@@ -34,6 +34,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
     """Fact tables in several layouts, with dimensions and dimensions of these, and a view of the rows of
     each.
     """
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     chance = random.Random(3)
     views: dict[str, str] = {}
@@ -42,10 +43,8 @@ def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
         spark.sql(f"CREATE TABLE {DATABASE}.{name} ({columns}) {clause}")
         order = ", ".join(column.split()[0] for column in columns.split(", "))
         spark.sql(f"INSERT INTO {DATABASE}.{name} SELECT {order} FROM ({rows})")
-        table = spark.table(f"{DATABASE}.{name}")
         views[name] = f"plain_random_{name}"
-        plain = spark.createDataFrame(table.collect(), table.schema).localCheckpoint()
-        plain.createOrReplaceTempView(views[name])
+        local_view(spark.table(f"{DATABASE}.{name}"), views[name])
 
     for layout, (columns, clause) in LAYOUTS.items():
         type = chance.choice(TYPES[:2])
@@ -157,7 +156,7 @@ def test_random_joins(spark: SparkSession, tables: dict[str, str]) -> None:
         with settings(spark, given):
             frame = spark.sql(query.format(**{name: f"{DATABASE}.{name}" for name in tables}))
             found = plans.comparable(frame.collect())
-            expected = plans.comparable(spark.sql(query.format(**tables)).collect())
+            expected = plainly(spark, query.format(**tables))
             assert found == expected, (case, query, given)
             for each in parquetry.report(frame).values:
                 served[

@@ -16,7 +16,7 @@ from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
 from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support.spark import plans, series
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
-from tests.support.tables.bucketed_tables import settings
+from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
 DATABASE = "lake.run_time_tuples"
 FACT = {
@@ -67,7 +67,8 @@ PAIRS = "SELECT count(*), sum(v) FROM {f} f JOIN {d} d ON " + ON
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
-    """Names of tables of ours, and of Spark's own with the same rows, by the letters of the queries."""
+    """Names of tables of ours, and of views of the same rows, by the letters of the queries."""
+    spare_classes(spark)
     spark.sql(f"CREATE NAMESPACE {DATABASE}")
     names: dict[str, dict[str, str]] = {"ours": {}, "plain": {}}
     for letter, (columns, rows) in FACT.items():
@@ -78,10 +79,8 @@ def tables(spark: SparkSession) -> Iterator[dict[str, dict[str, str]]]:
         names["ours"][letter], names["plain"][letter] = f"{DATABASE}.{letter}", f"plain_tuples_{letter}"
         spark.sql(f"CREATE TABLE {DATABASE}.{letter} AS {rows}")
     for letter, name in names["plain"].items():
-        spark.table(names["ours"][letter]).write.saveAsTable(name)
+        local_view(spark.table(names["ours"][letter]), name)
     yield names
-    for name in names["plain"].values():
-        spark.sql(f"DROP TABLE {name}")
     spark.sql(f"DROP NAMESPACE {DATABASE} CASCADE")
 
 
@@ -99,7 +98,7 @@ def judged(
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
         frame = spark.sql(query.format(**names))
         rows, nodes = plans.run(frame)
-    assert plans.comparable(rows) == plans.comparable(spark.sql(query.format(**tables["plain"])).collect())
+    assert plans.comparable(rows) == plainly(spark, query.format(**tables["plain"]))
     return Verdict.from_report(
         frame, names, letter, [f"{nodes[each]} {each}" for each in NODES if nodes[each]]
     )
@@ -150,7 +149,7 @@ def test_many_tuples(
     are the same.
     """
     query = SHAPES.query("null-safe")
-    expected = spark.sql(query.format(**tables["plain"])).collect()
+    expected = plainly(spark, query.format(**tables["plain"]))
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
         monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=most))
         frame = spark.sql(query.format(**tables["ours"]))
@@ -177,7 +176,7 @@ def test_more_tuples_than_are_sent(
     ):  # fmt: skip
         with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
             frame = spark.sql(query.format(**tables["ours"]))
-            assert frame.collect() == spark.sql(query.format(**tables["plain"])).collect(), query
+            assert frame.collect() == plainly(spark, query.format(**tables["plain"])), query
         steps = scan(frame, f"{DATABASE}.f")["steps"]
         assert next(each["kept"] for each in steps if each["name"] == "partitions") == kept
 
@@ -193,7 +192,7 @@ def test_keys_of_two_columns_that_say_what_null_safe_keys_say(
         "ON f.day = d.day AND coalesce(f.y, 0) = d.a AND (f.y IS NULL) = d.flag"
     )
     frame = spark.sql(query.format(**tables["ours"]))
-    assert frame.collect() == spark.sql(query.format(**tables["plain"])).collect()
+    assert frame.collect() == plainly(spark, query.format(**tables["plain"]))
     assert "run time: (day, y) → 9 tuples" in str(parquetry.report(frame))
 
 
@@ -208,12 +207,10 @@ def test_tables_of_two_catalogs(spark: SparkSession, tables: dict[str, dict[str,
     )
     frame = spark.sql(query.format(**tables["ours"], o="pond.tuples.f"))
     rows = frame.collect()
-    plain = spark.table("pond.tuples.f")
-    plain.write.saveAsTable("plain_tuples_o")
-    assert rows == spark.sql(query.format(**tables["plain"], o="plain_tuples_o")).collect()
+    local_view(spark.table("pond.tuples.f"), "plain_tuples_o")
+    assert rows == plainly(spark, query.format(**tables["plain"], o="plain_tuples_o"))
     text = str(parquetry.report(frame))
     assert ("(day, y) → " in text, "(p, q) → " in text) == (True, True), text
-    spark.sql("DROP TABLE plain_tuples_o")
     spark.sql("DROP NAMESPACE pond.tuples CASCADE")
 
 
@@ -231,9 +228,7 @@ def test_what_serves_two_places_still_does(spark: SparkSession, tables: dict[str
         with settings(spark, {"spark.sql.adaptive.enabled": False}):
             frame = spark.sql(query.format(**tables["ours"]))
             rows, nodes = plans.run(frame)
-        assert plans.comparable(rows) == plans.comparable(
-            spark.sql(query.format(**tables["plain"])).collect()
-        )
+        assert plans.comparable(rows) == plainly(spark, query.format(**tables["plain"]))
         assert (nodes["BatchScan"], nodes["BroadcastExchange"] > 0, nodes[again] > 0) == (
             count,
             True,

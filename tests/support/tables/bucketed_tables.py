@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from string import Formatter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,7 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tests.support.effort import STEP
 from tests.support.spark import plans
+
+PLAINLY = {
+    "spark.sql.adaptive.enabled": False,
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.leafNodeDefaultParallelism": 1,
+    "spark.sql.shuffle.partitions": 1,
+}
+"""How Spark answers a query of few rows with the least work: in few tasks, without a class for each query."""
 
 
 class Twins(NamedTuple):
@@ -22,6 +32,31 @@ class Twins(NamedTuple):
 
     table: str
     view: str
+
+
+def spare_classes(spark: SparkSession) -> None:
+    """Where a sample is run, have a module's queries run without a generated class for each of them.
+
+    Compiling such a class is a third of the time of a new query over few rows.
+    """
+    if STEP > 1:
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+
+
+class OnDemand(dict[str, Twins]):
+    """Tables by name. Each is made when a test first uses it.
+
+    Args:
+        made: makes the table of a name.
+    """
+
+    def __init__(self, made: Callable[[str], Twins]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, name: str) -> Twins:
+        self[name] = self._made(name)
+        return self[name]
 
 
 def make(
@@ -72,6 +107,11 @@ def local_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: s
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), schema)
 
 
+def local_view(frame: DataFrame, name: str) -> None:
+    """Make a view whose plan holds the rows that a frame has now."""
+    frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema).createOrReplaceTempView(name)
+
+
 def agree(
     spark: SparkSession,
     query: str,
@@ -94,15 +134,26 @@ def agree(
     """
     given = {} if adaptive is None else {"spark.sql.adaptive.enabled": adaptive}
     with settings(spark, given):
-        found, nodes = plans.run(spark.sql(query.format(**{name: twins.table for name, twins in of.items()})))
-        wanted = None if known is None else known.get(query)
-        if wanted is None:
-            views = {name: twins.view for name, twins in of.items()}
-            wanted = plans.comparable(spark.sql(query.format(**views)).collect())
-            if known is not None:
-                known[query] = wanted
+        found, nodes = plans.run(spark.sql(_naming(query, of, "table")))
+    wanted = None if known is None else known.get(query)
+    if wanted is None:
+        wanted = plainly(spark, _naming(query, of, "view"))
+        if known is not None:
+            known[query] = wanted
     assert plans.comparable(found) == wanted, query
     return nodes
+
+
+def _naming(query: str, of: Mapping[str, Twins], which: str) -> str:
+    """Return a query with names of tables, or of their views. No table is looked up that it does not name."""
+    names = {name for _, name, _, _ in Formatter().parse(query) if name}
+    return query.format(**{name: getattr(of[name], which) for name in names})
+
+
+def plainly(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query of Spark's own tables and views, in the least expensive way for few rows."""
+    with settings(spark, PLAINLY):
+        return plans.comparable(spark.sql(query).collect())
 
 
 @contextmanager

@@ -90,7 +90,8 @@ def misplaced(table: ms.TableSnapshot) -> Iterator[str]:
                     yield f"{path} is of cell {file.cell}, and there are none"
                 continue
             kinds = [types[name] for name in skew.columns]
-            for row in read_rows(table, part, file):
+            rows = read_rows(table, part, file)
+            for row in {repr([row[name] for name in skew.columns]): row for row in rows}.values():
                 cell: int | None = find_cell(skew, kinds, row)
                 assert cell is not None
                 given = skew.locations[cell] if skew.locations and cell != REST else None
