@@ -28,7 +28,15 @@ collect_ignore = [
     *(
         []
         if find_spec("pyspark")
-        else ["spark", "hbase", "postgresql", "servers", "unit/test_demo.py", "unit/test_packaging.py"]
+        else [
+            "spark",
+            "hbase",
+            "postgresql",
+            "servers",
+            "unit/test_demo.py",
+            "unit/release/test_packages.py",
+            "unit/release/test_making.py",
+        ]
     ),
     *([] if STEP == 1 else ["spark/doors/test_dbt.py"]),  # `make test-all` has an environment for dbt
 ]

@@ -46,6 +46,11 @@ def sampled(things: Sequence[_T], *case: str) -> Sequence[_T]:
     return things[_begin(case) % len(things) :: STEP] if case else [*things[:-1:STEP], *things[-1:]]
 
 
+def portion(things: Sequence[_T], one_in: int, case: str) -> Sequence[_T]:
+    """Return things, or in any sample one in so many of them, from a position that depends on the case."""
+    return things if STEP == 1 else things[zlib.crc32(case.encode()) % one_in :: one_in]
+
+
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 

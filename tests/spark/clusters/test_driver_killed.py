@@ -20,7 +20,7 @@ def test_a_killed_driver(victim: str, tmp_path: Path) -> None:
     and so do the executors.
     """
     gate = gates.Gate(tmp_path / "gate")
-    settings = gates.settings(tmp_path, tmp_path / "gate")
+    settings = gates.settings(tmp_path / "gate")
     with Driver("local-cluster[1,1,1024]", tmp_path, settings) as driver:
         world = World(driver, gate, tmp_path)
         table = world.begin("t", STATEMENTS["insert"], "create hold 2")

@@ -27,7 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two executors, each a process of its own, with a gate at their files."""
     folder = tmp_path_factory.mktemp("cluster")
     gate = gates.Gate(folder / "gate")
-    settings = SETTINGS | gates.settings(folder, folder / "gate")
+    settings = SETTINGS | gates.settings(folder / "gate")
     with Driver("local-cluster[2,1,1024]", folder, settings) as driver:
         yield World(driver, gate, folder)
 

@@ -30,7 +30,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """An application that speculates, and whose executors leave when they are idle."""
     folder = tmp_path_factory.mktemp("speculation")
     gate = gates.Gate(folder / "gate")
-    settings = SETTINGS | gates.settings(folder, folder / "gate")
+    settings = SETTINGS | gates.settings(folder / "gate")
     with standalone.cluster(folder / "cluster") as master, Driver(master, folder, settings) as driver:
         yield World(driver, gate, folder)
 
