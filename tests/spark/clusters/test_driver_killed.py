@@ -14,7 +14,13 @@ from tests.support.clusters.statements import STATEMENTS, World
 from tests.support.spark import doors
 
 
-@pytest.mark.parametrize("victim", ["python", "jvm"])
+@pytest.mark.parametrize(
+    "victim",
+    [
+        "python",
+        pytest.param("jvm", marks=pytest.mark.exhaustive("the case `python` kills the other process")),
+    ],
+)
 def test_a_killed_driver(victim: str, tmp_path: Path) -> None:
     """If the driver's Python or JVM is killed, the other process ends, with the threads that answer calls,
     and so do the executors.

@@ -57,7 +57,10 @@ def test_an_executor_that_dies(cluster: World, kind: str) -> None:
     cluster.check(table, STATEMENTS[kind])
 
 
-@pytest.mark.parametrize("kind", ["insert", "merge"])
+@pytest.mark.parametrize(
+    "kind",
+    ["insert", pytest.param("merge", marks=pytest.mark.exhaustive("the case `insert` has the same scene"))],
+)
 def test_an_executor_that_dies_with_all_rows_written(cluster: World, kind: str) -> None:
     """Complete files of a killed executor that the driver does not know yet do not become part
     of the table.

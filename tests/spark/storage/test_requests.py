@@ -128,14 +128,14 @@ def test_footers_of_many_orc_files(s3: Storage, server: S3Server) -> None:
     file = pa.BufferOutputStream()
     orc.write_table(pa.table({"id": pa.array([1], pa.int64())}), file)
     folder = location.removeprefix(f"s3a://{BUCKET}/")
-    names = [f"{folder}/day=d{number}/part-0.orc" for number in range(300)]
+    names = [f"{folder}/day=d{number}/part-0.orc" for number in range(260)]
     server.put_all(BUCKET, names, file.getvalue().to_pybytes())
     server.put_all(BUCKET, [f"{folder}/day=d7/part-1.orc"], b"not ORC at all")
     before = _jobs(s3)
     found = s3.rows(f"CALL {s3.catalog}.system.sync(table => 'db.m')")
     assert _jobs(s3) - before == 1
     assert [row[1] for row in found if row[0] == "broken"] == ["day=d7"]
-    assert s3.rows(f"SELECT count(*), sum(id) FROM {table} WHERE id = 1") == [(300, 300)]
+    assert s3.rows(f"SELECT count(*), sum(id) FROM {table} WHERE id = 1") == [(260, 260)]
 
 
 def test_a_file_that_goes_while_many_are_adopted(s3: Storage, server: S3Server) -> None:
@@ -202,7 +202,7 @@ def test_requests_of_a_store_without_bulk_deletes(s3: Storage, server: S3Server)
 
 
 @pytest.mark.parametrize(
-    ("own", "page", "deletions"), [(True, None, 10), (False, None, 10), (True, 1000, 3), (False, 1000, 3)]
+    ("own", "page", "deletions"), [(True, None, 5), (False, None, 5), (True, 1000, 2), (False, 1000, 2)]
 )
 def test_requests_of_cleaning_many(
     s3: Storage, server: S3Server, own: bool, page: int | None, deletions: int
@@ -216,7 +216,7 @@ def test_requests_of_cleaning_many(
     with use_file_systems(HadoopFileSystems(s3.spark)), open_metastore(s3.warehouse, s3.store) as metastore:
         snapshot = metastore.table("db", "v")
         prefix = new_prefix(snapshot.id) if own else "part"
-        files = [f"{prefix}-{number}.parquet" for number in range(2500)]
+        files = [f"{prefix}-{number}.parquet" for number in range(1100)]
         size = _put(server, location, [f"p=a/{name}" for name in files])
         transaction = Transaction(snapshot, "append")
         transaction.append(("a",), [FileRecord(name, size, 1) for name in files])
@@ -227,7 +227,7 @@ def test_requests_of_cleaning_many(
         s3.spark.sql(f"CALL {s3.catalog}.system.vacuum(table => 'db.v', older_than => {later})")
     s3.spark.conf.unset("fs.s3a.bulk.delete.page.size")
     s3.spark.conf.unset("fs.s3a.impl.disable.cache")
-    assert counts == {**MARK, "LIST": 3, "LIST UPLOADS": 1, "BULK DELETE": deletions}
+    assert counts == {**MARK, "LIST": 2, "LIST UPLOADS": 1, "BULK DELETE": deletions}
     assert s3.files(location) == []
 
 
