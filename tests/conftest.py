@@ -83,9 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     if config.option.keyword or any("::" in argument for argument in config.args):
         return  # a user who names tests wants all of their cases
-    out = left_out(
-        [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
-    )
+    servers = ("spark", "hbase", "postgresql")
+    out = left_out([item for item in items if any(map(item.get_closest_marker, (*servers, "exhaustive")))])
     if out:
         config.hook.pytest_deselected(items=out)
         gone = set(out)
