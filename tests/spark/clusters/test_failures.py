@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.clusters import gates
 from tests.support.clusters.driver import Driver
+from tests.support.clusters.killing import check_a_killed_driver
 from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stages_again
 from tests.support.effort import sampled
 
@@ -85,3 +86,11 @@ def test_what_an_executor_has(cluster: World) -> None:
     assert not [path for path in opened if ".sqlite" in path.name or path.suffix == ".py"]
     assert children == []
     cluster.check(table, STATEMENTS["insert"])
+
+
+def test_a_killed_driver(cluster: World) -> None:
+    """If the driver's Python is killed, its JVM ends, and so do the executors.
+
+    It is the last test of this module, as the others need the driver.
+    """
+    check_a_killed_driver(cluster, "python")
