@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 from subprocess import Popen
 
 import pytest
@@ -19,8 +18,7 @@ from tests.support.effort import STEP, examples, left_out
 from tests.support.scheduling import OneWorkerForAServer
 from tests.support.suites import tally
 
-_HERE = Path(__file__).parent
-_NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase", _HERE / "postgresql": "postgresql"}
+_NEED = {f"tests/{server}/": server for server in ("spark", "hbase", "postgresql")}
 _MAKING = pytest.StashKey[Popen[bytes] | None]()
 # What makes a golden store is no module that can be imported by its folder's name.
 collect_ignore = [
@@ -79,12 +77,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     refuse_without_claim(items)
     for item in items:
         for folder, mark in _NEED.items():
-            if item.path.is_relative_to(folder):
+            if item.nodeid.startswith(folder):
                 item.add_marker(mark)
     if config.option.keyword or any("::" in argument for argument in config.args):
         return  # a user who names tests wants all of their cases
-    servers = ("spark", "hbase", "postgresql")
-    out = left_out([item for item in items if any(map(item.get_closest_marker, (*servers, "exhaustive")))])
+    marks = (*_NEED.values(), "exhaustive")
+    out = left_out([item for item in items if any(map(item.get_closest_marker, marks))])
     if out:
         config.hook.pytest_deselected(items=out)
         gone = set(out)
