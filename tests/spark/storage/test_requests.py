@@ -103,9 +103,9 @@ def _jobs(s3: Storage) -> int:
     return int(context.statusStore().jobsList(None).size())
 
 
-@pytest.mark.parametrize(("partitions", "jobs"), [(200, 0), (300, 1)])
+@pytest.mark.parametrize(("partitions", "jobs"), [(120, 0), (260, 1)])
 def test_requests_of_adopting_many(s3: Storage, server: S3Server, partitions: int, jobs: int) -> None:
-    """MSCK of 200 partitions lists twice: first to find the files, and before the commit to check that they
+    """MSCK of many partitions lists twice: first to find the files, and before the commit to check that they
     still exist.
 
     Executors read the footers if more than 256 are to be read, over all partitions.
