@@ -63,7 +63,11 @@ def test_queries_at_once(spark: SparkSession, adaptive: bool) -> None:
             assert kept == (2 if case[0] == "parts" else 1), case
 
 
-@pytest.mark.parametrize("adaptive", [True, False], ids=["adaptive", "planned"])
+@pytest.mark.parametrize(
+    "adaptive",
+    [True, pytest.param(False, marks=pytest.mark.exhaustive("test_queries_at_once is also run without"))],
+    ids=["adaptive", "planned"],
+)
 def test_one_frame_at_once(spark: SparkSession, adaptive: bool) -> None:
     """A DataFrame that several threads collect has the same rows in each; so has what is made of it."""
     with settings(spark, {"spark.sql.adaptive.enabled": adaptive}), ThreadPoolExecutor(THREADS) as pool:

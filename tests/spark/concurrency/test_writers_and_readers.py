@@ -38,7 +38,9 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
         return [future.result() for future in [pool.submit(run, work) for work in works]]
 
 
-@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+@pytest.mark.parametrize(
+    "fmt", ["parquet", pytest.param("orc", marks=pytest.mark.exhaustive("the case `parquet` commits alike"))]
+)
 def test_appends_at_once_all_succeed(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
     """Six appends at once, into one partition and into one each, all succeed, each its own version."""
     spark.sql(f"CREATE TABLE {db}.t (id BIGINT, p INT) USING {fmt} PARTITIONED BY (p)")

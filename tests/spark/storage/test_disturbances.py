@@ -145,7 +145,14 @@ def test_a_store_that_refuses_writes(
 
 
 @pytest.mark.parametrize(
-    ("fate", "kind"), [("cut off", "POST UPLOAD"), ("cut off", "PUT UPLOAD"), ("reply lost", "PUT UPLOAD")]
+    ("fate", "kind"),
+    [
+        ("cut off", "POST UPLOAD"),
+        pytest.param(
+            "cut off", "PUT UPLOAD", marks=pytest.mark.exhaustive("the case `reply lost` disturbs parts")
+        ),
+        ("reply lost", "PUT UPLOAD"),
+    ],
 )
 def test_an_upload_in_parts(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None], fate: Fate, kind: str
@@ -198,7 +205,13 @@ def test_a_lost_reply_to_the_end_of_an_upload(
     assert s3.rows(f"SELECT count(*) FROM {table} WHERE id >= 0") == [(rows + 1,)]
 
 
-@pytest.mark.parametrize("kind", ["PUT", "PUT UPLOAD"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("PUT", marks=pytest.mark.exhaustive("test_a_store_that_refuses_writes refuses a PUT")),
+        "PUT UPLOAD",
+    ],
+)
 def test_an_upload_that_is_always_cut_off(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None], kind: str
 ) -> None:
@@ -256,7 +269,13 @@ def test_a_failed_write_that_arrives_late(
     assert s3.rows(f"SELECT count(*), max(p) FROM {table}") == [(100, "p3")]
 
 
-@pytest.mark.parametrize("kind", _DELETES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "BULK DELETE",
+        pytest.param("DELETE", marks=pytest.mark.exhaustive("the case `BULK DELETE` is late, too")),
+    ],
+)
 def test_late_deletes(
     s3: Storage, server: S3Server, settings: Callable[[dict[str, str]], None], kind: str
 ) -> None:
