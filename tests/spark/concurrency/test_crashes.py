@@ -20,8 +20,8 @@ from tests.support.effort import STEP
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
 # Where the process is killed: before or after the n-th call of a method of the store since the insert began.
-# Each process starts a session, so a sample has the last point before the commit. In `tests/conformance`, clients are
-# killed at each row that they write.
+# Each process starts a session, so a sample has one point only. In `tests/conformance`, clients are killed at
+# each row that they write.
 POINTS = {
     "files_written": ("compare_and_set", 1, "before"),
     "ticket_taken": ("compare_and_set", 1, "after"),

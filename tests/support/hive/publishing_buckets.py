@@ -74,7 +74,7 @@ def adopt_buckets(hive: HiveSession) -> dict[str, Any]:
 
 
 def _published(hive: HiveSession, name: str) -> dict[str, Any]:
-    """Publish a table; return what was told, what Hive has, and whether all readers find the same rows."""
+    """Publish a table; return the procedure's rows, the buckets in Hive, and whether all readers agree."""
     told = hive.rows(f"CALL lake.system.publish('db.{name}')")
     readers = [f"lake.db.{name}", f"spark_catalog.db.{name}"]
     rows = [sorted(hive.rows(f"SELECT * FROM {reader}"), key=str) for reader in readers]

@@ -1,4 +1,7 @@
-"""`make wheel` builds a wheel with a bridge for each series of Spark, the same each time; it works as the README says."""
+"""`make wheel` builds a wheel with a bridge for each series of Spark, the same each time.
+
+The wheel works as the README says.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def test_the_wheel_brings_a_bridge_for_each_series(wheel: Path):
 
 
 def test_the_wheel_holds_what_one_with_a_single_jar_does(wheel: Path, tmp_path: Path):
-    """But for jars and the lists of them, its files are those of the wheel that `test_packages.py` looks into.
+    """The wheel of one jar in `test_packages.py` has the same files, apart from jars and their lists.
 
     The bill of materials lists each jar.
     """

@@ -1,4 +1,4 @@
-"""What the packages hold: a wheel with the compiled bridge, and a source archive that can compile it.
+"""The contents of the packages: a wheel has the compiled bridge, and a source archive can compile it.
 
 These packages have the jar of the installed series; `test_making.py` makes a release, with a jar for each.
 """
@@ -160,7 +160,7 @@ def test_the_source_archive_can_compile_the_bridge(source_archive: Path, tmp_pat
 
 
 def test_a_jar_of_another_series_names_the_one_to_take(wheel: Path, tmp_path: Path) -> None:
-    """The wheel's jar for the running Spark starts, and one that says another series names the one to take."""
+    """The wheel's jar starts in the running Spark, and a jar of another series names the one to take."""
     here, running = pyspark.__version__, series_of(pyspark.__version__)
     another = next(series for series in SPARK_SERIES if series != running)
     jar = unpacked(wheel, tmp_path / "site") / "parquetry" / "spark" / "jars" / bridge_jar.jar_name()

@@ -46,7 +46,7 @@ def test_each_format_and_switch_has_its_turn(step: int, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("step", [1, 12])
 def test_a_portion_does_not_depend_on_the_sample(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All things are taken where nothing is left out, and in any sample one in so many."""
+    """Any sample has one thing in four, and a run of all cases has all things."""
     monkeypatch.setattr(effort, "STEP", step)
     things = list(range(20))
     taken = [effort.portion(things, 4, case) for case in ("a", "b", "c", "d", "e", "f")]
