@@ -121,6 +121,7 @@ def test_requests_of_adopting_many(s3: Storage, server: S3Server, partitions: in
     assert s3.rows(f"SELECT count(*), count(DISTINCT day) FROM {table}") == [(partitions, partitions)]
 
 
+@pytest.mark.exhaustive("test_requests_of_adopting_many has executors read footers of Parquet")
 def test_footers_of_many_orc_files(s3: Storage, server: S3Server) -> None:
     """Executors read the footers of ORC files, too, and a broken file among them is named."""
     table, location = f"{s3.database}.m", f"{s3.warehouse}/db.db/m"
