@@ -23,8 +23,7 @@ from tests.support.reach.recording import ROOT, Recorder
 from tests.support.scheduling import OneWorkerForAServer
 from tests.support.suites import tally
 
-_HERE = Path(__file__).parent
-_NEED = {_HERE / "spark": "spark", _HERE / "hbase": "hbase", _HERE / "postgresql": "postgresql"}
+_NEED = {f"tests/{server}/": server for server in ("spark", "hbase", "postgresql")}
 _MAKING = pytest.StashKey[Popen[bytes] | None]()
 # What makes a golden store is no module that can be imported by its folder's name.
 collect_ignore = [
@@ -32,7 +31,15 @@ collect_ignore = [
     *(
         []
         if find_spec("pyspark")
-        else ["spark", "hbase", "postgresql", "servers", "unit/test_demo.py", "unit/test_packaging.py"]
+        else [
+            "spark",
+            "hbase",
+            "postgresql",
+            "servers",
+            "unit/test_demo.py",
+            "unit/release/test_packages.py",
+            "unit/release/test_making.py",
+        ]
     ),
     *([] if STEP == 1 else ["spark/doors/test_dbt.py"]),  # `make test-all` has an environment for dbt
 ]
@@ -78,19 +85,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     refuse_without_claim(items)
     for item in items:
         for folder, mark in _NEED.items():
-            if item.path.is_relative_to(folder):
+            if item.nodeid.startswith(folder):
                 item.add_marker(mark)
     if revision := os.environ.get("PARQUETRY_CHANGED"):
         keep_reached(config, items, revision)
     if config.option.keyword or any("::" in argument for argument in config.args):
         return  # a user who names tests wants all of their cases
-    deselect(
-        config,
-        items,
-        left_out(
-            [item for item in items if any(map(item.get_closest_marker, ("spark", "hbase", "postgresql")))]
-        ),
-    )
+    marks = (*_NEED.values(), "exhaustive")
+    deselect(config, items, left_out([item for item in items if any(map(item.get_closest_marker, marks))]))
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item], out: Collection[pytest.Item]) -> None:

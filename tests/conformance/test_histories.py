@@ -21,8 +21,8 @@ from parquetry.store.hbase.store import HBaseStore
 from tests.support.effort import STEP
 from tests.support.stores.metastores import file, metadata
 
-COMMITS = 300 if STEP == 1 else 100
-VERSIONS = 46 if STEP == 1 else 16
+COMMITS = 300 if STEP == 1 else 40
+VERSIONS = 46 if STEP == 1 else 10
 COLUMNS = (TableColumn("x", "long"), TableColumn("d", "integer"), TableColumn("h", "integer"))
 INLINE = 20
 """Files in a partition, which are listed in its row."""
@@ -126,7 +126,7 @@ def test_index_entries_and_records_of_files(store: Store) -> None:
     """Entries of an index, and records of files taken out, are skipped alike when they are old."""
     table = replace(make(store, "d", "h"), [(day, 1) for day in range(200)])
     table = create_index(table, ["h"])
-    for number in range(60):
+    for number in range(60 if STEP == 1 else 20):
         table = replace(table, [(7, 2), (8, 2)], f"{number % 7}")
     # HBase sends a page of entries: as many as it has in the time of a request.
     page = FIRST_BATCH_ROWS if isinstance(store, HBaseStore) else 0
@@ -144,7 +144,7 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
     """A file that is taken in and out by many commits has one record that is read."""
     table = make(store)
     foreign = [file("theirs.parquet")]
-    for _ in range(40):
+    for _ in range(40 if STEP == 1 else 15):
         transaction = Transaction(table, "append")
         transaction.append((), foreign)
         table = commit(transaction)
@@ -162,7 +162,7 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
 def test_commits_under_way(store: Store, hidden: int) -> None:
     """Rows of commits that were not published are passed over, and no row behind the wanted one is read."""
     table = replace(make(store, "d"), [(1,), (2,)])
-    for number in range(100):
+    for number in range(100 if STEP == 1 else 30):
         table = replace(table, [(1,), (2,)], f"{number % 7}")
     expected = [partition.key for partition in table.partitions()]
     rows = [

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.effort import STEP, examples
+from tests.support.effort import STEP, examples, portion
 from tests.support.interleavings.explorer import Explorer, ForbiddenOutcome
 from tests.support.interleavings.outcomes import make
 from tests.support.interleavings.scenarios import (
@@ -88,7 +88,7 @@ def is_permitted(scenario: Scenario, finding: ForbiddenOutcome) -> bool:
     )
 
 
-@pytest.mark.parametrize("scenario", TWO, ids=str)
+@pytest.mark.parametrize("scenario", portion(TWO, 4, "orders"), ids=str)
 def test_every_order_of_two(scenario: Scenario) -> None:
     """In every order of the steps of two operations, the outcome equals one after the other."""
     around = Surroundings()
@@ -99,7 +99,7 @@ def test_every_order_of_two(scenario: Scenario) -> None:
     judge(scenario, explorer)
 
 
-@pytest.mark.parametrize("scenario", TWO, ids=str)
+@pytest.mark.parametrize("scenario", portion(TWO, 4, "crashes"), ids=str)
 def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
     """If one of two operations crashes, the other does what it would have done alone, before or after it.
 
@@ -113,7 +113,7 @@ def test_a_crash_at_every_step_of_two(scenario: Scenario) -> None:
     judge(scenario, explorer)
 
 
-@pytest.mark.parametrize("scenario", [*THREE, *THREE_REPLACING], ids=str)
+@pytest.mark.parametrize("scenario", portion([*THREE, *THREE_REPLACING], 4, "three"), ids=str)
 def test_orders_of_three(scenario: Scenario) -> None:
     """The outcome of three operations in sampled orders equals some serial order's; one of them may crash."""
     around = Surroundings()

@@ -209,11 +209,12 @@ def test_server_gone_for_good(cluster: HBaseServer) -> None:
             ask()
         assert time.monotonic() - started < 5
     store.close()
-    cluster.start_thrift()
 
 
+@pytest.mark.exhaustive("test_server_gone_for_good has the same for a Thrift2 server")
 def test_region_server_gone_for_good(cluster: HBaseServer) -> None:
     """A Thrift2 server with no HBase behind it fails in bounded time, too."""
+    cluster.start_thrift()
     store = HBaseStore.open(cluster.url("headless", "?patience=1&timeout=20"), create=True)
     store.put_many([(b"k", b"1")])
     cluster.kill_cluster()

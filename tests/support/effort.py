@@ -51,6 +51,11 @@ def alternating(things: Sequence[_T], second: bool) -> Sequence[_T]:
     return things if STEP == 1 else things[second::2]
 
 
+def portion(things: Sequence[_T], one_in: int, case: str) -> Sequence[_T]:
+    """Return things, or in any sample one in so many of them, from a position that depends on the case."""
+    return things if STEP == 1 else things[zlib.crc32(case.encode()) % one_in :: one_in]
+
+
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Return the cases that are not run where a sample is run.
 

@@ -28,6 +28,12 @@ def modules() -> dict[str, tuple[Path, ast.Module]]:
 
 
 @functools.cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree. Walking through the trees of all modules takes a second."""
+    return tuple(ast.walk(tree))
+
+
+@functools.cache
 def imports() -> tuple[tuple[str, str], ...]:
     """Return each module with each module that it imports, anywhere in it, in any form.
 
@@ -56,7 +62,7 @@ def handed_on(package: str) -> dict[str, tuple[str, str]]:
     _, tree = modules()[f"{package}.__init__"]
     return {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "parquetry"
         for alias in node.names
         if node.module
@@ -64,7 +70,7 @@ def handed_on(package: str) -> dict[str, tuple[str, str]]:
 
 
 def _wanted(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.ImportFrom(module=str(package), names=names):
                 yield from {

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.product_imports import ROOT, defining, handed_on, modules
+from tests.support.product_imports import ROOT, defining, handed_on, modules, nodes
 
 NAMESPACES = {
     "ddl/rewrite",
@@ -74,13 +74,13 @@ def taken(tree: ast.Module) -> tuple[tuple[str, str], ...]:
 
 def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
     room_names = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "parquetry":
             for alias in node.names:
                 yield str(node.module), alias.name
                 if f"{node.module}.{alias.name}.__init__" in modules():
                     room_names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if (
             isinstance(node, ast.Attribute)
             and not node.attr.startswith("__")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import parquetry.errors
+from tests.support.product_imports import ROOT, modules, nodes
 
-SOURCE = Path(parquetry.errors.__file__).parent
 ERRORS = {name for name in dir(parquetry.errors) if name.endswith("Error")}
 VALUE = "\0"
 """Stands for what is formatted into a message."""
@@ -18,12 +17,12 @@ VALUE = "\0"
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each message that is written where an error is made."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in modules().values():
+        for node in nodes(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ERRORS and node.args:
                 text = plain(node.args[0])
                 if text:
-                    yield f"{path.relative_to(SOURCE)}:{node.lineno}", text
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", text
 
 
 def plain(node: ast.expr) -> str | None:
@@ -36,26 +35,35 @@ def plain(node: ast.expr) -> str | None:
     return None
 
 
-MESSAGES = dict(messages())
+@pytest.fixture(scope="module", name="texts")
+def _texts() -> dict[str, str]:
+    """The texts of all messages by their places."""
+    return dict(messages())
 
 
-@pytest.mark.parametrize("place", MESSAGES)
-def test_a_message_is_a_sentence(place: str) -> None:
-    """A message begins with a capital or the name of a thing.
+def test_a_message_is_a_sentence(texts: dict[str, str]) -> None:
+    """Each message begins with a capital or the name of a thing.
 
     It ends with a full stop or a command to type.
     """
-    text = MESSAGES[place]
-    first, last = text[0], text.rstrip()[-1]
-    assert (
-        first.isupper() or first in f"{VALUE}'\"" or text.split()[0].startswith(("parquetry.", "spark.sql."))
-    ), text
-    assert last in f".?{VALUE}" or "pip install " in text, text
+    wrong = {place: text for place, text in texts.items() if not begins_right(text) or not ends_right(text)}
+    assert wrong == {}
 
 
-def test_there_are_messages_to_look_at() -> None:
+def begins_right(text: str) -> bool:
+    """Return whether a message begins with a capital, a value, a quoted word or the name of a thing."""
+    names = ("parquetry.", "spark.sql.")
+    return text[0].isupper() or text[0] in f"{VALUE}'\"" or text.split()[0].startswith(names)
+
+
+def ends_right(text: str) -> bool:
+    """Return whether a message ends with a stop, a value, or a command to type."""
+    return text.rstrip()[-1] in f".?{VALUE}" or "pip install " in text
+
+
+def test_there_are_messages_to_look_at(texts: dict[str, str]) -> None:
     """The rule is kept by hundreds of them."""
-    assert len(MESSAGES) > 200
+    assert len(texts) > 200
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS))

@@ -96,7 +96,7 @@ def test_every_file_with_a_match_is_kept(
         monkeypatch.setattr(coarse_module, "_RANGES_PER_IN", 2)
     pool, chance = POOLS[text], random.Random(f"{text} {layout}")
     type = parse_type(text)
-    for _ in range(examples(12)):
+    for _ in range(examples(12, least=3)):
         contents: list[list[Value]]
         if layout == "files":
             contents = [chance.choices([None, *pool], k=chance.randint(1, 4)) for _ in range(8)]

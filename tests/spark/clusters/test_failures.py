@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.clusters import gates
 from tests.support.clusters.driver import Driver
+from tests.support.clusters.killing import check_a_killed_driver
 from tests.support.clusters.statements import BY_SOURCE, STATEMENTS, World, stages_again
 from tests.support.effort import sampled
 
@@ -27,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Two executors, each a process of its own, with a gate at their files."""
     folder = tmp_path_factory.mktemp("cluster")
     gate = gates.Gate(folder / "gate")
-    settings = SETTINGS | gates.settings(folder, folder / "gate")
+    settings = SETTINGS | gates.settings(folder / "gate")
     with Driver("local-cluster[2,1,1024]", folder, settings) as driver:
         yield World(driver, gate, folder)
 
@@ -57,7 +58,10 @@ def test_an_executor_that_dies(cluster: World, kind: str) -> None:
     cluster.check(table, STATEMENTS[kind])
 
 
-@pytest.mark.parametrize("kind", ["insert", "merge"])
+@pytest.mark.parametrize(
+    "kind",
+    ["insert", pytest.param("merge", marks=pytest.mark.exhaustive("the case `insert` has the same scene"))],
+)
 def test_an_executor_that_dies_with_all_rows_written(cluster: World, kind: str) -> None:
     """Complete files of a killed executor that the driver does not know yet do not become part
     of the table.
@@ -82,3 +86,11 @@ def test_what_an_executor_has(cluster: World) -> None:
     assert not [path for path in opened if ".sqlite" in path.name or path.suffix == ".py"]
     assert children == []
     cluster.check(table, STATEMENTS["insert"])
+
+
+def test_a_killed_driver(cluster: World) -> None:
+    """If the driver's Python is killed, its JVM ends, and so do the executors.
+
+    It is the last test of this module, as the others need the driver.
+    """
+    check_a_killed_driver(cluster, "python")

@@ -30,7 +30,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """An application that speculates, and whose executors leave when they are idle."""
     folder = tmp_path_factory.mktemp("speculation")
     gate = gates.Gate(folder / "gate")
-    settings = SETTINGS | gates.settings(folder, folder / "gate")
+    settings = SETTINGS | gates.settings(folder / "gate")
     with standalone.cluster(folder / "cluster") as master, Driver(master, folder, settings) as driver:
         yield World(driver, gate, folder)
 
@@ -48,6 +48,7 @@ def test_a_slow_task_is_killed(cluster: World, kind: str) -> None:
     cluster.check(table, STATEMENTS[kind])
 
 
+@pytest.mark.exhaustive("test_a_slow_task_that_has_written_all has another task that cannot be interrupted")
 def test_a_slow_task_that_goes_on(cluster: World) -> None:
     """A task that cannot be interrupted ends after the commit of the other task's files; its own never get
     into the table.
@@ -72,6 +73,7 @@ def test_a_slow_task_that_has_written_all(cluster: World) -> None:
     cluster.check(table, STATEMENTS["insert"])
 
 
+@pytest.mark.exhaustive("in test_failures.py, executors are lost with their part of a shuffle")
 def test_executors_that_left(cluster: World) -> None:
     """When all executors have left, with their shuffles, new ones give a frame the same rows."""
     program = """

@@ -24,7 +24,13 @@ Rows = Callable[[str], list[tuple[Any, ...]]]
 SKEW = ms.SkewMap(("x",), ((1,), (None,)), directories=True)
 
 
-@pytest.mark.parametrize("fmt", ["parquet", "orc"])
+@pytest.mark.parametrize(
+    "fmt",
+    [
+        "parquet",
+        pytest.param("orc", marks=pytest.mark.exhaustive("the case `parquet` has all but the format")),
+    ],
+)
 def test_compaction(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, tmp_path: Path, fmt: str
 ) -> None:

@@ -1,134 +1,40 @@
 """`publish` to Hive's own metastore (embedded in Derby): what Hive then reports of a table, and which rows it
-reads.
+and plain Spark read.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from tests.support.processes import run, run_python
-
-_SCRIPT = """
-    import json, sys
-    from pathlib import Path
-    import pyarrow as pa, pyarrow.parquet as pq
-    import msgspec
-    from pyspark.sql import SparkSession
-    import parquetry
-    from parquetry import metastore as ms
-    from parquetry.cli.main import main
-    from parquetry.metastore.commits.committer import commit
-
-    def shown(spark, name):
-        jvm = spark._jvm
-        client = jvm.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(
-            jvm.org.apache.spark.sql.hive.client.HiveClientImpl.newHiveConf(
-                spark.sparkContext._jsc.sc().conf(), spark._jsparkSession.sessionState().newHadoopConf(),
-                jvm.scala.collection.immutable.HashMap(), jvm.scala.Option.empty()))
-        table = client.getTable("db", name)
-        def storage(sd):
-            skew = sd.getSkewedInfo()
-            return {
-                "location": sd.getLocation(), "input": sd.getInputFormat().rpartition(".")[2],
-                "columns": [f"{c.getName()} {c.getType()}" for c in sd.getCols()],
-                "skewed": list(skew.getSkewedColNames()),
-                "values": sorted(list(v) for v in skew.getSkewedColValues()),
-                "locations": sorted([list(k), v] for k, v in skew.getSkewedColValueLocationMaps().items()),
-                "directories": sd.isStoredAsSubDirectories(),
-            }
-        parts = client.listPartitions("db", name, -1)
-        found = {
-            "type": table.getTableType(), "keys": [f"{c.getName()} {c.getType()}" for c in table.getPartitionKeys()],
-            "table": storage(table.getSd()),
-            "partitions": {json.dumps(list(p.getValues())): {**storage(p.getSd()), "rows": p.getParameters()["numRows"]}
-                           for p in parts},
-        }
-        client.close()
-        return found
-
-    work = Path(sys.argv[1])
-    builder = (SparkSession.builder.master("local[1]").enableHiveSupport()
-        .config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.warehouse.dir", str(work / "hive"))
-        .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:;databaseName={work}/derby;create=true"))
-    spark = parquetry.configure(builder, "lake", work / "lake").getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    spark.sql("CREATE NAMESPACE lake.db")
-    spark.sql("CREATE TABLE lake.db.t (x int COMMENT 'heavy', Name string, ds string) PARTITIONED BY (ds) TBLPROPERTIES ('list-bucketing-rules' = 'relaxed')")
-    root = Path(spark.sql("DESCRIBE EXTENDED lake.db.t").where("col_name = 'Location'").first()[1].removeprefix("file:"))
-    skew = ms.ArrangementSpec(ms.SkewMap(("x",), ((6,), (20,), (None,)), directories=True))
-    with ms.open_metastore(str(work / "lake")) as metastore:
-        table = metastore.table("db", "t")
-        transaction = ms.Transaction(table, "laid out")
-        transaction.set_metadata(msgspec.structs.replace(table.metadata, arrangement=skew))
-        rest = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
-        for ds, files in {
-            "a": [("x=6", 0, [6, 6]), (rest, -1, [7, 8])],
-            "b": [("x=6", 0, [6]), ("elsewhere", -1, [9])],  # Hive would look in its default directory only
-        }.items():
-            made = []
-            for folder, cell, values in files:
-                path = root / f"ds={ds}" / folder / "f.parquet"
-                path.parent.mkdir(parents=True)
-                pq.write_table(pa.table({"x": pa.array(values, pa.int32()), "Name": ["n"] * len(values)}), path)
-                made.append(ms.FileRecord(f"{folder}/f.parquet", path.stat().st_size, len(values), cell=cell))
-            transaction.add((ds,), None, made)
-        commit(transaction)
-    told = lambda sql: [list(row) for row in spark.sql(sql).collect()]
-    call = "CALL lake.system.publish('db.t')"
-    out = {"first": told(call), "hive": shown(spark, "t")}
-    count = "SELECT ds, x, name FROM {}.t WHERE x <> 9 OR x = 9 ORDER BY ds, x, name"
-    spark.sql("SET spark.sql.hive.convertMetastoreParquet=false")  # Hive's own readers, which look into directories
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.set("mapreduce.input.fileinputformat.input.dir.recursive", "true")
-    out["rows"] = told(count.format("lake.db")), told(count.format("spark_catalog.db"))
-    spark.sql("ALTER TABLE lake.db.t DROP PARTITION (ds = 'b')")
-    spark.sql("INSERT INTO lake.db.t VALUES (1, 'new', 'c''d=/')")
-    out["again"] = told(call)
-    out["rows again"] = told(count.format("lake.db")), told(count.format("spark_catalog.db"))
-    spark.sql("INSERT OVERWRITE lake.db.t PARTITION (ds = 'a') SELECT 6, 'over'")
-    for refused in (call, "CALL lake.system.publish('db.t', 'default.other')", "CALL lake.system.publish('db.t', 'a.b.c')"):
-        try:
-            spark.sql(refused)
-        except Exception as error:
-            out.setdefault("refused", []).append(str(error))
-    spark.sql("CREATE TABLE db.theirs (a int)")
-    spark.sql("CREATE TABLE lake.db.plain USING orc AS SELECT 1 AS a, CAST('x' AS char(3)) AS c")
-    try:
-        spark.sql("CALL lake.system.publish('db.plain', 'db.theirs')")
-    except Exception as error:
-        out["refused"].append(str(error))
-    spark.sql("CREATE TABLE lake.db.wrong (a timestamp_ntz)")
-    try:
-        spark.sql("CALL lake.system.publish('db.wrong')")
-    except Exception as error:
-        out["refused"].append(str(error))
-    spark.stop()
-    try:
-        main(["publish", "db.plain", "-w", str(work / "lake"), "--as", "db.p", "--json",
-              "--conf", f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName={work}/derby"])
-    except SystemExit as ended:
-        out["exit"] = ended.code
-    print("RESULT" + json.dumps(out))
-"""
+from tests.support.hive import publishing
+from tests.support.processes import ROOT, run
 
 
-def test_publish(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of a session with Hive support, and under `printed` all that its program printed."""
+    place = tmp_path_factory.mktemp("hive")
+    command = [sys.executable, "-m", publishing.__name__, str(place)]
+    printed = run(command, place, PYTHONPATH=f"{ROOT / 'src'}:{ROOT}")
+    lines = [line for line in printed.splitlines() if publishing.RESULT in line]
+    assert lines, printed
+    result: dict[str, Any] = json.loads(lines[0].partition(publishing.RESULT)[2])
+    return {**result, "printed": printed}
+
+
+def test_publish(found: dict[str, Any]) -> None:
     """Hive's metastore gets columns, partitions and heavy values, and directories only if Hive finds all rows
     by them.
     """
-    printed = run_python(textwrap.dedent(_SCRIPT), tmp_path, str(tmp_path))
-    lines = [line for line in printed.splitlines() if "RESULT" in line]
-    assert lines, printed
-    out = json.loads(lines[0].partition("RESULT")[2])
+    out = found["tables"]
     root = out["hive"]["table"]["location"]
     base = {"input": "MapredParquetInputFormat", "columns": ["x int", "Name string"], "skewed": ["x"]}
     base["columns"] = ["x int", "name string"]  # Hive keeps names in small letters
@@ -176,10 +82,71 @@ def test_publish(tmp_path: Path) -> None:
         strict=True,
     ):
         assert says in error
-    assert out["exit"] == 0
-    assert '{"action": "table created", "count": 1, "detail": "db.p"}' in printed
+    assert found["exit"] == 0
+    assert '{"action": "table created", "count": 1, "detail": "db.p"}' in found["printed"]
 
 
+def test_publish_of_buckets(found: dict[str, Any]) -> None:
+    """Hive gets columns, counts, orders and the version of the table's buckets. It gets none for partitions
+    with others, or if Hive would miss rows.
+    """
+    out = found["buckets"]
+    assert {name: (each["same"], each["rows"]) for name, each in out.items()} == {
+        "first": (True, 42),
+        "v1": (True, 40),
+        "s": (True, 40),
+        "d": (True, 9),
+        "no longer": (True, 42),
+        "again": (True, 42),
+    }
+    plain = [-1, [], []]
+    down = [["id", 0]]  # Hive's number for it
+    four, eight = [4, ["id"], down], [8, ["id"], down]
+    assert out["first"]["hive"] == {
+        "version": "2", "table": eight, "partitions": {"0": four, "1": four, "eight": eight, "one": plain}
+    }  # fmt: skip
+    assert out["first"]["told"] == [
+        ["table created", 1, "db.v2"],
+        ["partitions added", 4, ""],
+        ["not bucketed", 1, "ds=one"],
+    ]
+    assert out["first"]["clustered"] == "(id) INTO 8"  # of Hive's orders, Spark knows those going up
+    assert out["v1"]["hive"] == {"version": "1", "table": [3, ["s", "id"], []], "partitions": {}}
+    assert out["v1"]["clustered"] == "(s, id) INTO 3"
+    assert out["v1"]["told"] == [["table created", 1, "db.v1"]]
+    for name in ("s", "d"):
+        assert out[name]["hive"] == {"version": None, "table": plain, "partitions": {}}
+        assert out[name]["told"][1:] == [["not bucketed", 1, f"db.{name}"]]
+    assert out["no longer"]["hive"] == {
+        "version": None, "table": plain, "partitions": dict.fromkeys(("0", "1", "eight", "one"), plain)
+    }  # fmt: skip
+    assert out["again"]["hive"] == {
+        "version": "2",
+        "table": [4, ["id"], []],
+        "partitions": {"0": four, "1": four, "eight": eight, "one": plain},
+    }
+
+
+def test_buckets_that_spark_wrote_for_hive(found: dict[str, Any]) -> None:
+    """Spark places rows by Hive's first hash, for any version that Hive reports.
+
+    It places a varchar by its own hash, so such files claim no bucket.
+    """
+    out = found["adopted"]
+    assert {tuple(each["rows"][0]) for each in out.values()} == {(60, sum(n * 7 - 50 for n in range(60)))}
+    assert all(each["named"] for each in out.values())
+    right, wrong = out["by_k_1"], out["by_k_2"]
+    assert (len(right["told"]), right["files"], right["known"], right["verified"]) == (1, 12, 12, [])
+    assert [row[0] for row in wrong["told"]] == ["added", "ignored"]
+    assert "By version 1 of the hash all are in the right one" in wrong["told"][1][5]
+    assert (wrong["files"], wrong["known"]) == (12, 0)
+    assert [row[0] for row in wrong["verified"]] == ["no bucket"]
+    varchars = out["by_s_1"]
+    assert (varchars["files"], varchars["known"]) == (12, 12)
+    assert [(row[0], "Spark" in row[5]) for row in varchars["verified"]] == [("not judged", True)]
+
+
+@pytest.mark.exhaustive("test_a_session_without_hive has the error of the procedure")
 def test_publish_where_no_metastore_is_named(tmp_path: Path) -> None:
     """The command line says what to give, and makes no metastore in the working directory."""
     with ms.open_metastore(str(tmp_path / "lake"), create=True) as metastore:

@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import parquetry
+from tests.support.clusters import gates
 from tests.support.processes import ROOT
 from tests.support.spark import doors
 
@@ -44,7 +45,7 @@ class Driver:
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", __name__, master, str(folder / "lake"), json.dumps(configured)],
-                cwd=folder, env=doors.environment(PYTHONPATH=f"{ROOT / 'src'}:{ROOT}", SPARK_WORKER_DIR=str(folder)),
+                cwd=folder, env=doors.environment(**gates.variables(), PYTHONPATH=f"{ROOT / 'src'}:{ROOT}", SPARK_WORKER_DIR=str(folder)),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
         try:

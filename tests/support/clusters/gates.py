@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 import subprocess
+import tempfile
 import time
 import zipfile
 from pathlib import Path
 
-from tests.support.jars import java, pyspark_jars
+from tests.support.jars import hadoop_version, java, pyspark_jars
+from tests.support.jvm import quick_start
 
 _SOURCE = Path(__file__).with_name("GatedFiles.java")
 _SECONDS = 180
@@ -66,24 +71,43 @@ class Gate:
         return path
 
 
-def settings(folder: Path, gate: Path) -> dict[str, str]:
+def variables() -> dict[str, str]:
+    """Return the environment variables that put the gate's class behind all others of a driver or a worker.
+
+    A class path that began with it would not fit the archive of classes (`quick_start`).
+    """
+    return {"SPARK_DIST_CLASSPATH": str(_jar())}
+
+
+def settings(gate: Path) -> dict[str, str]:
     """Return Spark's settings that put the gate into the file system of executors.
 
     Args:
-        folder: for the classes.
         gate: the folder of the `Gate`.
     """
-    jar = folder / "gates.jar"
-    jars = ":".join(map(str, pyspark_jars().glob("*.jar")))
-    command = [java(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-cp", jars]
-    subprocess.run([*command, "-nowarn", "-d", str(folder / "classes"), str(_SOURCE)], check=True)
-    with zipfile.ZipFile(jar, "w") as archive:
-        for path in (folder / "classes").iterdir():
-            archive.write(path, path.name)
     return {
-        "spark.driver.extraClassPath": str(jar),
-        "spark.executor.extraClassPath": str(jar),
         "spark.hadoop.fs.file.impl": "GatedFiles",
         "spark.executorEnv.PYTHONPATH": "/nowhere",
-        "spark.executor.extraJavaOptions": f"-Dgates={gate} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": f"-Dgates={gate} {quick_start.options(young='100m')}",
     }
+
+
+@functools.cache
+def _jar() -> Path:
+    """Return the jar of the gate's class, compiled if need be, and kept in a cache folder."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = hashlib.sha256(_SOURCE.read_bytes() + hadoop_version().encode()).hexdigest()[:16]
+    jar = base / "parquetry" / "gates" / f"{digest}.jar"
+    if jar.exists():
+        return jar
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=jar.parent, prefix="compiling-") as folder:
+        classes = Path(folder, "classes")
+        jars = ":".join(map(str, pyspark_jars().glob("*.jar")))
+        command = [java(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-cp", jars]
+        subprocess.run([*command, "-nowarn", "-d", str(classes), str(_SOURCE)], check=True)
+        with zipfile.ZipFile(made := Path(folder, jar.name), "w") as archive:
+            for path in classes.iterdir():
+                archive.write(path, path.name)
+        made.rename(jar)
+    return jar

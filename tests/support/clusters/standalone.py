@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.support.clusters import gates
+from tests.support.jvm import quick_start
 from tests.support.spark import doors
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
@@ -23,12 +25,13 @@ def cluster(folder: Path, hosts: Sequence[str] = HOSTS) -> Iterator[str]:
     """
     port = doors.free_port()
     folder.mkdir()
+    daemons = {"SPARK_DAEMON_JAVA_OPTS": quick_start.options(young="100m"), "SPARK_WORKER_DIR": str(folder)}
     with (folder / "log").open("w") as log, contextlib.ExitStack() as running:
 
         def start(role: str, *arguments: str) -> None:
             process = subprocess.Popen(
                 [str(doors.SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--webui-port", "0", *arguments],
-                cwd=folder, env=doors.environment(SPARK_WORKER_DIR=str(folder)), stdout=log, stderr=log,
+                cwd=folder, env=doors.environment(**gates.variables(), **daemons), stdout=log, stderr=log,
             )  # fmt: skip
             running.callback(process.wait)
             running.callback(process.kill)

@@ -104,6 +104,11 @@ class World:
         driver.sql("CREATE NAMESPACE lake.db")
         self._make("source", filled(400, 800))
 
+    @property
+    def warehouse(self) -> Path:
+        """The folder of the catalog `lake`."""
+        return self._folder / "lake"
+
     def _make(self, name: str, rows: Rows, properties: str = BY_PARTITION) -> str:
         self.gate.remove()
         table = f"lake.db.{name}"
@@ -141,7 +146,7 @@ class World:
         expected = [[n, *row] for n, row in sorted(statement.after(filled(0, 400)).items())]
         assert rows == expected, (len(rows), len(expected), rows[:5])
         name = table.removeprefix("lake.")
-        with parquetry.open(self._folder / "lake") as catalog:
+        with parquetry.open(self.warehouse) as catalog:
             assert catalog.table(name).version == 3
             assert (findings := catalog.fsck(name)) == [], findings
         live = self.data_files(table)
@@ -154,7 +159,7 @@ class World:
 
     def data_files(self, table: str) -> set[str]:
         """Return the files of a table's newest version, with their checksum files."""
-        with parquetry.open(self._folder / "lake") as catalog:
+        with parquetry.open(self.warehouse) as catalog:
             listed = catalog.files(table.removeprefix("lake."))
             data = [Path(file.path.removeprefix("file:")) for file in listed]
         return {str(path) for file in data for path in (file, file.with_name(f".{file.name}.crc"))}
@@ -172,7 +177,7 @@ class World:
 
     def files(self, table: str) -> set[str]:
         """Return all files in a table's folder."""
-        folder = self._folder / "lake" / "db.db" / table.rpartition(".")[2]
+        folder = self.warehouse / "db.db" / table.rpartition(".")[2]
         return {str(path) for path in folder.rglob("*") if path.is_file()}
 
 

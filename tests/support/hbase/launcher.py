@@ -157,6 +157,10 @@ class Process:
             self._process.kill()
         self._leave()
 
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """End it as a power cut would."""
         self._process.kill()
@@ -190,6 +194,7 @@ class HBaseServer:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self.folder, self.apart, self._heap = folder, apart, heap
+        self._thrift: Process | None = None
         self.port, zookeeper, master, region_server = free_ports(4)
         conf = folder / "conf"
         conf.mkdir(parents=True)
@@ -213,7 +218,9 @@ class HBaseServer:
         self._cluster.wait_until_ready()
 
     def start_thrift(self) -> None:
-        """Start a Thrift2 server that is apart."""
+        """Start a Thrift2 server that is apart, unless it runs."""
+        if self._thrift is not None and self._thrift.is_running:
+            return
         self._thrift = Process("thrift", self.folder, self.port, "128m")
         self._thrift.wait_until_ready()
         self._wait_for_thrift()
@@ -247,11 +254,12 @@ class HBaseServer:
 
     def kill_thrift(self) -> None:
         """Kill a Thrift2 server that is apart."""
+        assert self._thrift is not None
         self._thrift.kill()
 
     def stop(self) -> None:
         """End it and remove its data."""
-        if self.apart:
+        if self._thrift is not None:
             self._thrift.kill()
         self._cluster.stop()
         shutil.rmtree(self.folder / "data", ignore_errors=True)

@@ -43,6 +43,8 @@ from tests.support.interleavings.world import LAKE, NOW, OLD_MS, Surroundings
 _FUTURE = 1 << 50
 DONE = "done"
 _ENGINE = NoEngine("UTC")
+_TEMPORARY = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+"""The folder of temporary folders: in memory, if there is enough."""
 
 
 @dataclass(frozen=True)
@@ -392,7 +394,7 @@ def claim_and_append(name: str, tag: str) -> NamedOperation:
 
 def dump_and_restore() -> tuple[NamedOperation, NamedOperation]:
     """`parquetry dump`, and `parquetry restore` of the dump into the other store."""
-    folder = tempfile.TemporaryDirectory()
+    folder = tempfile.TemporaryDirectory(dir=_TEMPORARY)
 
     def write(site: Site) -> None:
         shutil.rmtree(f"{folder.name}/dump", ignore_errors=True)
@@ -440,7 +442,7 @@ def back_up() -> NamedOperation:
     """`parquetry dump`."""
 
     def run(site: Site) -> str:
-        folder = Path(tempfile.mkdtemp())
+        folder = Path(tempfile.mkdtemp(dir=_TEMPORARY))
         try:
             tables = dump(site.metastore, folder / "dump").tables
         finally:

@@ -49,10 +49,14 @@ DROP NAMESPACE lake.d CASCADE
 """.strip().split("\n")
 
 
-def options() -> str:
-    """Return the options of a JVM that starts now, to be said in SPARK_SUBMIT_OPTS."""
-    archive = _archive()
-    return f"{FLAGS} -XX:SharedArchiveFile={archive} {_SILENT}" if archive.exists() else FLAGS
+def options(young: str = "400m") -> str:
+    """Return the options of a JVM that starts now, to be said in SPARK_SUBMIT_OPTS.
+
+    Args:
+        young: its room for new objects.
+    """
+    archive, flags = _archive(), FLAGS.replace("-Xmn400m", f"-Xmn{young}")
+    return f"{flags} -XX:SharedArchiveFile={archive} {_SILENT}" if archive.exists() else flags
 
 
 def in_background() -> subprocess.Popen[bytes] | None:

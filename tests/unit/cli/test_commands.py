@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -37,13 +38,10 @@ COMMANDS = typer.main.get_command(app).commands
 TYPED = ("date", "timestamp", "decimal(6,2)", "double", "binary", "boolean")
 
 
-@pytest.fixture(autouse=True)
-def warehouse(tmp_path, monkeypatch):
-    """A warehouse named by the environment: `t` with partitions of a day, `typed` with one of each type."""
-    path = tmp_path / "lake"
-    monkeypatch.setenv(VARIABLE, str(path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A warehouse, and a copy of it: `t` with partitions of a day, `typed` with one of each type."""
+    path = tmp_path_factory.mktemp("cli") / "lake"
     with open_metastore(str(path), create=True) as metastore:
         columns = (
             TableColumn("id", "integer"),
@@ -69,6 +67,18 @@ def warehouse(tmp_path, monkeypatch):
         values = (19782, 1_500_000, Decimal("1.50"), float("inf"), b"\x01b", True)
         transaction.append(values, [FileRecord("f.orc", 1, 1)])
         commit(transaction)
+    return path, shutil.copytree(path, tmp_path_factory.mktemp("copy") / "lake")
+
+
+@pytest.fixture(autouse=True)
+def warehouse(made, tmp_path, monkeypatch):
+    """The warehouse as it was made, named by the environment."""
+    path, copy = made
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(copy, path)
+    monkeypatch.setenv(VARIABLE, str(path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
     return path
 
 

@@ -6,7 +6,6 @@ That holds if others rename, create or write tables meanwhile.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from parquetry.planner.protocol import questions
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.planner.tables import namespaces, tables
 from parquetry.store import MemoryStore
+from tests.support.effort import steps
 from tests.support.interleavings.steps import interrupted
 from tests.support.spark.asked_lake import BridgeLake as AskedLake
 from tests.support.stores.metastores import metadata
@@ -96,7 +96,7 @@ def test_files_go_with_their_table_alone(tmp_path: Path, what: str, rival: str, 
 
     Each existing table keeps its files, and a dropped managed table leaves none.
     """
-    for number in itertools.count():
+    for number in steps(what, rival, str(external)):
         folder = tmp_path / str(number)
         folder.mkdir()
         store = MemoryStore()

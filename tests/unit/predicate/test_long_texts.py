@@ -14,8 +14,9 @@ from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import And, Not, Or, equal
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.types import ColumnType
+from tests.support.effort import STEP
 
-LEVELS = 20_000
+LEVELS = 20_000 if STEP == 1 else 5000
 INT = ColumnType("int")
 COLUMNS = {"a": INT, "s": ColumnType("string")}
 TEXTS = {

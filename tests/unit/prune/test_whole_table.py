@@ -30,6 +30,7 @@ from parquetry.prune.steps import unread
 from parquetry.prune.whole_table_aggregates import MAX_SKIPPED_KEYS, answer_whole_table
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value
+from tests.support.effort import examples
 from tests.support.stores.rows_examined import rows_examined
 
 COLUMNS = (TableColumn("v", "integer"), TableColumn("day", "date"), TableColumn("hour", "integer"))
@@ -86,7 +87,7 @@ _CHANGE = st.tuples(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     commits=st.lists(st.lists(_CHANGE, min_size=1, max_size=5), max_size=5),
     turned=st.sampled_from([(), (True, False), (False, True), (True, True)]),

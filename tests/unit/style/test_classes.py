@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import parquetry.errors
+from tests.support.product_imports import ROOT, modules, nodes
 
-ROOT = Path(parquetry.errors.__file__).parent
 MAKING = ("__init__", "__post_init__", "__enter__")
 
 
@@ -17,11 +15,10 @@ def test_attributes_are_set_when_an_object_is_made() -> None:
 
     Each attribute is set in `__init__`, or declared in the class.
     """
-    modules = {path: ast.parse(path.read_text()) for path in ROOT.rglob("*.py")}
     classes = [
         (path, node)
-        for path, tree in modules.items()
-        for node in ast.walk(tree)
+        for path, tree in modules().values()
+        for node in nodes(tree)
         if isinstance(node, ast.ClassDef)
     ]
     by_name: dict[str, list[ast.ClassDef]] = {}

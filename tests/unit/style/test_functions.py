@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import parquetry.errors
+from tests.support.product_imports import ROOT, modules, nodes
 
-ROOT = Path(parquetry.errors.__file__).parent
 MAX_LINES = 60
 """Lines of a function, including its docstring."""
 MAX_PARAMETERS = 7
@@ -41,8 +39,8 @@ def test_functions_take_few_parameters() -> None:
 
 
 def _functions() -> Iterator[tuple[str, ast.FunctionDef]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in modules().values():
+        for node in nodes(tree):
             if isinstance(node, ast.FunctionDef):
                 yield f"{path.relative_to(ROOT)}: {node.name}", node
 

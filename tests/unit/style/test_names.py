@@ -8,11 +8,9 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
-import parquetry.errors
+from tests.support.product_imports import ROOT, modules, nodes
 
-ROOT = Path(parquetry.errors.__file__).parent
 SHARED_CLASSES: dict[str, str] = {}
 """Classes that may share their name with another class, with the reason.
 
@@ -39,9 +37,9 @@ EXCEPTIONS: dict[str, str] = {}
 
 def definitions() -> Iterator[tuple[str, ast.AST, str]]:
     """Yield the path, the node and the name of each class, each function, and each constant of a module."""
-    for path in sorted(ROOT.rglob("*.py")):
-        module, tree = str(path.relative_to(ROOT)), ast.parse(path.read_text())
-        for node in ast.walk(tree):
+    for path, tree in modules().values():
+        module = str(path.relative_to(ROOT))
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield module, node, node.name
         for node in tree.body:

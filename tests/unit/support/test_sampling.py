@@ -42,3 +42,13 @@ def test_each_format_and_switch_has_its_turn(step: int, monkeypatch: pytest.Monk
     assert len([each for each in one if each not in out]) == -(-3 // step)
     assert all((each in out) == (step > 1) for each in long)
     assert out == effort.left_out(every)
+
+
+@pytest.mark.parametrize("step", [1, 12])
+def test_a_portion_does_not_depend_on_the_sample(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any sample has one thing in four, and a run of all cases has all things."""
+    monkeypatch.setattr(effort, "STEP", step)
+    things = list(range(20))
+    taken = [effort.portion(things, 4, case) for case in ("a", "b", "c", "d", "e", "f")]
+    assert {len(each) for each in taken} == ({20} if step == 1 else {5})
+    assert len({tuple(each) for each in taken}) == (1 if step == 1 else 4)

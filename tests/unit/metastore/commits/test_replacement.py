@@ -26,6 +26,7 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import IndexOrder, KeyScan, ScanPlan
 from parquetry.store import MemoryStore, Store
 from parquetry.store.sqlite import SQLiteStore
+from tests.support.effort import examples
 from tests.support.stores.metastores import FaultyStore
 from tests.support.tables.lakes import NOW
 
@@ -162,7 +163,7 @@ def by_index(table: TableSnapshot, condition: Filter, index: PartitionIndex) -> 
     return ScanPlan(scans, IndexOrder(index.name, index.id, index.order))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(examples(40, least=8)))
 def test_any_history(seed: int, tmp_path: Path) -> None:
     """Each kept version of a random history has its own content, also by filters and indexes."""
     store: Store = SQLiteStore(str(tmp_path / "m.sqlite"), create=True) if seed % 4 == 0 else MemoryStore()

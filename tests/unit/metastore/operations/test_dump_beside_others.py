@@ -12,6 +12,7 @@ from parquetry.metastore import Metastore
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.store import MemoryStore
+from tests.support.effort import steps
 from tests.support.interleavings.steps import SteppedStore, StoreCall, interrupted
 from tests.support.stores.metastores import metadata
 
@@ -66,7 +67,7 @@ def test_a_dump_beside_others(tmp_path: Path, rival: str) -> None:
 
     The dump can be restored.
     """
-    for number in itertools.count():
+    for number in steps(rival):
         store = world()
         other = Metastore(store, "/lake")
         before = ids(other)

@@ -47,6 +47,7 @@ from parquetry.metastore.versions.file_blocks import file_blocks
 from parquetry.metastore.versions.indexes import new_index
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.store import MemoryStore, Store
+from tests.support.effort import STEP
 from tests.support.stores.metastores import Crash, FaultyStore
 
 ROW = re.compile(
@@ -145,7 +146,7 @@ def test_every_byte_of_every_row() -> None:
     assert {key[:1] for key in rows} >= set(_KINDS) - {JOURNAL, IN_FLIGHT}
     silent, named, others, refused = [], set(), [], set()
     for key, value in rows.items():
-        for changed in flipped(value, 1 if len(value) < 600 else 499):
+        for changed in flipped(value, min(STEP, 4) if len(value) < 600 else 499):
             store.put_many([(key, changed)])
             try:
                 if answers(Metastore(store, "/lake")) != expected:
