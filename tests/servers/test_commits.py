@@ -14,6 +14,7 @@ import pytest
 from parquetry.metastore import Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import Store
+from tests.support.effort import examples, sampled
 from tests.support.stores.commits import (
     NEW,
     OLD,
@@ -58,7 +59,7 @@ def test_life_of_a_table(store: Store) -> None:
 
 def test_crash_at_every_write(store: Store) -> None:
     """A process that dies before a write leaves the old version or the new, and the next commit works."""
-    for stop in range(count_writes(big_change)):
+    for stop in sampled(range(count_writes(big_change))):
         new_table(store)
         faulty = FaultyStore(store)
         transaction = begin(faulty)
@@ -71,7 +72,7 @@ def test_crash_at_every_write(store: Store) -> None:
         clear(store)
 
 
-WRITERS, APPENDS = 8, 5
+WRITERS, APPENDS = examples(8, 3), 5
 APPEND = """
 import sys
 from parquetry.metastore import FileRecord, Metastore, Transaction

@@ -2,70 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.spark.doors.conftest import RunningServer
-from tests.support.processes import ROOT
-from tests.support.spark import doors
+from tests.support.effort import examples
+from tests.support.spark import connect_clients, doors
 
-BEGIN = """
-import json, sys, threading
-from pathlib import Path
-import parquetry
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-
-url, folder = sys.argv[1:]
-
-def session(catalog="lake"):
-    builder = SparkSession.Builder().remote(url)
-    return parquetry.configure(builder, catalog, folder + "/" + catalog).create()
-
-def rows(query):
-    return [list(row) for row in spark.sql(query).collect()]
-
-said = {}
-spark = session()
-"""
-END = """
-print("SAID " + json.dumps(said, default=str), flush=True)
-import os; os._exit(0)
-"""
-
-
-def client(server: RunningServer, program: str, schema: str) -> dict[str, object]:
-    """Run a program in a separate process; it gets a session `spark` with its own namespace, and fills
-    `said`.
-    """
-    text = (
-        BEGIN
-        + f'spark.sql("CREATE NAMESPACE lake.{schema}"); spark.sql("USE lake.{schema}")\n'
-        + program
-        + END
-    )
-    environment = doors.environment(PYTHONPATH=f"{ROOT / 'src'}")
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-c",
-        text,
-        f"sc://127.0.0.1:{server.port}",
-        str(server.folder),
-    ]
-    done = subprocess.run(
-        command, cwd=server.folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    line = next((line for line in done.stdout.splitlines() if line.startswith("SAID ")), None)
-    assert line is not None, "\n".join(
-        each for each in done.stderr.splitlines() if not each.startswith("\tat")
-    )[:4000]
-    found: dict[str, object] = json.loads(line.removeprefix("SAID "))
-    return found
-
+Said = Callable[[str], dict[str, object]]
 
 STATEMENTS = """
 spark.sql("CREATE TABLE skewed (x INT, d STRING) PARTITIONED BY (d) SKEWED BY (x) ON (1, 2) STORED AS DIRECTORIES")
@@ -89,26 +35,6 @@ for statement in ("SELECT nothing FROM t", "SELECT * FROM missing", "INSERT INTO
     except PySparkException as error:
         errors.append([error.getCondition(), error.getSqlState()])
 """
-
-
-def test_statements(connect: RunningServer) -> None:
-    """DDL, writes in SQL and by frames, MERGE, time travel and procedures work; errors keep their condition
-    and SQLSTATE.
-    """
-    said = client(connect, STATEMENTS, "statements")
-    assert said["skewed"] == [[2]]
-    assert said["changed"] == [[1, "merged"], [2, "updated"], [4, "v"], [5, "v"], [7, "v"], [8, "v"]]
-    assert said["before"] == [[9]]
-    assert said["compacted"] == [4, 3, 2, 1, 0]
-    assert said["local"] == [["local"], ["v"]]
-    assert said["errors"] == [
-        ["UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"],
-        ["TABLE_OR_VIEW_NOT_FOUND", "42P01"],
-        ["PARQUETRY_LIST_BUCKETING", "0A000"],
-        ["PARQUETRY_PROPERTY", "22023"],
-    ]
-
-
 STREAMS = """
 spark.sql("CREATE TABLE source (x INT, d INT) PARTITIONED BY (d)")
 spark.sql("CREATE TABLE target (x INT, d INT) PARTITIONED BY (d)")
@@ -123,14 +49,6 @@ said["first"] = copy()
 spark.sql("INSERT INTO source SELECT id, id % 2 FROM range(6, 8)")
 said["second"] = copy()
 """
-
-
-def test_streams(connect: RunningServer) -> None:
-    """A client's stream reads each version's rows once, and writes each batch once."""
-    said = client(connect, STREAMS, "streams")
-    assert said == {"first": [[6, 15]], "second": [[8, 28]]}
-
-
 SESSIONS = """
 spark.sql("CREATE TABLE z (n INT, at TIMESTAMP) PARTITIONED BY (at)")
 zones = ["America/New_York", "Asia/Tokyo", "UTC"]
@@ -143,7 +61,7 @@ said["partitions"] = spark.sql("SHOW PARTITIONS z").count()
 found = said["found"] = {}
 def ask(each, zone):
     answers = set()
-    for _ in range(15):
+    for _ in range(ROUNDS):
         answers.add(each.sql("SELECT count(*) FROM z WHERE at <= TIMESTAMP '2026-01-01 00:00:00'").collect()[0][0])
     found[zone] = sorted(answers)
 threads = [threading.Thread(target=ask, args=pair) for pair in zip(sessions, zones)]
@@ -155,18 +73,6 @@ other.sql("USE well.sessions")
 other.sql("CREATE TABLE only_here (a INT)")
 said["tables"] = [sorted(row.tableName for row in each.sql("SHOW TABLES").collect()) for each in (spark, other)]
 """
-
-
-def test_several_sessions_at_once(connect: RunningServer) -> None:
-    """Each question is answered for its own session: with the session's time zone, current catalog and
-    catalogs.
-    """
-    said = client(connect, SESSIONS, "sessions")
-    assert said["partitions"] == 3
-    assert said["found"] == {"America/New_York": [3], "UTC": [2], "Asia/Tokyo": [1]}
-    assert said["tables"] == [["z"], ["only_here"]]
-
-
 REPORTS = """
 spark.sql("CREATE TABLE f (x INT, d INT) PARTITIONED BY (d)")
 spark.sql("INSERT INTO f SELECT id, id % 8 FROM range(80)")
@@ -183,20 +89,6 @@ said["explained"] = str(parquetry.explain("SELECT * FROM f WHERE d = 5 AND x > 0
 said["rows"] = [row[5:9] for row in rows("CALL lake.system.last_reports(1)")][:1]
 said["views"] = [row.viewName for row in spark.sql("SHOW VIEWS IN spark_catalog.default").collect()]
 """
-
-
-def test_reports(connect: RunningServer) -> None:
-    """`report` describes a client's frame before and after its run, `explain` a query text, and
-    `last_reports` returns rows.
-    """
-    said = client(connect, REPORTS, "reports")
-    assert said["report"] == [[8, 8], [1, 8]]
-    assert str(said["text"]).startswith("lake.reports.f: partitions 1 of 8 (")
-    assert str(said["explained"]).startswith("lake.reports.f: partitions 1 of 8 (d = 5)")
-    assert said["rows"] == [["lake.reports.f", "partitions", 1, 8]]
-    assert said["views"] == []
-
-
 REFUSED = """
 for warehouse in ("relative/lake",):
     try:
@@ -206,34 +98,99 @@ for warehouse in ("relative/lake",):
 """
 
 
-def test_a_relative_warehouse(connect: RunningServer) -> None:
+@pytest.fixture(scope="module")
+def answers(connect: RunningServer) -> dict[str, dict[str, object]]:
+    """The answers of the programs, each in a session of its own."""
+    programs = {
+        "statements": STATEMENTS,
+        "streams": STREAMS,
+        "sessions": f"ROUNDS = {examples(15, 4)}\n{SESSIONS}",
+        "reports": REPORTS,
+        "refused": REFUSED,
+    }
+    return connect_clients.answers(connect.port, connect.folder, programs)
+
+
+@pytest.fixture
+def answered(answers: dict[str, dict[str, object]]) -> Said:
+    """Return what a program has said, which has not failed."""
+
+    def of(program: str) -> dict[str, object]:
+        assert "failed" not in answers[program], answers[program]["failed"]
+        return answers[program]
+
+    return of
+
+
+def test_statements(answered: Said) -> None:
+    """DDL, writes in SQL and by frames, MERGE, time travel and procedures work; errors keep their condition
+    and SQLSTATE.
+    """
+    said = answered("statements")
+    assert said["skewed"] == [[2]]
+    assert said["changed"] == [[1, "merged"], [2, "updated"], [4, "v"], [5, "v"], [7, "v"], [8, "v"]]
+    assert said["before"] == [[9]]
+    assert said["compacted"] == [4, 3, 2, 1, 0]
+    assert said["local"] == [["local"], ["v"]]
+    assert said["errors"] == [
+        ["UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"],
+        ["TABLE_OR_VIEW_NOT_FOUND", "42P01"],
+        ["PARQUETRY_LIST_BUCKETING", "0A000"],
+        ["PARQUETRY_PROPERTY", "22023"],
+    ]
+
+
+def test_streams(answered: Said) -> None:
+    """A client's stream reads each version's rows once, and writes each batch once."""
+    said = answered("streams")
+    assert said == {"first": [[6, 15]], "second": [[8, 28]]}
+
+
+def test_several_sessions_at_once(answered: Said) -> None:
+    """Each question is answered for its own session: with the session's time zone, current catalog and
+    catalogs.
+    """
+    said = answered("sessions")
+    assert said["partitions"] == 3
+    assert said["found"] == {"America/New_York": [3], "UTC": [2], "Asia/Tokyo": [1]}
+    assert said["tables"] == [["z"], ["only_here"]]
+
+
+def test_reports(answered: Said) -> None:
+    """`report` describes a client's frame before and after its run, `explain` a query text, and
+    `last_reports` returns rows.
+    """
+    said = answered("reports")
+    assert said["report"] == [[8, 8], [1, 8]]
+    assert str(said["text"]).startswith("lake.reports.f: partitions 1 of 8 (")
+    assert str(said["explained"]).startswith("lake.reports.f: partitions 1 of 8 (d = 5)")
+    assert said["rows"] == [["lake.reports.f", "partitions", 1, 8]]
+    assert said["views"] == []
+
+
+def test_a_relative_warehouse(answered: Said) -> None:
     """A path that the server cannot know is refused before anything is asked."""
-    said = client(connect, REFUSED, "refused")
+    said = answered("refused")
     assert "'relative/lake' is a relative path, and the Spark Connect server may run elsewhere" in str(
         said["relative"]
     )
 
 
+@pytest.mark.exhaustive(
+    "tests/spark/session/test_joining.py::test_sessions_without_the_bridge_or_its_extensions shows it of other sessions"
+)
 def test_a_server_without_the_bridge(tmp_path: Path) -> None:
     """`configure` says what the server has to be started with."""
     port = doors.free_port()
     settings = ["--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false"]
-    program = (
-        BEGIN.replace("spark = session()", "")
-        + """
+    program = """
 try:
     session()
 except parquetry.ParquetryError as error:
-    said["error"] = [error.code, str(error)]
+    said["error"] = str(error)
 """
-        + END
-    )
     with doors.server("org.apache.spark.sql.connect.service.SparkConnectServer", settings, tmp_path, port):
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", program, f"sc://127.0.0.1:{port}", str(tmp_path)],
-            env=doors.environment(), capture_output=True, text=True, timeout=200, check=False, cwd=tmp_path,
-        )  # fmt: skip
-    assert "The Spark Connect server cannot plan for catalog lake: its sessions are without" in done.stdout, (
-        done.stderr[-2000:]
-    )
-    assert "spark.jars, spark.sql.extensions, spark.parquetry.python" in done.stdout
+        said = connect_clients.answers(port, tmp_path, {"plain": program}, connect_clients.BEGIN)["plain"]
+    error = str(said.get("error", said))
+    assert "The Spark Connect server cannot plan for catalog lake: its sessions are without" in error
+    assert "spark.jars, spark.sql.extensions, spark.parquetry.python" in error

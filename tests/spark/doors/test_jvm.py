@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters.standalone import cluster
-from tests.support.effort import STEP
 from tests.support.jars import java
+from tests.support.jvm import quick_start
 from tests.support.spark import doors
 
 TYPED = """
@@ -54,6 +54,7 @@ def compiled(folder: Path) -> Path:
     jars = str(doors.SPARK / "jars" / "*")
     command = [
         java(),
+        *quick_start.FLAGS.split(),
         "-cp",
         jars,
         "scala.tools.nsc.Main",
@@ -70,7 +71,10 @@ def compiled(folder: Path) -> Path:
     return packed
 
 
-@pytest.mark.parametrize("mode", ["client", "cluster"] if STEP == 1 else ["cluster"])
+@pytest.mark.exhaustive(
+    "test_spark_shell runs Scala without Python; tests/spark/session/test_cluster.py has executors in JVMs of their own"
+)
+@pytest.mark.parametrize("mode", ["client", "cluster"])
 def test_an_application_on_a_cluster(mode: str, tmp_path: Path) -> None:
     """A Scala application runs in both modes on two workers whose executors have neither Python nor a file of
     the driver's.

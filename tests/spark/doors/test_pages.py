@@ -13,17 +13,15 @@ from pathlib import Path
 
 import pytest
 from pyhive import hive
+from pyspark.sql import SparkSession
 
 from tests.support.hdfs import launcher as hdfs
 from tests.support.pages.blocks import Block, blocks_of, is_printed
+from tests.support.pages.readme import MAKES_THE_TABLE, typed
 from tests.support.postgresql import launcher as postgresql
 from tests.support.processes import ROOT
 from tests.support.spark import doors, series
 
-QUICK_START = next(
-    block.text for block in blocks_of((ROOT / "README.md").read_text()) if block.language == "python"
-)
-MAKES_THE_TABLE = QUICK_START.partition("query = ")[0]
 SCRIPT = doors.SPARK / "sbin" / "start-connect-server.sh"
 BY_DAY = "2026-03-30\t1000\n2026-03-31\t1000\n"
 
@@ -90,10 +88,10 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """A machine on which the README's quick start was typed."""
+def machine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A machine with the table of the README's quick start."""
     made = Machine(tmp_path_factory.mktemp("machine"))
-    made.python(MAKES_THE_TABLE.replace('warehouse="lake"', 'warehouse="/data/lake"'))
+    typed(MAKES_THE_TABLE, "machine", made.folder / "lake")
     return made
 
 
@@ -123,24 +121,63 @@ def test_spark_sql(configured: tuple[Machine, subprocess.CompletedProcess[str]])
     assert len(re.findall(notice, done.stderr)) == 1
 
 
-def test_reports_for_sql_clients(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
-    """The statements that give reports give the columns that the page lists."""
+@pytest.fixture(scope="module")
+def served(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> Iterator[tuple[Machine, int]]:
+    """The page's Thrift server with the lines for BI tools, and its port."""
     machine, _ = configured
+    port = doors.free_port()
+    machine.replaced["10000"] = str(port)
+    lines = next(block.text for block in blocks("install.md", "text") if "defaultCatalog" in block.text)
+    jar = re.search(r"^spark\.jars +(.*)$", (machine.home / "conf" / "spark-defaults.conf").read_text(), re.M)
+    assert jar
+    settings = [line.split() for line in re.sub(r"\S+\.jar", jar[1], lines).splitlines()]
+    flags = " ".join(f"--conf {name}={value}" for name, value in settings)
+    server = blocks("sql-clients.md", "sh")[2].text.replace(" spark-internal", f" {flags} spark-internal")
+    with machine.serving(server, port):
+        yield machine, port
+
+
+def test_a_bi_tool(served: tuple[Machine, int]) -> None:
+    """With the lines for BI tools, a connection of JDBC needs no name of a catalog, and lists its
+    databases.
+    """
+    machine, port = served
+    said = machine.run(
+        f"beeline -u jdbc:hive2://127.0.0.1:{port}/ -e 'SHOW SCHEMAS; SELECT count(*) FROM shop.sales'"
+    )
+    assert re.search(r"^\| shop +\|$", said.stdout, re.M)
+    assert "| 90000 " in said.stdout
+
+
+def test_reports_for_sql_clients(served: tuple[Machine, int]) -> None:
+    """The statements that give reports give the columns that the page lists."""
+    _, port = served
     (statements,) = blocks("sql-clients.md", "sql")
-    done = machine.run("spark-sql --conf spark.sql.cli.print.header=true -f /dev/stdin", statements.text)
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    headers, rows = [], []
+    with hive.connect("127.0.0.1", port, username="ann") as connection, connection.cursor() as cursor:
+        for statement in statements.statements:
+            cursor.execute(statement)
+            headers.append([column[0] for column in cursor.description])
+            rows += cursor.fetchall()
     page = (ROOT / "docs" / "sql-clients.md").read_text()
     named = [
         name for row in re.findall(r"^\| (`[^|]*`) \|", page, re.M) for name in re.findall(r"`(\w+)`", row)
     ]
     columns = named[: named.index("why") + 1]
-    reports = [line for line in lines if line == columns]
-    assert reports == [columns]
-    assert columns[columns.index("part") :] in lines
-    assert ["lake.shop.sales", "partitions", "1", "90"] in [line[-5:-1] for line in lines]
+    assert headers[1:] == [columns, columns[columns.index("part") :]]
+    assert ("lake.shop.sales", "partitions", 1, 90) in [tuple(row[-5:-1]) for row in rows]
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["a class of Spark's", "a Python session"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(0, marks=pytest.mark.exhaustive("test_a_bi_tool starts the class")),
+        pytest.param(
+            1, marks=pytest.mark.exhaustive("tests/spark/session/test_sql_clients.py types the page's lines")
+        ),
+    ],
+    ids=["a class of Spark's", "a Python session"],
+)
 def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[str]], number: int) -> None:
     """A server that is started in one of the page's ways answers the page's `beeline`, and clients
     after it.
@@ -160,27 +197,7 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
                 cursor.execute(statement)
 
 
-def test_a_bi_tool(configured: tuple[Machine, subprocess.CompletedProcess[str]]) -> None:
-    """With the lines for BI tools, a connection of JDBC needs no name of a catalog, and lists its
-    databases.
-    """
-    machine, _ = configured
-    port = doors.free_port()
-    machine.replaced["10000"] = str(port)
-    lines = next(block.text for block in blocks("install.md", "text") if "defaultCatalog" in block.text)
-    jar = re.search(r"^spark\.jars +(.*)$", (machine.home / "conf" / "spark-defaults.conf").read_text(), re.M)
-    assert jar
-    settings = [line.split() for line in re.sub(r"\S+\.jar", jar[1], lines).splitlines()]
-    flags = " ".join(f"--conf {name}={value}" for name, value in settings)
-    server = blocks("sql-clients.md", "sh")[2].text.replace(" spark-internal", f" {flags} spark-internal")
-    with machine.serving(server, port):
-        said = machine.run(
-            f"beeline -u jdbc:hive2://127.0.0.1:{port}/ -e 'SHOW SCHEMAS; SELECT count(*) FROM shop.sales'"
-        )
-    assert re.search(r"^\| shop +\|$", said.stdout, re.M)
-    assert "| 90000 " in said.stdout
-
-
+@pytest.mark.exhaustive("test_a_connect_server_by_its_class starts the same server")
 @pytest.mark.skipif(not SCRIPT.exists(), reason="PySpark before 4.3 brings no script for Spark Connect")
 def test_a_connect_server_by_its_script(machine: Machine) -> None:
     """The script starts a server, and the page's program prints what the page says."""
@@ -215,13 +232,14 @@ def _client_prints_what_the_page_says(machine: Machine, port: int) -> None:
     assert is_printed(printed.text, said)
 
 
+@pytest.mark.exhaustive("tests/spark/doors/test_jvm.py::test_spark_shell types others")
 def test_spark_shell(machine: Machine) -> None:
     """With the page's flags, a shell runs the page's lines: they read, write and report, on HDFS and
     PostgreSQL.
     """
     (start,), (lines,) = (blocks("jvm-applications.md", language) for language in ("sh", "scala"))
     warehouse, store = f"{hdfs.shared_server().url}/pages", postgresql.shared_server().url("pages")
-    machine.python(MAKES_THE_TABLE.replace('warehouse="lake"', f'warehouse="{warehouse}", store="{store}"'))
+    typed(MAKES_THE_TABLE, "on_servers", warehouse, store)
     machine.replaced |= {"hdfs:///lake": warehouse, "postgresql://ann@db.example.org/lake": f"'{store}'"}
     said = machine.run(start.text, f"{lines.text}\n").stdout
     assert len(re.findall(r"^\|2026-03-3[01]\| *1000\|$", said, re.M)) == 2

@@ -6,52 +6,61 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 from tests.spark.doors.conftest import RunningServer
-from tests.spark.doors.test_connect import client
-from tests.support.spark import doors
+from tests.support.effort import examples
+from tests.support.spark import connect_clients, doors
 
-STARTED_SECONDS = 8
-"""Seconds after which a planner has started, and statements wait for its answers; the test does not kill a
-planner that starts.
-"""
-FILL = """
+KILLS = examples(4, 2)
+ANSWERS = 2
+"""Answers between two deaths of planners: the planner in use has started, and statements wait for it."""
+_SECONDS = 120
+READ = """
 spark.sql("CREATE TABLE t (x INT, d INT) PARTITIONED BY (d)")
 spark.sql("INSERT INTO t SELECT id, id % 4 FROM range(40)")
-said["rows"] = rows("SELECT count(*) FROM t WHERE d = 1")
-"""
-READ = """
-answers = []
-for number in range(60):
-    answers.append(rows(f"SELECT count(*), {number} FROM lake.deaths.t WHERE d = {number % 4} AND x >= 0")[0][0])
+answers, count, stop = [], Path(folder, "count"), Path(folder, "stop")
+while not stop.exists():
+    answers.append(rows(f"SELECT count(*), {len(answers)} FROM t WHERE d = {len(answers) % 4} AND x >= 0")[0][0])
+    Path(folder, "counting").write_text(str(len(answers)))
+    Path(folder, "counting").rename(count)
 said["answers"] = sorted(set(answers))
 """
 
 
+def wait_for_answers(folder: Path, more: int) -> None:
+    """Wait until the client has more answers than now."""
+    count, deadline = folder / "count", time.monotonic() + _SECONDS
+    before = int(count.read_text()) if count.exists() else 0
+    while not count.exists() or int(count.read_text()) < before + more:
+        assert time.monotonic() < deadline, "no answers"
+        time.sleep(0.01)
+
+
 def test_reads_go_on_while_planners_are_killed(connect: RunningServer) -> None:
-    """Queries return the same rows while the planner is killed three times, and afterwards exactly one
-    planner runs.
-    """
-    assert client(connect, FILL, "deaths")["rows"] == [[10]]
-    (first,) = doors.planners(connect.process)
-    over = threading.Event()
+    """Queries return the same rows while planners are killed, and afterwards exactly one planner runs."""
     killed: list[int] = []
+    failed: list[BaseException] = []
 
     def kill() -> None:
-        while len(killed) < 3 and not over.wait(1):
-            for planner in doors.planners(connect.process):
-                if time.time() - planner.create_time() > STARTED_SECONDS:
-                    planner.kill()
-                    killed.append(planner.pid)
+        try:
+            for _ in range(KILLS):
+                wait_for_answers(connect.folder, ANSWERS)
+                (planner,) = doors.planners(connect.process)
+                planner.kill()
+                planner.wait(_SECONDS)
+                killed.append(planner.pid)
+            wait_for_answers(connect.folder, ANSWERS)
+        except BaseException as error:  # noqa: BLE001 - the test tells it
+            failed.append(error)
+        finally:
+            (connect.folder / "stop").touch()
 
     killer = threading.Thread(target=kill)
     killer.start()
-    try:
-        assert client(connect, READ, "deaths_read")["answers"] == [10]
-    finally:
-        over.set()
-        killer.join()
-    assert killed[0] == first.pid
-    assert client(connect, READ, "deaths_again")["answers"] == [10]
-    time.sleep(0.5)
+    said = connect_clients.answers(connect.port, connect.folder, {"deaths": READ})["deaths"]
+    killer.join()
+    assert failed == []
+    assert said == {"answers": [10]}
+    assert len(set(killed)) == KILLS
     assert len(doors.planners(connect.process)) == 1

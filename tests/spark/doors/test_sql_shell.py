@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 from parquetry import __version__
 from tests.support.spark import doors
@@ -41,37 +44,62 @@ def test_statements(tmp_path: Path) -> None:
     assert sys.executable in started[0]
 
 
-def test_an_interpreter_without_parquetry(tmp_path: Path) -> None:
-    """The error names the interpreter and the setting that named it, what it printed, and what to install."""
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+WITHOUT_AND_ANOTHER = """#!/bin/sh
+if mkdir {folder}/started; then exec {python} -S -E "$@"; fi
+PYTHONPATH={folder}/other exec {python} "$@"
+"""
+"""An interpreter that has no Parquetry when it is started first, and later another version."""
+OTHER = """
+import sys
+print('ERROR python has Parquetry 9.9, and the bridge is of version', sys.argv[1])
+sys.exit(2)
+"""
+
+
+class Refused(NamedTuple):
+    """The errors of a shell about an interpreter.
+
+    Attributes:
+        python: the interpreter.
+        without: it had no Parquetry.
+        another: it had another version.
+    """
+
+    python: Path
+    without: str
+    another: str
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Refused:
+    """The errors of a shell whose two statements try to start a planner."""
+    folder = tmp_path_factory.mktemp("refused")
+    python = folder / "python"
+    python.write_text(WITHOUT_AND_ANOTHER.format(folder=folder, python=sys.executable))
     python.chmod(0o755)
-    statement = "SHOW NAMESPACES IN lake"
-    arguments = [
-        *doors.flags(tmp_path, spark__parquetry__python=str(python)),
-        "--master",
-        "local[1]",
-        "-e",
-        statement,
-    ]
-    said = doors.run("spark-sql", arguments, tmp_path).stderr
-    assert "[PARQUETRY_PLANNER_NOT_STARTED]" in said
-    assert f"{python} (named by spark.parquetry.python)" in said
-    assert f"{python} -m pip install 'parquetry[spark]=={__version__}'" in said
-
-
-def test_another_version(tmp_path: Path) -> None:
-    """An interpreter that has another version of Parquetry is refused, with both versions."""
-    package = tmp_path / "other" / "parquetry" / "spark"
+    package = folder / "other" / "parquetry" / "spark"
     package.mkdir(parents=True)
-    (package.parent / "__init__.py").write_text("")
-    (package / "__init__.py").write_text("")
-    (package / "serve.py").write_text(
-        "import sys\nprint('ERROR python has Parquetry 9.9, and the bridge is of version', sys.argv[1])\nsys.exit(2)\n"
-    )
-    arguments = [*doors.flags(tmp_path), "--master", "local[1]", "-e", "SHOW NAMESPACES IN lake"]
-    said = doors.run("spark-sql", arguments, tmp_path, PYTHONPATH=str(tmp_path / "other")).stderr
+    for path, text in (
+        (package.parent / "__init__.py", ""), (package / "__init__.py", ""), (package / "serve.py", OTHER)
+    ):  # fmt: skip
+        path.write_text(text)
+    arguments = [*doors.flags(folder, spark__parquetry__python=str(python)), "--master", "local[1]"]
+    said = doors.run("spark-sql", arguments, folder, "SHOW NAMESPACES IN lake;\n" * 2).stderr
+    parts = said.split("[PARQUETRY_PLANNER_NOT_STARTED]")
+    assert len(parts) == 3, said[-3000:]
+    return Refused(python, *parts[1:])
+
+
+def test_an_interpreter_without_parquetry(refused: Refused) -> None:
+    """The error names the interpreter and the setting that named it, what it printed, and what to install."""
+    assert f"{refused.python} (named by spark.parquetry.python)" in refused.without
+    assert "No module named" in refused.without
+    assert f"{refused.python} -m pip install 'parquetry[spark]=={__version__}'" in refused.without
+
+
+def test_another_version(refused: Refused) -> None:
+    """An interpreter that has another version of Parquetry is refused, with both versions."""
     assert (
         f"it ended with exit code 2:\nERROR python has Parquetry 9.9, and the bridge is of version {__version__}"
-        in said
+        in refused.another
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from pyhive import hive
 
 from tests.spark.doors.conftest import RunningServer
+from tests.support.jvm import quick_start
 from tests.support.spark import doors
 
 
@@ -20,6 +21,7 @@ def beeline(port: int, *statements: str) -> list[str]:
     said = [part for statement in statements for part in ("-e", statement)]
     command = [
         java,
+        *quick_start.FLAGS.split(),
         "-cp",
         str(doors.SPARK / "jars" / "*"),
         "org.apache.hive.beeline.BeeLine",
@@ -78,7 +80,8 @@ def test_a_python_client(thrift: RunningServer) -> None:
 
 def test_the_planner_ends_with_its_server(thrift: RunningServer, tmp_path: Path) -> None:
     """One planner serves all clients of a server; a server that is killed leaves no process behind."""
-    beeline(thrift.port, "SHOW NAMESPACES IN lake")
+    with hive.connect("127.0.0.1", thrift.port, username="eve") as connection, connection.cursor() as cursor:
+        cursor.execute("SHOW NAMESPACES IN lake")
     planners = doors.planners(thrift.process)
     assert len(planners) == 1
     for process in [thrift.process, *thrift.process.children(recursive=True)]:

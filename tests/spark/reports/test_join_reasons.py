@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.prune.report import shuffle_reasons
-from tests.support.spark import plans, series
+from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import settings
 
 _TABLES = {
@@ -32,10 +32,10 @@ _TABLES = {
 }
 
 
-@pytest.fixture(scope="module", params=["false", "true"], ids=["planned", "adaptive"])
-def db(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
-    """Tables in buckets of all kinds, in a session that broadcasts none of them."""
-    name = f"lake.reasons_{request.param}"
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[str]:
+    """The database of tables in buckets of all kinds, which tests only read."""
+    name = "lake.reasons"
     spark.sql(f"CREATE NAMESPACE {name}")
     for table, (columns, clause, version) in _TABLES.items():
         spark.sql(
@@ -44,12 +44,18 @@ def db(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
         )
         values = ", ".join(f"CAST(id AS {each.split()[1]})" for each in columns.split(", "))
         spark.sql(f"INSERT INTO {name}.{table} SELECT {values} FROM range(20)")
+    yield name
+    spark.sql(f"DROP NAMESPACE {name} CASCADE")
+
+
+@pytest.fixture(scope="module", params=["false", "true"], ids=["planned", "adaptive"])
+def db(request: pytest.FixtureRequest, spark: SparkSession, tables: str) -> Iterator[str]:
+    """The tables, in a session that broadcasts none of them."""
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     spark.conf.set("spark.sql.adaptive.enabled", request.param)
-    yield name
+    yield tables
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     spark.conf.unset("spark.sql.adaptive.enabled")
-    spark.sql(f"DROP NAMESPACE {name} CASCADE")
 
 
 def told(found: Any, db: str) -> list[str]:
@@ -228,24 +234,35 @@ ONE_SIDE = {
 """Joins with Spark's settings that are on, and which sides of each are shuffled, the outermost first."""
 
 
-def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param(query, marks=pytest.mark.since("4.2", "Spark shuffled it before"))
+        if query == SHUFFLED_BEFORE_4_2
+        else query
+        for query in ONE_SIDE
+    ],
+)
+def test_the_side_that_is_shuffled_is_named(spark: SparkSession, db: str, query: str) -> None:
     """The report agrees with Spark's plan: it names as many sides as the plan has exchanges, for each type
     and order of join.
     """
     spark.sql(f"USE {db}")
-    for query, (on, expected) in ONE_SIDE.items():
-        if series.is_before("4.2") and query == SHUFFLED_BEFORE_4_2:
-            continue
-        with settings(spark, dict.fromkeys(on, True)):
-            hint = "/*+ SHUFFLE_HASH(p) */" if "SHUFFLE_HASH" in query else ""
-            frame = spark.sql(f"SELECT {hint} * FROM {query}")
-            _, nodes = plans.run(frame)
-            found = parquetry.report(frame).joins
-        assert [join.sides for join in found] == expected, query
-        assert nodes["Exchange"] == sum(len(join.sides) for join in found), query
-        assert bool(hint) == bool(nodes["ShuffledHashJoin"])
-        with settings(spark, {shuffle_reasons.ENABLED: False}):  # after the run
-            assert [join.sides for join in parquetry.report(frame).joins] == expected, query
+    on, expected = ONE_SIDE[query]
+    with settings(spark, dict.fromkeys(on, True)):
+        hint = "/*+ SHUFFLE_HASH(p) */" if "SHUFFLE_HASH" in query else ""
+        frame = spark.sql(f"SELECT {hint} * FROM {query}")
+        _, nodes = plans.run(frame)
+        found = parquetry.report(frame).joins
+    assert [join.sides for join in found] == expected
+    assert nodes["Exchange"] == sum(len(join.sides) for join in found)
+    assert bool(hint) == bool(nodes["ShuffledHashJoin"])
+    with settings(spark, {shuffle_reasons.ENABLED: False}):  # after the run
+        assert [join.sides for join in parquetry.report(frame).joins] == expected
+
+
+def test_one_side_that_is_shuffled_is_named_in_the_text(spark: SparkSession, db: str) -> None:
+    """The text says which side is shuffled, and which stays in its buckets; where both are, it names none."""
     text = parquetry.explain(f"SELECT * FROM {db}.a JOIN {db}.plain p ON a.id = p.id")
     assert "shuffled (" in str(text)
     with settings(spark, {SHUFFLE: True}):

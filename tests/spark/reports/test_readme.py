@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
+from pyspark.sql import SparkSession
 
-from tests.support import processes
-from tests.support.pages.blocks import blocks_of
+from tests.support.pages.readme import BLOCKS, QUICK_START, typed
 
-README = (processes.ROOT / "README.md").read_text()
-BLOCKS = blocks_of(README)
 (DESIGNS,) = (block.statements for block in BLOCKS if block.language == "sql")
-(QUICK_START,) = (block.text for block in BLOCKS if block.language == "python")
 QUERIES = """
 def ask(statement):
     frame = spark.sql(statement)
@@ -33,13 +29,13 @@ ask("SELECT sum(ms) FROM lake.shop.visits WHERE page = 7")
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Run the README's lines after the quick start in an empty folder, and return the reports."""
-    folder = tmp_path_factory.mktemp("readme")
-    (folder / "lines.py").write_text(f"{QUICK_START}\nDESIGNS = {DESIGNS!r}\n{QUERIES}")
-    return processes.run([sys.executable, "lines.py"], folder)
+def printed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run the README's lines after the quick start in an empty warehouse, and return the reports."""
+    program = f"{QUICK_START}\nDESIGNS = {DESIGNS!r}\n{QUERIES}"
+    return typed(program, "readme", tmp_path_factory.mktemp("readme"))
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "report",
     [

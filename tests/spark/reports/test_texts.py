@@ -14,7 +14,9 @@ from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 
 
-@pytest.fixture(params=["parquet", "orc"])
+@pytest.fixture(
+    params=["parquet", pytest.param("orc", marks=pytest.mark.exhaustive("a report of parquet has the same"))]
+)
 def table(request: pytest.FixtureRequest, spark: SparkSession, db: str) -> str:
     """A table of 10 partitions, one file each, with `v` from 0 to 99 and `p` its last digit."""
     name = f"{db}.t"

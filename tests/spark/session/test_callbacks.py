@@ -120,7 +120,16 @@ def _run(server: str, folder: Path, **environment: str) -> dict[str, list[str]]:
     return said
 
 
-@pytest.mark.parametrize("server", ["before", "after"])
+@pytest.mark.parametrize(
+    "server",
+    [
+        "before",
+        pytest.param(
+            "after",
+            marks=pytest.mark.exhaustive("tests/spark/streaming/test_writes.py calls it in such a session"),
+        ),
+    ],
+)
 def test_with_foreach_batch(server: str, tmp_path: Path) -> None:
     """`foreachBatch` works before and after `attach`, after a restart of Spark, and with another server, and
     each server refuses others.
@@ -136,6 +145,7 @@ def test_with_foreach_batch(server: str, tmp_path: Path) -> None:
         assert lake.databases() == ["default"]
 
 
+@pytest.mark.exhaustive("test_with_foreach_batch shows it with pinned threads")
 def test_threads_that_are_not_pinned(tmp_path: Path) -> None:
     """With `PYSPARK_PIN_THREAD=false` Py4J is another, and has the token, too."""
     said = _run("after", tmp_path, PYSPARK_PIN_THREAD="false")

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import parquetry
+from tests.support.effort import sampled
 
+_FORMATS = sampled(("parquet", "orc"), "cluster")
 _SCRIPT = """
+import os
 import sys
 from pyspark.sql import SparkSession
 import parquetry
@@ -22,13 +25,14 @@ builder = (
     .config("spark.ui.enabled", "false")
     .config("spark.ui.showConsoleProgress", "false")
     .config("spark.sql.shuffle.partitions", "2")
-    .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .config("spark.executor.extraJavaOptions", os.environ["SPARK_SUBMIT_OPTS"])
     .config("spark.sql.warehouse.dir", sys.argv[1] + "/plain")
 )
 spark = parquetry.configure(builder, "lake", sys.argv[1] + "/lake").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
 spark.sql("CREATE NAMESPACE lake.db")
-for file_format in ("parquet", "orc"):
+FORMATS = sys.argv[2:]
+for file_format in FORMATS:
     table = f"lake.db.{file_format}"
     spark.sql(f"CREATE TABLE {table} (id int, s string, p int) USING {file_format} PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), concat('s', id), CAST(id % 4 AS INT) FROM range(0, 400, 1, 4)")
@@ -38,11 +42,11 @@ for file_format in ("parquet", "orc"):
     print("RESULT", row[0], row[1], step["name"], step["kept"], step["of"], flush=True)
 spark.sql("CREATE TABLE lake.db.dim (p int, name string)")
 spark.sql("INSERT INTO lake.db.dim VALUES (3, 'three'), (0, 'zero')")
-frame = spark.sql("SELECT count(id) FROM lake.db.parquet JOIN lake.db.dim USING (p) WHERE name = 'three'")
+frame = spark.sql(f"SELECT count(id) FROM lake.db.{FORMATS[0]} JOIN lake.db.dim USING (p) WHERE name = 'three'")
 count = frame.collect()[0][0]
-scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == "lake.db.parquet")
+scan = next(s for s in parquetry.report(frame).to_dict()["scans"] if s["table"] == f"lake.db.{FORMATS[0]}")
 print("RESULT", count, scan["steps"][0]["kept"], scan["steps"][0]["of"], flush=True)
-for file_format in ("parquet", "orc"):
+for file_format in FORMATS:
     table = f"lake.db.wide_{file_format}"
     spark.sql(f"CREATE TABLE {table} (k int, v int) USING {file_format} TBLPROPERTIES ('distribution' = 'none')")
     spark.sql(f"INSERT INTO {table} SELECT id DIV 10, id FROM range(0, 4000, 1, 4)")
@@ -71,15 +75,15 @@ def test_a_local_cluster_creates_inserts_queries_and_reports(tmp_path: Path) -> 
     source = Path(parquetry.__file__).parents[1]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(source)}
     done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, str(tmp_path)],
+        [sys.executable, "-c", _SCRIPT, str(tmp_path), *_FORMATS],
         capture_output=True, text=True, env=environment, timeout=600, check=False, cwd=tmp_path,
     )  # fmt: skip
     results = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     expected = sum(n for n in range(100) if n % 4 in (1, 2))
     equal, less = sum([*range(10), *range(30, 40)]), sum(range(30))
     assert results == [
-        *[f"RESULT 50 {expected} partitions 2 4"] * 2,
+        *[f"RESULT 50 {expected} partitions 2 4"] * len(_FORMATS),
         "RESULT 100 1 4",
-        *[f"RESULT 20 {equal} 1 4", f"RESULT 30 {less} 1 4"] * 2,
+        *[f"RESULT 20 {equal} 1 4", f"RESULT 30 {less} 1 4"] * len(_FORMATS),
         "RESULT 0 0",
     ], done.stderr[-3000:]

@@ -31,6 +31,8 @@ QUIET = [
     "spark.log.level=ERROR",
     "--conf",
     "spark.sql.shuffle.partitions=2",
+    "--conf",
+    "spark.sql.catalogImplementation=in-memory",  # Hive's own metastore takes two seconds to start
     "--master",
     "local[1]",
 ]
@@ -146,37 +148,6 @@ def test_a_setting_of_the_builder_that_cannot_be_used(
         builder.getOrCreate()
 
 
-def test_settings_that_the_session_is_made_with(tmp_path: Path) -> None:
-    """An invalid setting for reads starts nothing. A valid one applies to queries until SET replaces it, and
-    RESET restores it.
-    """
-    program = """
-        import parquetry
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
-
-        key = "parquetry.runtime-pruning"
-        builder = parquetry.configure(SparkSession.builder.master("local[1]"), "lake", "w")
-        try:
-            builder.config(key, "flase").getOrCreate()
-        except parquetry.ParquetryError as error:
-            print(error.code, SparkContext._jvm)
-        spark = builder.config(key, "false").getOrCreate()
-        spark.sql("CREATE TABLE lake.default.t (x INT, p INT) PARTITIONED BY (p)")
-        spark.sql("INSERT INTO lake.default.t SELECT id, id FROM range(9)")
-        query = "SELECT /*+ BROADCAST(b) */ a.x FROM lake.default.t a JOIN lake.default.t b ON a.p = b.x WHERE b.x % 5 = 3"
-        for statement in (None, f"SET `{key}` = true", f"RESET `{key}`"):
-            if statement:
-                spark.sql(statement)
-            frame = spark.sql(query)
-            rows = sorted(row.x for row in frame.collect())
-            print("rows", rows, f"off (session setting '{key}')" in str(parquetry.report(frame)))
-    """
-    out = run([sys.executable, script(tmp_path, program)], tmp_path)
-    told = [line for line in out.splitlines() if line.startswith(("CONFIGURATION", "rows"))]
-    assert told == ["CONFIGURATION None", *(f"rows [3, 8] {off}" for off in (True, False, True))], out
-
-
 def test_a_catalog_without_a_warehouse(spark: SparkSession) -> None:
     """A catalog class without a warehouse says which setting is missing."""
     spark.conf.set("spark.sql.catalog.homeless", CATALOG_CLASS)
@@ -290,50 +261,82 @@ def test_a_connect_session() -> None:
     assert "spark.jars" not in builder._options
 
 
-def test_sessions_without_the_bridge_or_its_extensions(tmp_path: Path) -> None:
+SESSIONS = """
+    import parquetry
+    from parquetry.spark import bridge_jar as bridge, session
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    def plain(**conf):
+        builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        for key, value in conf.items():
+            builder.config(key.replace("__", "."), value)
+        return builder
+
+    def attempt(what):
+        try:
+            print("ok", what())
+        except parquetry.ParquetryError as error:
+            print(error.code, error)
+
+    key = "parquetry.runtime-pruning"
+    try:
+        parquetry.configure(plain(), "lake", "w").config(key, "flase").getOrCreate()
+    except parquetry.ParquetryError as error:
+        print("setting", error.code, SparkContext._jvm)
+    spark = plain().getOrCreate()
+    attempt(lambda: parquetry.attach(spark))
+    attempt(lambda: parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate())
+    spark.stop()
+    spark = plain(spark__jars=str(bridge.jar())).getOrCreate()
+    attempt(lambda: parquetry.attach(spark))
+    spark.stop()
+    spark = parquetry.configure(plain(spark__sql__shuffle__partitions="2"), "lake", "w").getOrCreate()
+    spark.sql("CREATE TABLE lake.default.five AS SELECT 5 AS a")
+    attempt(lambda: spark.table("lake.default.five").collect())
+    spark.stop()
+    spark = parquetry.configure(plain(), "lake", "w").config(key, "false").getOrCreate()
+    attempt(lambda: spark.table("lake.default.five").collect())
+    spark.sql("CREATE TABLE lake.default.t (x INT, p INT) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO lake.default.t SELECT id, id FROM range(9)")
+    query = "SELECT /*+ BROADCAST(b) */ a.x FROM lake.default.t a JOIN lake.default.t b ON a.p = b.x WHERE b.x % 5 = 3"
+    for statement in (None, f"SET `{key}` = true", f"RESET `{key}`"):
+        if statement:
+            spark.sql(statement)
+        frame = spark.sql(query)
+        rows = sorted(row.x for row in frame.collect())
+        print("setting", rows, f"off (session setting '{key}')" in str(parquetry.report(frame)))
+"""
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The lines that a program prints as it makes one session after another."""
+    folder = tmp_path_factory.mktemp("sessions")
+    return run([sys.executable, script(folder, SESSIONS)], folder)
+
+
+def test_settings_that_the_session_is_made_with(sessions: str) -> None:
+    """An invalid setting for reads starts nothing. A valid one applies to queries until SET replaces it, and
+    RESET restores it.
+    """
+    told = [line for line in sessions.splitlines() if line.startswith("setting")]
+    rows = [f"setting [3, 8] {off}" for off in (True, False, True)]
+    assert told == ["setting CONFIGURATION None", *rows], sessions
+
+
+def test_sessions_without_the_bridge_or_its_extensions(sessions: str) -> None:
     """A session without the bridge or the extensions reports so; after `stop`, `configure` makes one that
     works.
     """
-    program = """
-        import parquetry
-        from parquetry.spark import bridge_jar as bridge, session
-        from pyspark.sql import SparkSession
-
-        def plain(**conf):
-            builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-            for key, value in conf.items():
-                builder.config(key.replace("__", "."), value)
-            return builder
-
-        def attempt(what):
-            try:
-                print("ok", what())
-            except parquetry.ParquetryError as error:
-                print(error.code, error)
-
-        spark = plain().getOrCreate()
-        attempt(lambda: parquetry.attach(spark))
-        attempt(lambda: parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate())
-        spark.stop()
-        spark = plain(spark__jars=str(bridge.jar())).getOrCreate()
-        attempt(lambda: parquetry.attach(spark))
-        spark.stop()
-        spark = parquetry.configure(plain(spark__sql__shuffle__partitions="2"), "lake", "w").getOrCreate()
-        spark.sql("CREATE TABLE lake.default.t AS SELECT 5 AS a")
-        attempt(lambda: spark.table("lake.default.t").collect())
-        spark.stop()
-        spark = parquetry.configure(plain(), "lake", "w").getOrCreate()
-        attempt(lambda: spark.table("lake.default.t").collect())
-    """
-    out = run([sys.executable, script(tmp_path, program)], tmp_path)
-    said = [line for line in out.splitlines() if line.startswith(("ok", "BRIDGE"))]
-    assert len(said) == 5, out
+    said = [line for line in sessions.splitlines() if line.startswith(("ok", "BRIDGE"))]
+    assert len(said) == 5, sessions
     assert said[0].startswith("BRIDGE The bridge is not on this session's class path: make the session with ")
     for line in said[1:3]:
         assert "made without Parquetry's extensions, and a running one cannot take them: stop it" in line
         assert "spark.sql.extensions=org.apache.spark.sql.parquetry.ParquetryExtensions" in line
     assert said[3:] == ["ok [Row(a=5)]"] * 2
-    assert "JavaPackage" not in out
+    assert "JavaPackage" not in sessions
 
 
 # -- spark-submit and the shell

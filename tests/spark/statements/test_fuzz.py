@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, example, given, note, settings, strategies a
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
+from tests.support.effort import examples
+
 
 class Excused(NamedTuple):
     """An error without a class that stock Spark raises by itself, before any catalog is asked.
@@ -336,10 +338,10 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Worl
     return World(spark, tmp_path_factory.mktemp("fuzz"))
 
 
-def few(examples: int) -> settings:
+def few(number: int) -> settings:
     """Return how the scripts of a test are made: the same at each run."""
     return settings(
-        max_examples=examples,
+        max_examples=examples(number, 3),
         deadline=None,
         derandomize=True,
         database=None,

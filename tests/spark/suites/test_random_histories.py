@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.effort import STEP
 from tests.support.random_histories.case import Case
 
-SEEDS = range(3014, 3074)[: 60 if STEP == 1 else 2 if STEP <= 3 else 1]
+SEEDS = range(3014, 3074)
 """All of them take about ten minutes; `python -m tests.support.random_histories` runs others,
 for any time.
 """
 
 
+@pytest.mark.exhaustive(
+    "tests/spark/reading/test_brute_force.py compares random queries with plain Spark's answers"
+)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_histories(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """After each statement a table has its model's rows, and queries over tables and versions return the rows

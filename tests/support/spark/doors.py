@@ -35,6 +35,7 @@ def flags(folder: Path, **settings: str) -> list[str]:
         "spark.parquetry.python": sys.executable,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.catalogImplementation": "in-memory",  # Hive's own metastore takes two seconds to start
         "spark.sql.warehouse.dir": str(folder / "plain"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/derby;create=true",
         **{name.replace("__", "."): value for name, value in settings.items()},
@@ -46,7 +47,10 @@ def environment(**more: str) -> dict[str, str]:
     """Return the variables of a machine on which Spark is installed, and nothing of ours is named."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK", "SPARK"))}
     env |= {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT / "src")}
-    return env | {"SPARK_SUBMIT_OPTS": quick_start.options()} | more
+    quick = dict.fromkeys(
+        ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_BEELINE_OPTS"), quick_start.options()
+    )
+    return env | quick | more
 
 
 def run(
