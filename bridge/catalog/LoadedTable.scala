@@ -26,10 +26,12 @@ class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse
       new ParquetryScanBuilder(this, options)
     }
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    requireTypes(logical)
     requireTests()
     new ParquetryWriteBuilder(this, info)
   }
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = {
+    requireTypes(logical)
     if (info.command() != RowLevelOperation.Command.DELETE) requireTests()
     () => new RowsOperation(this, info.command())
   }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.parquetry.protocol
 
+import org.apache.spark.SPARK_VERSION_SHORT
 import org.apache.spark.sql.AnalysisException
 
 /**
@@ -12,7 +13,19 @@ class ParquetryException(val code: String, text: String, sqlState: String = "KD0
   override def getSqlState: String = sqlState
 }
 
-private object ParquetryException {
+object ParquetryException {
+  /**
+   * Refuses what needs a feature that this series of Spark lacks, or does nothing if it has the feature.
+   *
+   * @param feature its key in `parquetry.config.spark_versions`, whose words the error has
+   * @param what returns what the user wants, with the table's name, and what to do instead, as a sentence; or
+   *   None if the user wants something else
+   */
+  def refuseLacking(feature: String)(what: => Option[(String, String)]): Unit = for {
+    why <- BridgeVersion.lacking.get(feature)
+    (wanted, remedy) <- what
+  } throw new ParquetryException("UNSUPPORTED", s"$wanted: on Spark $SPARK_VERSION_SHORT, $why. $remedy")
+
   /** Characters of a message (`texts.py`): it may quote a text of a user, of any length. */
   private val longest = 900
   /** Errors that quote what a program printed, which has a length of its own. */

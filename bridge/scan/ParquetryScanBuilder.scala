@@ -87,6 +87,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   override def build(): Scan = aggregate match {
     case Some(answer) => new MetadataScan(answer, pushed.map(_.tree), table.versioned)
     case None =>
+      table.requireTypes(required)
       new ParquetryScan(
         table, EvaluatedDirectoryPredicates.evaluate(table, EvaluatedPartitionPredicates.evaluate(table, pushed)), required, options)
   }

@@ -4,7 +4,6 @@ import java.util.Locale
 
 import scala.collection.mutable
 
-import org.apache.spark.SPARK_VERSION_SHORT
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis._
@@ -22,7 +21,6 @@ import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
 import org.apache.spark.sql.parquetry.hash.HashFunction
 import org.apache.spark.sql.parquetry.protocol.{ParquetryException, Settings}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
-import org.apache.spark.sql.parquetry.versions.Evolution
 import org.apache.spark.sql.parquetry.write.{DynamicOverwrite, MergeSchemaOption, OverwriteOptions}
 import org.apache.spark.sql.types.{BooleanType, NullType}
 
@@ -33,6 +31,7 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
   override protected lazy val catalogManager: CatalogManager = session.sessionState.catalogManager
 
   private lazy val overwrites = new OverwriteOptions(existing, session.sessionState.sqlParser.parseExpression)
+  private lazy val lacking = new LackingFeatures(existing, isOurs, analyzed)
 
   // a copy of a statement keeps its text and position, which errors and reports show
   override def apply(plan: LogicalPlan): LogicalPlan = CurrentOrigin.withOrigin(plan.origin) {
@@ -51,15 +50,13 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
     case m: MergeIntoTable =>
       val actions = m.matchedActions ++ m.notMatchedActions ++ m.notMatchedBySourceActions
       withoutStruct(m.targetTable, m.mergeCondition +: actions, "MERGE")
-      if (m.withSchemaEvolution && Evolution.capabilities.isEmpty) existing(m.targetTable).foreach { table =>
-        throw new ParquetryException("UNSUPPORTED", s"MERGE WITH SCHEMA EVOLUTION INTO ${table.name()}: Spark $SPARK_VERSION_SHORT gives no table " +
-          s"new columns: say ALTER TABLE ${table.name()} ADD COLUMNS before, and MERGE without WITH SCHEMA EVOLUTION.")
-      }
+      lacking.merge(m, m.mergeCondition +: actions)
       m.copy(matchedActions = m.matchedActions.map(typedIn), notMatchedActions = m.notMatchedActions.map(typedIn),
         notMatchedBySourceActions = m.notMatchedBySourceActions.map(typedIn))
-    case w: V2WriteCommand => MergeSchemaOption.evolving(w, tableOf, analyzed)
+    case w: V2WriteCommand => lacking.write(w); MergeSchemaOption.evolving(w, tableOf, analyzed)
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
+      lacking.statement(other)
       other.resolveOperatorsDown { case i: InsertIntoStatement => withStaticValues(i) }
   }
 

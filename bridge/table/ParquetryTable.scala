@@ -20,7 +20,7 @@ import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns, Constrain
 import org.apache.spark.sql.parquetry.versions.Constraints.Constraint
 import org.apache.spark.sql.parquetry.versions.Definitions.DefinedTable
 import org.apache.spark.sql.parquetry.versions.Evolution.SupportsSchemaEvolution
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{NullType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
@@ -64,6 +64,11 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   val details: Seq[(String, String)] = answer.details
   /** The statement that takes in other writers' files in their present state. */
   def sync: String = s"CALL ${ref.name}.system.sync(table => '${name()}')"
+  /** Refuses columns of a type that files have not, if this version of Spark neither writes nor reads it. */
+  def requireTypes(columns: StructType): Unit =
+    ParquetryException.refuseLacking("void columns")(columns.find(_.dataType.existsRecursively(_ == NullType)).map { column =>
+      (s"Column ${column.name} of ${name()}", "Read the other columns by name, and write with Spark 4.1 or later.")
+    })
   // A rule may change only one of these. Equality compares them, or Spark would drop the rule's result as
   // unchanged.
   def isStreamed: Boolean = use.streamed

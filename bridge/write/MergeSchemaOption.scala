@@ -29,9 +29,8 @@ object MergeSchemaOption {
       analyzed: LogicalPlan => LogicalPlan): LogicalPlan = found(write.table, tableOf) match {
     case None => write
     case Some(table) if Evolution.isIn(write) || asked(write) =>
-      if (!Evolution.inWrites) throw new ParquetryException("UNSUPPORTED",
-        s"Option $option of a write into ${table.name()}: this version of Spark gives tables no new columns by it. " +
-          s"ALTER TABLE ${table.name()} ADD COLUMNS before the write.")
+      ParquetryException.refuseLacking("evolving writes")(Some(
+        (s"Option $option of a write into ${table.name()}", s"Say ALTER TABLE ${table.name()} ADD COLUMNS before, and leave the option out.")))
       if (!write.isByName) byPosition(table, Nil, analyzed(write.query))
       Evolution.in(write)
     case Some(table) => refuse(write.isByName, table, analyzed(write.query)); write

@@ -28,8 +28,15 @@ _SETTINGS: dict[str, str] = {}
 """The settings that the session was started with."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect PySpark 4.0 to leave the sockets of `collect` to the garbage collector."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what shows how it is without a feature, on a series that has it.
+
+    Expect PySpark 4.0 to leave the sockets of `collect` to the garbage collector.
+    """
+    out = [item for item in items if any(series.has(each.args[0]) for each in item.iter_markers("lacks"))]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
     if series_of(pyspark.__version__) == "4.0":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
@@ -40,7 +47,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("needs"):
         if not series.has(marker.args[0]):
             missing = series.LACKING[marker.args[0]]
-            pytest.skip(f"Spark {pyspark.__version__}: {missing.text}: {missing.reason}")
+            pytest.skip(f"Spark {pyspark.__version__}: {missing.words}")
     for marker in item.iter_markers("since"):
         if series.is_before(marker.args[0]):
             pytest.skip(f"Spark {pyspark.__version__}: {marker.args[1]}")

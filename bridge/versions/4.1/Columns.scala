@@ -27,6 +27,9 @@ object Description {
   def unapply(found: DescribeRelation): Option[(LogicalPlan, Boolean, Seq[Attribute])] =
     Option.when(found.partitionSpec.isEmpty)((found.relation, found.isExtended, found.output))
 
+  /** The table of a DESCRIBE of a partition that Spark would refuse. */
+  def refused(found: DescribeRelation): Option[LogicalPlan] = Option.when(found.partitionSpec.nonEmpty)(found.relation)
+
   def of(output: Seq[Attribute], catalog: String, ident: Identifier, table: Table, extended: Boolean): SparkPlan =
     DescribeTableExec(output, table, extended)
 }

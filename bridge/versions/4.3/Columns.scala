@@ -27,6 +27,9 @@ object Description {
   def unapply(found: DescribeRelation): Some[(LogicalPlan, Boolean, Seq[Attribute])] =
     Some((found.relation, found.isExtended, found.output))
 
+  /** The table of a DESCRIBE of a partition that Spark would refuse. */
+  def refused(found: DescribeRelation): Option[LogicalPlan] = None
+
   def of(output: Seq[Attribute], catalog: String, ident: Identifier, table: Table, extended: Boolean): SparkPlan =
     DescribeTableExec(output, catalog, ident, table, extended)
 }

@@ -164,7 +164,7 @@ def _left_out(version: str) -> Iterator[Check]:
     """Return what Parquetry leaves out on a version of Spark, as notes."""
     series = series_of(version)
     for missing in SPARK_SERIES[series] if series else ():
-        yield Check(f"left out on Spark {series}", None, f"{missing.text}: {missing.reason}")
+        yield Check(f"left out on Spark {series}", None, missing.words)
 
 
 def _spark_home(home: str) -> Check:

@@ -22,6 +22,11 @@ class Missing:
     text: str
     reason: str
 
+    @property
+    def words(self) -> str:
+        """The effect and its reason, as errors, `parquetry doctor` and reasons of skipped tests say them."""
+        return f"{self.text}: {self.reason}"
+
 
 _SCAN_MERGING = Missing(
     "scan merging",
@@ -63,7 +68,7 @@ _EVOLVING_MERGES = Missing(
 )
 _CONSTRAINTS = Missing(
     "constraints",
-    "constraints are not shown; a table that enforces a CHECK is read, and DELETE works, but it takes no new rows",
+    "constraints are neither made nor shown; a table that enforces a CHECK is read, and DELETE works, but it takes no new rows",
     "Spark tests no rows by constraints",
 )
 _NEWER_VERSIONS = Missing(
@@ -116,6 +121,11 @@ _COLUMN_IDS = Missing(
     "a DataFrame that was made before a column was dropped and added again reads the new column",
     "Spark compares columns by name alone",
 )
+_OLD_COLUMNS = Missing(
+    "column ids",
+    "a DataFrame that was made before a column was dropped and added again reads the old column",
+    "Spark loads a DataFrame's tables once",
+)
 _ORC_TIMES = Missing(
     "times in orc",
     "timestamps skip files of ORC, and no stripes within them",
@@ -150,7 +160,6 @@ _BEFORE_4_2 = (
     _OPTIONS_BY_PLACE,
     _PARTITION_FUNCTIONS,
     _MERGING_SORTED_FILES,
-    _COLUMN_IDS,
     _FOLDING_BUCKETS,
     _OTHER_BROADCASTS,
     _SUBQUERY_VALUES,
@@ -168,13 +177,14 @@ _BEFORE_4_1 = (
     _LEFT_OUT_COLUMNS,
     _VOID_COLUMNS,
     _SHOW_PROCEDURES,
+    _OLD_COLUMNS,
     *_BEFORE_4_2,
 )
 
 SPARK_SERIES: dict[str, tuple[Missing, ...]] = {
     "4.3": (),
     "4.2": _BEFORE_4_3,
-    "4.1": (_EVOLVING_WRITES, *_BEFORE_4_2),
+    "4.1": (_EVOLVING_WRITES, _COLUMN_IDS, *_BEFORE_4_2),
     "4.0": _BEFORE_4_1,
 }
 """The series that the bridge is compiled for, the newest first, each with what it lacks."""

@@ -161,6 +161,21 @@ PARSED = _habits(
 )  # fmt: skip
 """Statements that Spark parses, and refuses later with words of its own."""
 
+LACKING: dict[str, tuple[Habit, ...]] = {
+    "create table like": _habits(
+        (_CREATE + r"like\b", "CREATE TABLE {table} … AS SELECT * FROM … LIMIT 0 has the columns of another table, and SHOW CREATE TABLE shows all of it."),
+    ),
+    "evolving writes": _habits(
+        (f"(?:with .* )?insert with schema evolution (?:into|overwrite) (?:table )?{_T}", "Say ALTER TABLE {table} ADD COLUMNS before, and INSERT without WITH SCHEMA EVOLUTION."),
+    ),
+    "constraints": _habits(
+        (_ALTER + r"(?:add|drop) (?:constraint|check|primary|foreign|unique)", "A session of Spark 4.1 or later adds and drops constraints of {table}."),
+        (_CREATE + r"\(.* (?:check \(|constraint |primary|foreign|unique)", "Leave them out, and have a session of Spark 4.1 or later add them: ALTER TABLE {table} ADD CONSTRAINT …."),
+    ),
+    "show procedures": _habits((r"show procedures\b.*", "The page 'SQL' lists them, such as {call}.history({arg}).")),
+}  # fmt: skip
+"""Statements that only newer versions of Spark parse, by the features that an older one lacks."""
+
 PARSED_WORDS = ("GENERATED", "TABLE_CHANGES", "TABLE_CHANGES_BY_PATH", "HUDI_TABLE_CHANGES", "INDEX")
 """Each statement of `PARSED` has one of these words."""
 
@@ -170,8 +185,9 @@ UNPARSED_WORDS = (
     *("EXCHANGE", "ARCHIVE", "UNARCHIVE", "TOUCH", "PROPERTIES", "DROP", "RESTORE", "CLONE", "COPY", "CONVERT", "REORG", "GENERATE"),
     *("FSCK", "UNDROP", "INDEX", "INDEXES", "LOCK", "UNLOCK", "EXPORT", "IMPORT", "PURGE", "SNAPSHOT", "SNAPSHOTS", "AT", "BEFORE"),
     *("CHANGES", "EXECUTE", "VACUUM", "HISTORY", "DETAIL", "ANALYZE", "ANALYSE"),
+    *("LIKE", "EVOLUTION", "CONSTRAINT", "CHECK", "PRIMARY", "FOREIGN", "UNIQUE", "PROCEDURES"),
 )  # fmt: skip
-"""Each statement of `UNPARSED` has one of these words."""
+"""Each statement of `UNPARSED` and `LACKING` has one of these words."""
 
 
 def procedure_answer(name: str, catalog: str, table: str | None = None) -> str | None:

@@ -31,7 +31,8 @@ def refuse_parsed(cursor: TokenCursor, session: Session) -> None:
 
 
 def refuse_unparsed(cursor: TokenCursor, session: Session) -> None:
-    """Refuse a statement that no parser has understood, if it is a habit from another product.
+    """Refuse a statement that no parser has understood, if it is a habit from another product, or needs what
+    this version of Spark lacks.
 
     Raises:
         UnsupportedError: it is one; the message says what to type instead.
@@ -48,6 +49,10 @@ purged: CALL lake.system.compact(table => 'db.t') writes small files anew.
         names = part_text(table.catalog), joined_name(table.table)
         answer = habits.procedure_answer(called["procedure"], *names)
         raise _refused(called, cursor, answer or f"procedures are called: CALL {names[0]}.system.….")
+    for feature, statements in habits.LACKING.items():
+        if (lacking := session.lacking(feature)) is not None:
+            for habit in statements:
+                _answer(habit, words, cursor, session, lacking)
     for habit in habits.UNPARSED:
         _answer(habit, words, cursor, session)
 
@@ -66,7 +71,18 @@ def _words(cursor: TokenCursor) -> str:
     return " ".join(words)
 
 
-def _answer(habit: habits.Habit, words: str, cursor: TokenCursor, session: Session) -> None:
+def _answer(
+    habit: habits.Habit, words: str, cursor: TokenCursor, session: Session, lacking: str | None = None
+) -> None:
+    """Raise the error for a statement about a table of ours that a habit's pattern matches.
+
+    Args:
+        habit: a pattern and an answer.
+        words: of the statement.
+        cursor: at the statement.
+        session: its catalogs.
+        lacking: what Spark lacks for the statement, or None if it is one of another product.
+    """
     anchored = not habit.pattern.pattern.startswith(("(?:from|join)", "(?:hudi_)?"))
     search: Callable[[str], re.Match[str] | None] = habit.pattern.match if anchored else habit.pattern.search
     found = search(words)
@@ -76,12 +92,12 @@ def _answer(habit: habits.Habit, words: str, cursor: TokenCursor, session: Sessi
     if not groups:  # it names no table
         if session.catalogs:
             catalog = part_text(min(session.catalogs))
-            raise _refused(found, cursor, habits.filled(habit.answer, catalog, "db.t"))
+            raise _refused(found, cursor, habits.filled(habit.answer, catalog, "db.t"), lacking)
         return
     table = _table(found, groups[0], cursor, session)
     if table is not None:
         filled = habits.filled(habit.answer, part_text(table.catalog), joined_name(table.table))
-        raise _refused(found, cursor, filled)
+        raise _refused(found, cursor, filled, lacking)
 
 
 def _table(found: re.Match[str], group: str, cursor: TokenCursor, session: Session) -> SessionTable | None:
@@ -99,14 +115,18 @@ def _table(found: re.Match[str], group: str, cursor: TokenCursor, session: Sessi
         cursor.at = at
 
 
-def _refused(found: re.Match[str], cursor: TokenCursor, answer: str) -> UnsupportedError:
+def _refused(
+    found: re.Match[str], cursor: TokenCursor, answer: str, lacking: str | None = None
+) -> UnsupportedError:
     first = cursor.at + _tokens_before(found, found.start())
     last = cursor.at + _tokens_before(found, found.end()) - (found.string[found.end() - 1] == " ")
     said = " ".join(cursor.text[cursor.tokens[first].start : cursor.tokens[last].end].split())
     said = said.rstrip("( ")
     if len(said) > _SHOWN_LENGTH:
         said = f"{said[:_SHOWN_LENGTH]}…"
-    return UnsupportedError(f"Parquetry has no {said}: {answer}")
+    return UnsupportedError(
+        f"{said}: {lacking}. {answer}" if lacking else f"Parquetry has no {said}: {answer}"
+    )
 
 
 def _tokens_before(found: re.Match[str], position: int) -> int:

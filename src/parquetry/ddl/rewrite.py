@@ -6,14 +6,16 @@ position. A clause that is not understood stays, too, and Spark reports the erro
 
 from __future__ import annotations
 
+import itertools
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
 from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
-from parquetry.errors import ClauseError
-from parquetry.sqltext import END_OF_TEXT, TokenCursor, edited
+from parquetry.errors import ClauseError, UnsupportedError
+from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, edited
 
 WORDS = (
     "CLUSTERED",
@@ -34,6 +36,7 @@ _MAY_BE = re.compile(
     r"|table_changes|\bindex\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SHOWN_LENGTH = 100
 _EXPLAIN = ("explain", "extended", "codegen", "cost", "formatted", "logical")
 _BEFORE = (";", "begin", "atomic", "then", "else", "do", "loop", "repeat")
 """Tokens that come before a statement of a script."""
@@ -61,7 +64,8 @@ def rewrite(
     True
 
     Raises:
-        UnsupportedError: nothing does what the statement says; the message says what to type instead.
+        UnsupportedError: nothing does what the statement says, or this version of Spark tells no values of
+            markers; the message says what to type instead.
     """
     if _MAY_BE.search(text) is None:
         return None
@@ -77,7 +81,21 @@ def rewrite(
         for edits in (create_table.edits, alter_table.edits, maintenance.edits):
             cursor.at = at
             found += edits(cursor, session)
+    _refuse_markers(cursor, found, session)
     return edited(text, found) if found else None
+
+
+def _refuse_markers(cursor: TokenCursor, edits: Sequence[Edit], session: Session) -> None:
+    """Refuse a parameter marker in a replaced clause, if this version of Spark does not tell its value."""
+    lacking = session.lacking("parameters")
+    if lacking is None or not edits:
+        return
+    for token, following in itertools.pairwise(cursor.tokens):
+        marked = token.word == "?" or (token.word == ":" and following.start == token.end)
+        if marked and any(edit.start <= token.start < edit.end for edit in edits):
+            marker = cursor.text[token.start : token.end if token.word == "?" else following.end]
+            said = textwrap.shorten(cursor.text, _SHOWN_LENGTH, placeholder="…")
+            raise UnsupportedError(f"{said}: {lacking}. Write the value itself in place of {marker}.")
 
 
 def refuse_unparsed(text: str, session: Session) -> None:

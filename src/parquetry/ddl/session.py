@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parquetry.config import SPARK_SERIES, series_of
 from parquetry.identifiers import parse_name
 from parquetry.sqltext import TokenCursor
 
@@ -33,12 +34,25 @@ class Session:
         others: names of the other configured catalogs, without Spark's own, which always exists.
         current: name of the current catalog.
         namespace: the current namespace.
+        spark: the version of Spark, if it lacks what a newer one has; else nothing.
     """
 
     catalogs: frozenset[str]
     others: frozenset[str]
     current: str
     namespace: tuple[str, ...]
+    spark: str = ""
+
+    def lacking(self, feature: str) -> str | None:
+        """Return the words for a feature that Spark lacks, or None if it has the feature.
+
+        >>> Session(frozenset(), frozenset(), "", (), "4.1.4").lacking("views")
+        'on Spark 4.1.4, a catalog of Parquetry has no views: Spark keeps views in its session catalog alone'
+        """
+        for missing in SPARK_SERIES.get(series_of(self.spark) or "", ()):
+            if missing.feature == feature:
+                return f"on Spark {self.spark}, {missing.words}"
+        return None
 
     def named(self, parts: Sequence[str]) -> SessionTable | None:
         """Return the table that Spark finds for a name, or None if it is not in a Parquetry catalog.

@@ -26,7 +26,11 @@ def rewritten(q: questions.RewriteStatement) -> answers.Rewritten:
         UnsupportedError: it is a habit from another product; the message says what to type instead.
     """
     session = Session(
-        frozenset(q.catalogs), frozenset(q.other_catalogs), q.current_catalog, tuple(q.current_namespace)
+        frozenset(q.catalogs),
+        frozenset(q.other_catalogs),
+        q.current_catalog,
+        tuple(q.current_namespace),
+        q.spark,
     )
     if q.refused:
         rewrite.refuse_unparsed(q.text, session)

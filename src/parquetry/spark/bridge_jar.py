@@ -135,7 +135,7 @@ def compile_to(
     with tempfile.TemporaryDirectory(prefix="parquetry-bridge-") as folder:
         work = Path(folder)
         info = work / "BridgeVersion.scala"
-        info.write_text(build_facts(spark))
+        info.write_text(build_facts(spark), encoding="utf-8")
         classes = work / "classes"
         classes.mkdir()
         class_path = os.pathsep.join(map(str, sorted(jars.glob("*.jar"))))
@@ -182,9 +182,11 @@ def write_jar(target: Path, entries: Mapping[str, bytes]) -> None:
 
 
 def build_facts(spark: str) -> str:
-    """Return the Scala source with the versions, and the words of the planner's statements."""
+    """Return the Scala source with versions, the words of the planner's statements, and what Spark lacks."""
     lists = (STATEMENT_WORDS, REFUSED_STATEMENT_WORDS, SPARK_SERIES)
     words, unparsed, series = (", ".join(f'"{each}"' for each in names) for names in lists)
+    missing = SPARK_SERIES.get(series_of(spark) or "", ())
+    lacking = ", ".join(f'"{each.feature}" -> "{each.words}"' for each in missing)
     return (
         "package org.apache.spark.sql.parquetry.protocol\n\n"
         "/** Written by the build. */\n"
@@ -194,6 +196,7 @@ def build_facts(spark: str) -> str:
         f"  val series: Seq[String] = Seq({series})\n"
         f"  val words: Seq[String] = Seq({words})\n"
         f"  val unparsedWords: Seq[String] = Seq({unparsed})\n"
+        f"  val lacking: Map[String, String] = Map({lacking})\n"
         "}\n"
     )
 

@@ -1,8 +1,16 @@
-"""Features that the installed series of Spark lacks."""
+"""Features that the installed series of Spark lacks.
+
+A test that needs one has the marker `needs`. A test with the marker `lacks` shows what happens without it.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pyspark
+import pytest
+from pyspark.errors import AnalysisException
 
 from parquetry.config import SPARK_SERIES, series_of
 from parquetry.config.spark_versions import Missing
@@ -32,3 +40,9 @@ def has(feature: str) -> bool:
     if feature not in known:
         raise KeyError(feature)
     return feature not in LACKING
+
+
+def refused(feature: str) -> Any:
+    """Expect an error in the words that the docs have for a feature that is lacking."""
+    words = f": on Spark {pyspark.__version__}, {LACKING[feature].words}. "
+    return pytest.raises(AnalysisException, match=re.escape(words))

@@ -4,7 +4,9 @@ alone.
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +85,20 @@ PARSED = {
     "SELECT * FROM table_changes('{}', 1, 3) WHERE id = 7": r"table\('lake.db.t'\).*VERSION AS OF 3 EXCEPT ALL",
     "SELECT * FROM hudi_table_changes('{}', 'latest_state', 'earliest')": "startingVersion",
 }
+LACKING = {
+    "CREATE TABLE {} LIKE a.b": "create table like",
+    "create table if not exists {} like b TBLPROPERTIES ('a' = 'b')": "create table like",
+    "INSERT WITH SCHEMA EVOLUTION INTO {} BY NAME SELECT 1 AS a": "evolving writes",
+    "INSERT WITH SCHEMA EVOLUTION OVERWRITE TABLE {} SELECT 1 AS a": "evolving writes",
+    "WITH s AS (SELECT 1 AS a) INSERT WITH SCHEMA EVOLUTION INTO {} SELECT * FROM s": "evolving writes",
+    "CREATE TABLE {} (a INT PRIMARY KEY)": "constraints",
+    "CREATE OR REPLACE TABLE {} (a INT, CHECK (a > 0))": "constraints",
+    "CREATE TABLE {} (a INT, CONSTRAINT c FOREIGN KEY (a) REFERENCES b (a))": "constraints",
+    "ALTER TABLE {} ADD CONSTRAINT c CHECK (a > 0)": "constraints",
+    "ALTER TABLE {} ADD UNIQUE (a)": "constraints",
+    "ALTER TABLE {} DROP CONSTRAINT IF EXISTS c CASCADE": "constraints",
+}
+"""Statements that Spark 4.0 does not parse, by what it lacks for them."""
 PROCEDURE_NAMES = {
     "compact": (
         "rewrite_data_files", "run_compaction", "run_clustering", "sort_compact", "optimize", "ducklake_merge_adjacent_files", "zorder",
@@ -128,6 +144,49 @@ def test_statements_that_no_parser_knows(statement: str) -> None:
     with pytest.raises(UnsupportedError, match=says):
         refuse_unparsed(f"/* now */ {statement.format('lake.db.t')}; -- done", ELSEWHERE)
     refuse_unparsed(f"SELECT '{statement.format('t').replace(chr(39), '')}' FRM t", SESSION)
+
+
+@pytest.mark.parametrize("statement", LACKING)
+def test_statements_that_an_older_spark_does_not_know(statement: str) -> None:
+    """The answer is in the words for what the series lacks; a series that has it leaves the error to Spark's
+    parser, and so does another catalog.
+    """
+    feature = LACKING[statement]
+    for spark in ("4.0.5", "4.1.4", "4.2.0"):
+        session, elsewhere = replace(SESSION, spark=spark), replace(ELSEWHERE, spark=spark)
+        words = session.lacking(feature)
+        if words is None:
+            refuse_unparsed(statement.format("db.t"), session)
+            continue
+        for name in ("t", "lake.db.t"):
+            with pytest.raises(UnsupportedError, match=rf": {re.escape(words)}\. .*lake\.db\.t"):
+                refuse_unparsed(statement.format(name), session)
+        refuse_unparsed(statement.format("other.db.t"), session)
+        refuse_unparsed(statement.format("db.t"), elsewhere)
+    refuse_unparsed(statement.format("db.t"), SESSION)
+    assert replace(SESSION, spark="4.0.5").lacking(feature) is not None
+    assert re.search(rf"\b({'|'.join(habits.UNPARSED_WORDS)})\b", statement.upper())
+
+
+def test_markers_of_parameters_that_an_older_spark_keeps_for_itself() -> None:
+    """A marker in a clause that is rewritten is refused by its name; elsewhere, it is Spark's. A series that
+    tells values has them filled in.
+    """
+    older = replace(SESSION, spark="4.0.5")
+    for text, marker in (
+        ("ALTER TABLE t SKEWED BY (x) ON (:one)", ":one"),
+        ("CREATE TABLE t (x INT) CLUSTERED BY (x) INTO ? BUCKETS", "?"),
+        ("OPTIMIZE t WHERE p = :p", ":p"),
+    ):
+        with pytest.raises(
+            UnsupportedError, match=rf"{re.escape(older.lacking('parameters') or '-')}.* of \{marker}\.$"
+        ):
+            rewrite(text, older)
+        filled = rewrite(text, SESSION, {"one": "1", "p": "1"}, ["1"])
+        assert filled == rewrite(text.replace(marker, "1"), older)
+    text = "ALTER TABLE t SKEWED BY (x) ON (1); SELECT :x, '?'"
+    assert rewrite(text, SESSION) is not None
+    assert rewrite(text, older) == rewrite(text, SESSION)
 
 
 @pytest.mark.parametrize("statement", WITHOUT_TABLE)
@@ -193,7 +252,7 @@ def test_procedures_that_a_statement_does_or_none(name: str) -> None:
 
 def test_answers_name_only_what_there_is() -> None:
     """Each procedure in an answer exists, and no name of ours is taken for a habit."""
-    every = [*habits.PROCEDURES, *habits.UNPARSED, *habits.PARSED]
+    every = [*habits.PROCEDURES, *habits.UNPARSED, *habits.PARSED, *itertools.chain(*habits.LACKING.values())]
     for habit in every:
         answer = habits.filled(habit.answer, "lake", "`a'b`.t")
         assert answer.endswith("."), answer

@@ -21,6 +21,7 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
         other_catalogs: names of the other configured catalogs.
         current_catalog: name of the session's current catalog.
         current_namespace: the session's current namespace.
+        spark: the version of Spark, if it lacks what a newer one has; else nothing.
         refused: whether every parser has refused the statement. Then the answer is an error that says what to
             type instead, or no text.
     """
@@ -32,6 +33,7 @@ class RewriteStatement(Question, tag="rewrite_statement", frozen=True):
     other_catalogs: list[str] = []
     current_catalog: str = ""
     current_namespace: list[str] = []
+    spark: str = ""
     refused: bool = False
 
 

@@ -1,0 +1,149 @@
+"""Queries read and shuffle, on a series of Spark that lacks a feature, what docs/versions.md says.
+
+Each count is beside the count of a query that needs no such feature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import parquetry
+from tests.support.spark import plans
+from tests.support.tables.bucketed_tables import settings
+
+pytestmark = pytest.mark.core
+
+D = "lake.planned"
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session that does not broadcast by itself and adapts no plan, with a table of three partitions and
+    tables of 4 and 8 buckets, each of two sorted files.
+    """
+    spark.sql(f"CREATE NAMESPACE {D}")
+    spark.sql(f"CREATE TABLE {D}.t (id INT, v INT, p STRING) PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {D}.t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c')")
+    for buckets in (4, 8):
+        spark.sql(
+            f"CREATE TABLE {D}.b{buckets} (k BIGINT, s STRING) CLUSTERED BY (k) SORTED BY (k) INTO {buckets} BUCKETS"
+        )
+        for _ in range(2):
+            spark.sql(f"INSERT INTO {D}.b{buckets} SELECT id, string(id) FROM range(0, 40, 1, 1)")
+    with settings(spark, {"spark.sql.autoBroadcastJoinThreshold": -1, "spark.sql.adaptive.enabled": False}):
+        yield spark
+    spark.sql(f"DROP NAMESPACE {D} CASCADE")
+
+
+def kept(frame: DataFrame, step: str) -> list[tuple[int, int]]:
+    """Return how many partitions, or files or directories, each scan of a query reads, and of how many."""
+    frame.collect()
+    scans = parquetry.report(frame).to_dict()["scans"]
+    return [(s["kept"], s["of"]) for scan in scans for s in scan["steps"] if s["name"] == step]
+
+
+def shuffles_and_sorts(session: SparkSession, query: str) -> tuple[int, int]:
+    """Return how many nodes for them the plan of a query has."""
+    nodes = plans.nodes(session.sql(query))
+    return nodes["Exchange"], nodes["Sort"]
+
+
+@pytest.mark.lacks("functions of partitions")
+def test_functions_of_partitions(session: SparkSession) -> None:
+    """A function of a partition column prunes partitions in a query, and with a subquery's value it prunes
+    none. UPDATE and MERGE look for their rows in all partitions.
+    """
+    query = f"SELECT v FROM {D}.t WHERE upper(p) ="
+    assert kept(session.sql(f"{query} 'A'"), "partitions") == [(1, 3)]
+    assert kept(session.sql(f"{query} (SELECT max(upper(p)) FROM {D}.t)"), "partitions")[0] == (3, 3)
+    for statement in (
+        f"UPDATE {D}.t SET v = v WHERE {{}}",
+        f"MERGE INTO {D}.t t USING {D}.t s ON t.id = s.id AND {{}} WHEN MATCHED THEN UPDATE SET v = t.v",
+    ):
+        for condition, read in (("t.p = 'a'", 1), ("upper(t.p) = 'A'", 3)):
+            frame = session.sql(statement.format(condition))
+            plan = frame._jdf.queryExecution().commandExecuted().commandPhysicalPlan().toString()
+            assert f"{D}.t: partitions {read} of 3" in plan, plan
+
+
+@pytest.mark.lacks("values of subqueries")
+def test_values_of_subqueries(session: SparkSession) -> None:
+    """The value of a subquery leaves out no partition and no directory of heavy values; a constant leaves out
+    both.
+    """
+    session.sql(
+        f"CREATE TABLE {D}.heavy (x INT, p INT) PARTITIONED BY (p) SKEWED BY (x) ON (10, 20) STORED AS DIRECTORIES"
+    )
+    session.sql(f"INSERT INTO {D}.heavy VALUES (10, 1), (20, 1), (3, 1)")
+    for table, step, column, value in (("t", "partitions", "p", "'c'"), ("heavy", "directories", "x", "20")):
+        query = f"SELECT * FROM {D}.{table} WHERE {column} ="
+        assert kept(session.sql(f"{query} {value}"), step) == [(1, 3)]
+        subquery = f"(SELECT max({column}) FROM {D}.{table} WHERE {column} < 'z' OR rand() > 2)"
+        assert kept(session.sql(f"{query} {subquery}"), step)[0] == (3, 3)
+
+
+@pytest.mark.lacks("scan merging")
+def test_scan_merging(session: SparkSession) -> None:
+    """Subqueries that differ only in their columns read the table once each."""
+    asked = ", ".join(
+        f"(SELECT {value} FROM {D}.t WHERE v > 10)" for value in ("sum(id)", "max(v)", "count(p)")
+    )
+    assert kept(session.sql(f"SELECT {asked}"), "files") == [(2, 3)] * 3
+
+
+@pytest.mark.lacks("times in orc")
+def test_times_in_orc(session: SparkSession) -> None:
+    """A timestamp leaves out a file, and reads the other whole; a number reads one stripe of it."""
+    table = f"{D}.o"
+    session.sql(
+        f"CREATE TABLE {table} (n INT, t TIMESTAMP_NTZ) USING orc "
+        "TBLPROPERTIES ('orc.row.index.stride' = '1000', 'orc.stripe.size' = '64', 'orc.stripe.row.count' = '1000')"
+    )
+    for first in (0, 10_000):
+        session.sql(
+            f"INSERT INTO {table} SELECT int(id), TIMESTAMP_NTZ'2026-01-01' + make_dt_interval(0, 0, 0, id) "
+            f"FROM range({first}, {first + 10_000}, 1, 1)"
+        )
+    for condition, read in (("n = 5", 1000), ("t = TIMESTAMP_NTZ'2026-01-01 00:00:05'", 10_000)):
+        frame = session.sql(f"SELECT n FROM {table} WHERE {condition}")
+        assert kept(frame, "files") == [(1, 2)]
+        assert plans.rows_read(frame, table) == read, condition
+
+
+@pytest.mark.lacks("merging sorted files")
+def test_merging_sorted_files(session: SparkSession) -> None:
+    """In a join of buckets with two sorted files each, Spark sorts both sides, whatever the setting is."""
+    name = "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled"
+    for value in (True, False):
+        with settings(session, {name: value}):
+            assert shuffles_and_sorts(session, f"SELECT * FROM {D}.b8 l JOIN {D}.b8 r ON l.k = r.k") == (0, 2)
+
+
+@pytest.mark.lacks("folding buckets")
+def test_folding_buckets(session: SparkSession) -> None:
+    """A join with an aggregate of a table with another number of buckets shuffles; with as many buckets, or
+    without the aggregate, it does not.
+    """
+    query = f"SELECT * FROM {D}.b8 l JOIN {{}} r ON l.k = r.k"
+    for side, shuffles in (
+        (f"{D}.b4", 0),
+        (f"(SELECT k, count(*) FROM {D}.b8 GROUP BY k)", 0),
+        (f"(SELECT k, count(*) FROM {D}.b4 GROUP BY k)", 2),
+    ):
+        assert shuffles_and_sorts(session, query.format(side))[0] == shuffles, side
+
+
+@pytest.mark.lacks("broadcasts of others")
+def test_broadcasts_of_others(session: SparkSession) -> None:
+    """A join in buckets shuffles if a side was joined with a broadcast of VALUES, and not if the broadcast is
+    of a table of Parquetry.
+    """
+    for small, shuffles in ((f"{D}.t", 0), ("(SELECT * FROM VALUES (1, 10) AS s(id, v))", 2)):
+        side = f"(SELECT /*+ BROADCAST(s) */ d.* FROM {D}.b8 d JOIN {small} s ON d.k = s.id WHERE s.v <> 7)"
+        query = f"SELECT * FROM {D}.b8 l JOIN {side} r ON l.k = r.k"
+        plan = "\n".join(plans.lines(session.sql(query)))
+        assert len(re.findall(r"Exchange hashpartitioning", plan)) == shuffles, plan

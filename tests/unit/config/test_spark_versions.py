@@ -1,0 +1,64 @@
+"""Each feature that a series of Spark lacks has a test that shows what happens without it, and no test names
+an unknown feature.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from parquetry.config import SPARK_SERIES
+
+_TESTS = Path(__file__).parents[2]
+KNOWN = {missing.feature for lacking in SPARK_SERIES.values() for missing in lacking}
+
+
+def named(function: str) -> dict[str, set[str]]:
+    """Return the features that calls of a function name in tests, each with the modules that name it."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in sorted(_TESTS.rglob("*.py")):
+        text = path.read_text()
+        if f"{function}(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="series"), attr=name),
+                    args=[ast.Constant(value=str(feature)), *_],
+                ) if name == function:
+                    found[feature].add(path.relative_to(_TESTS).as_posix())
+    return found
+
+
+def test_each_feature_is_shown_where_it_is_lacking() -> None:
+    """A test with the marker `lacks` runs on each series that lacks a feature, and on no other: also with
+    `make test-core`.
+    """
+    lacks = named("lacks")
+    assert set(lacks) == KNOWN
+    for module in set().union(*lacks.values()):
+        assert "pytestmark = pytest.mark.core\n" in (_TESTS / module).read_text(), module
+
+
+def test_features_that_tests_need_are_known() -> None:
+    """A marker `needs` or a question `series.has` with a word that no series lacks would never leave out a
+    test.
+    """
+    needed = named("needs")
+    assert len(needed) > 15
+    assert set(needed) - KNOWN == set()
+    assert set(named("has")) - KNOWN == set()
+
+
+def test_the_newest_series_lacks_nothing() -> None:
+    """A series lacks what each newer one lacks, and the words for it are a sentence's part and a reason."""
+    newest, *older = SPARK_SERIES.values()
+    assert newest == ()
+    features = [{missing.feature for missing in lacking} for lacking in older]
+    for newer, old, lacking in zip(features, features[1:], older[1:], strict=False):
+        assert newer < old
+        assert len(old) == len(lacking)
+    for missing in (each for lacking in older for each in lacking):
+        assert missing.words == f"{missing.text}: {missing.reason}"
+        assert not missing.words.endswith(".")
