@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 FORMATS = pytest.mark.parametrize("file_format", ["parquet", "orc"])

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import parquetry
 from parquetry.intervals import INTERVAL_BITS, interval_from_text, interval_text
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

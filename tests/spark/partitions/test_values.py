@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from parquetry.config import SPARK_SERIES, series_of
 from tests.support.effort import examples
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.bucketed_tables import settings
 
 pytestmark = pytest.mark.core

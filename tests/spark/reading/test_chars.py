@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from tests.spark.partitions.test_functions import kept_by_spark, kept_by_us
 from tests.support.effort import sampled
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[..., list[tuple[Any, ...]]]

@@ -15,7 +15,7 @@ from pyspark.sql.functions import col
 
 import parquetry
 from tests.support.effort import sampled
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

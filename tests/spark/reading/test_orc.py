@@ -11,7 +11,7 @@ import pyarrow.orc as po
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

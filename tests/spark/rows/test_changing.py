@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import parquetry
 from parquetry import metastore as ms
 from parquetry.spark.write import rewrite_rows
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.bucketed_tables import settings
 
 pytestmark = pytest.mark.core

@@ -17,7 +17,7 @@ from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.metastore import Metastore
 from parquetry.store.memory import MemoryStore
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.bucketed_tables import settings
 
 Rows = Callable[[str], list[tuple[Any, ...]]]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 SETTING = "spark.sql.caseSensitive"

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 

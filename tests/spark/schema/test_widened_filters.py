@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.bucketed_tables import settings
 
 WIDENINGS: dict[str, tuple[str, str, list[str], list[str]]] = {

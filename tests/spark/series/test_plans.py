@@ -116,7 +116,7 @@ def test_times_in_orc(session: SparkSession) -> None:
 
 @pytest.mark.lacks("merging sorted files")
 def test_merging_sorted_files(session: SparkSession) -> None:
-    """In a join of buckets with two sorted files each, Spark sorts both sides, whatever the setting is."""
+    """Spark sorts both sides of a join of buckets with two sorted files each, with any setting."""
     name = "spark.sql.sources.v2.bucketing.preserveOrderingOnCoalesce.enabled"
     for value in (True, False):
         with settings(session, {name: value}):

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions as sf
 
 import parquetry
-from tests.support.spark import filtered
+from tests.support.tables import filtered
 from tests.support.tables.data_files import rows_of
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
