@@ -99,9 +99,7 @@ def source(random_: random.Random, count: int) -> list[dict[str, Any]]:
         pytest.param(
             "orc",
             2,
-            marks=pytest.mark.exhaustive(
-                "test_histories writes directories of ORC files, too, and the map is the same"
-            ),
+            marks=pytest.mark.exhaustive("test_histories writes directories of ORC files, too"),
         ),
     ],
 )
