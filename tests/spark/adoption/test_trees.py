@@ -4,6 +4,7 @@ changes of them.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -37,24 +38,32 @@ def step(query: str, name: str) -> tuple[int, int]:
     return next((s["kept"], s["of"]) for s in scan["steps"] if s["name"] == name)
 
 
-@pytest.fixture(params=["parquet", "orc"])
-def tree(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> tuple[str, Path]:
-    """A tree of plain Spark's: 3 days and NULL, text keys that need escapes, two files in each partition."""
-    for low in (0, 40):
-        (
-            spark.range(low, low + 40, 1, 1)
-            .selectExpr(
+@pytest.fixture(scope="module")
+def trees(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Trees of plain Spark's by file format: 3 days and NULL, text keys that need escapes, two files in each
+    partition.
+    """
+
+    @functools.cache
+    def make(file_format: str) -> Path:
+        place = tmp_path_factory.mktemp("trees") / file_format
+        for low in (0, 40):
+            rows = spark.range(low, low + 40, 1, 1).selectExpr(
                 "CAST(id AS INT) AS id",
                 "concat('s', id) AS s",
                 "nullif(date_add(DATE'2024-01-01', CAST(id % 4 AS INT)), DATE'2024-01-04') AS day",
                 "element_at(array('a=b', 'x/y%', 'plain', NULL), CAST(id % 4 + 1 AS INT)) AS k",
             )
-            .write.partitionBy("day", "k")
-            .mode("append")
-            .format(request.param)
-            .save(str(tmp_path / "tree"))
-        )
-    return request.param, tmp_path / "tree"
+            rows.write.partitionBy("day", "k").mode("append").format(file_format).save(str(place))
+        return place
+
+    return make
+
+
+@pytest.fixture(params=["parquet", "orc"])
+def tree(request: pytest.FixtureRequest, trees: Callable[[str], Path], tmp_path: Path) -> tuple[str, Path]:
+    """A copy of a tree, and its format."""
+    return request.param, shutil.copytree(trees(request.param), tmp_path / "tree")
 
 
 @pytest.mark.parametrize("listed", [True, False])

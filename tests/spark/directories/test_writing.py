@@ -91,7 +91,17 @@ def source(random_: random.Random, count: int) -> list[dict[str, Any]]:
     return [{name: random_.choice([None, *pool]) for name, pool in VALUES.items()} for _ in range(count)]
 
 
-@pytest.mark.parametrize(("fmt", "seed"), [("parquet", 1), ("orc", 2)])
+@pytest.mark.parametrize(
+    ("fmt", "seed"),
+    [
+        ("parquet", 1),
+        pytest.param(
+            "orc",
+            2,
+            marks=pytest.mark.exhaustive("test_histories writes directories of ORC files, too"),
+        ),
+    ],
+)
 def test_every_row_lies_where_its_partitions_map_says(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, fmt: str, seed: int
 ) -> None:

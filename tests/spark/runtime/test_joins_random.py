@@ -17,6 +17,11 @@ from tests.support.effort import examples
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes
 
+pytestmark = pytest.mark.exhaustive(
+    "tests/spark/runtime/test_joins.py::test_shapes shows it of a sample of shapes, and "
+    "tests/spark/bucketing/test_joins_random.py joins at random"
+)
+
 CASES = 200
 DATABASE = "lake.random_run_time"
 TYPES = ("int", "bigint", "smallint", "string")
