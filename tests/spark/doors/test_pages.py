@@ -197,7 +197,7 @@ def test_a_thrift_server(configured: tuple[Machine, subprocess.CompletedProcess[
                 cursor.execute(statement)
 
 
-@pytest.mark.exhaustive("test_a_connect_server_by_its_class starts the same server")
+@pytest.mark.exhaustive("tests/spark/doors/test_connect.py starts the same server")
 @pytest.mark.skipif(not SCRIPT.exists(), reason="PySpark before 4.3 brings no script for Spark Connect")
 def test_a_connect_server_by_its_script(machine: Machine) -> None:
     """The script starts a server, and the page's program prints what the page says."""
@@ -214,6 +214,7 @@ def test_a_connect_server_by_its_script(machine: Machine) -> None:
         machine.run('"$SPARK_HOME/sbin/stop-connect-server.sh"')
 
 
+@pytest.mark.exhaustive("tests/spark/doors/test_connect.py starts the class")
 def test_a_connect_server_by_its_class(machine: Machine) -> None:
     """The class is the same server."""
     port = doors.free_port()

@@ -14,7 +14,7 @@ KILLS = 6
 
 
 @pytest.mark.exhaustive(
-    "test_process.py kills planners under queries, test_planner_ended.py under commits, and test_passwords.py reads logs"
+    "test_connect.py kills planners under queries, test_planner_ended.py under commits, and test_passwords.py reads logs"
 )
 def test_kills_beside_three_sessions(tmp_path: Path) -> None:
     """Statements succeed or end with PARQUETRY_PLANNER_ENDED, and no row is lost or doubled.

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from pyhive import hive
 
 from tests.spark.doors.conftest import RunningServer
@@ -47,6 +48,7 @@ def test_a_connection_that_ends_leaves_classes_to_others(thrift: RunningServer) 
         assert cursor.fetchall() == [(3,)]
 
 
+@pytest.mark.exhaustive("tests/spark/session/test_sql_clients.py has beeline")
 def test_beeline(thrift: RunningServer) -> None:
     """The server's first statement is Hive's DDL; rows are written, changed and read; errors have readable
     messages.

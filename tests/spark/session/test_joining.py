@@ -4,6 +4,7 @@ ones.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -406,7 +407,10 @@ def test_two_processes_compile_at_once(tmp_path: Path) -> None:
         print(bridge.jar())
     """
     command = [sys.executable, script(tmp_path, program)]
-    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    cache = {
+        "XDG_CACHE_HOME": str(tmp_path),
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+    }
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: run(command, tmp_path, **cache), range(2))
     jar = Path(first.splitlines()[-1])
@@ -423,16 +427,28 @@ def test_two_processes_compile_at_once(tmp_path: Path) -> None:
 def test_no_java(tmp_path: Path) -> None:
     """Without Java the message says what to install, whether or not the bridge is compiled already."""
     program = """
+        import json
+        import os
+        import sys
         import parquetry
         from pyspark.sql import SparkSession
-        try:
-            parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate()
-        except parquetry.ParquetryError as error:
-            print(error.code, error)
+
+        for variables in json.loads(sys.argv[1]):
+            os.environ.update(variables)
+            try:
+                parquetry.configure(SparkSession.builder, "lake", "w").getOrCreate()
+            except parquetry.ParquetryError as error:
+                print(error.code, error)
     """
-    path = script(tmp_path, program)
-    for cache in (str(tmp_path), os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))):
-        out = run([sys.executable, path], tmp_path, PATH="/nowhere", JAVA_HOME="", XDG_CACHE_HOME=cache)
-        assert "BRIDGE No Java was found: install a Java 17 runtime, or point JAVA_HOME to one." in out
-    out = run([sys.executable, path], tmp_path, JAVA_HOME="/nowhere/java")
+    compiled = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    machines = [
+        *(
+            {"PATH": "/nowhere", "JAVA_HOME": "", "XDG_CACHE_HOME": cache}
+            for cache in (str(tmp_path), compiled)
+        ),
+        {"JAVA_HOME": "/nowhere/java"},
+    ]
+    out = run([sys.executable, script(tmp_path, program), json.dumps(machines)], tmp_path)
+    says = "BRIDGE No Java was found: install a Java 17 runtime, or point JAVA_HOME to one."
+    assert out.count(says) == 2, out
     assert "BRIDGE JAVA_HOME is /nowhere/java, and there is no bin/java in it" in out
