@@ -40,8 +40,9 @@ class LackingFeatures(tableOf: LogicalPlan => Option[ParquetryTable], isOurs: Se
         s"Make it in Spark's own catalog, with the full names of its tables: CREATE VIEW spark_catalog.default.${name.last} AS ….")
     })
     case describe: DescribeRelation =>
-      refuseLacking("described partitions")(Description.refused(describe).collect { case UnresolvedTableOrView(name, _, _) if isOurs(name) =>
-        (s"DESCRIBE ${name.mkString(".")} PARTITION", s"Say SELECT * FROM ${name.mkString(".")}.partitions.")
+      refuseLacking("described partitions")(Description.refused(describe).collect { case t: UnresolvedTableOrView if isOurs(t.multipartIdentifier) =>
+        val name = t.multipartIdentifier.mkString(".")
+        (s"DESCRIBE $name PARTITION", s"Say SELECT * FROM $name.partitions.")
       })
     case other => refuseLacking("left-out columns")(other.collect { case i: InsertIntoStatement => i } match {
       case Seq(i) if i.byName || i.userSpecifiedCols.nonEmpty => tableOf(i.table).flatMap(incomplete(_, columns(i, other)))

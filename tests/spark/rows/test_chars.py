@@ -85,7 +85,6 @@ def test_statements_find_chars_without_padding(
         assert (found[0] == at_first) == only_inserts, statement
 
 
-@pytest.mark.needs("exists with computed columns")
 def test_exists_with_a_char_and_a_range(spark: SparkSession, db: str, tmp_path: Path, rows: Rows) -> None:
     """A subquery may compare a CHAR with the row's by =, and another column by <."""
     names = _made(spark, db, tmp_path)
