@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.spark import orc_times
+
 pytestmark = pytest.mark.core
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
@@ -42,9 +44,16 @@ def test_show_procedures(spark: SparkSession, rows: Rows) -> None:
     ]
 
 
+@pytest.mark.needs("times in orc")
+def test_times_in_orc(spark: SparkSession, db: str) -> None:
+    """A timestamp, with a time zone or without, reads one stripe of one file, as a number does."""
+    orc_times.make(spark, f"{db}.o")
+    assert orc_times.rows_read(spark, f"{db}.o") == [1000] * 3
+
+
 @pytest.mark.needs("exists with computed columns")
 def test_exists_with_computed_columns(spark: SparkSession, db: str, rows: Rows) -> None:
-    """UPDATE and DELETE rewrite the file of their row for an EXISTS that compares a CHAR and another column."""
+    """UPDATE and DELETE rewrite the file of their row for an EXISTS about a CHAR and another column."""
     spark.sql(f"CREATE TABLE {db}.e (id INT, k CHAR(4), p INT) PARTITIONED BY (p)")
     spark.sql(f"INSERT INTO {db}.e VALUES (1, 'ab', 1), (2, 'ab', 2), (3, 'cd', 3)")
     spark.sql(f"CREATE TABLE {db}.u (i INT, k CHAR(4))")

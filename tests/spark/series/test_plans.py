@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from tests.support.spark import plans
+from tests.support.spark import orc_times, plans
 from tests.support.tables.bucketed_tables import settings
 
 pytestmark = pytest.mark.core
@@ -102,24 +102,8 @@ def test_times_in_orc(session: SparkSession) -> None:
     """A timestamp, with a time zone or without, leaves out a file and reads the other whole. A number reads
     one stripe of it.
     """
-    table = f"{D}.o"
-    session.sql(
-        f"CREATE TABLE {table} (n INT, t TIMESTAMP, u TIMESTAMP_NTZ) USING orc "
-        "TBLPROPERTIES ('orc.row.index.stride' = '1000', 'orc.stripe.size' = '64', 'orc.stripe.row.count' = '1000')"
-    )
-    for first in (0, 10_000):
-        session.sql(
-            f"INSERT INTO {table} SELECT int(id), timestamp_seconds(id * 100), CAST(timestamp_seconds(id * 100) AS TIMESTAMP_NTZ) "
-            f"FROM range({first}, {first + 10_000}, 1, 1)"
-        )
-    for condition, read in (
-        ("n = 5", 1000),
-        ("t = TIMESTAMP'1970-01-01 00:08:20'", 10_000),
-        ("u = TIMESTAMP_NTZ'1970-01-01 00:08:20'", 10_000),
-    ):
-        frame = session.sql(f"SELECT n FROM {table} WHERE {condition}")
-        assert kept(frame, "files") == [(1, 2)]
-        assert plans.rows_read(frame, table) == read, condition
+    orc_times.make(session, f"{D}.o")
+    assert orc_times.rows_read(session, f"{D}.o") == [1000, 10_000, 10_000]
 
 
 @pytest.mark.lacks("merging sorted files")
