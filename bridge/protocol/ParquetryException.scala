@@ -14,6 +14,9 @@ class ParquetryException(val code: String, text: String, sqlState: String = "KD0
 }
 
 object ParquetryException {
+  /** Whether this series of Spark lacks a feature. */
+  def isLacking(feature: String): Boolean = BridgeVersion.lacking.contains(feature)
+
   /**
    * Refuses what needs a feature that this series of Spark lacks, or does nothing if it has the feature.
    *

@@ -53,7 +53,10 @@ case class EarlyStatements(session: SparkSession) extends Rule[LogicalPlan] with
       lacking.merge(m, m.mergeCondition +: actions)
       m.copy(matchedActions = m.matchedActions.map(typedIn), notMatchedActions = m.notMatchedActions.map(typedIn),
         notMatchedBySourceActions = m.notMatchedBySourceActions.map(typedIn))
-    case w: V2WriteCommand => lacking.write(w); MergeSchemaOption.evolving(w, tableOf, analyzed)
+    case w: V2WriteCommand =>
+      val ready = MergeSchemaOption.evolving(w, tableOf, analyzed)
+      lacking.write(w)
+      ready
     case other =>
       MergeSchemaOption.checked(other, tableOf, analyzed)
       lacking.statement(other)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.parquetry.statements
 
-import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedIdentifier, UnresolvedTableOrView}
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedIdentifier, UnresolvedRelation, UnresolvedTableOrView}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.parquetry.protocol.ParquetryException.refuseLacking
@@ -23,11 +23,20 @@ class LackingFeatures(tableOf: LogicalPlan => Option[ParquetryTable], isOurs: Se
       (s"MERGE WITH SCHEMA EVOLUTION INTO $table", s"Say ALTER TABLE $table ADD COLUMNS before, and MERGE without WITH SCHEMA EVOLUTION.")
     })
     if (found.notMatchedActions.nonEmpty) refuseLacking("hidden columns in merges") {
-      val names = parts.flatMap(_.collect { case a: UnresolvedAttribute => a.nameParts.last })
-      tableOf(found.targetTable).filter(table => names.exists(_.equalsIgnoreCase(table.fileColumn.name))).map { table =>
+      def isNamed(column: String) = parts.exists(_.exists {
+        case a: UnresolvedAttribute => a.nameParts.last.equalsIgnoreCase(column) && a.nameParts.init.lastOption.forall(isOf(found.targetTable, _))
+        case _ => false
+      })
+      tableOf(found.targetTable).filter(table => isNamed(table.fileColumn.name)).map { table =>
         (s"MERGE INTO ${table.name()} with ${table.fileColumn.name}", "Insert in another MERGE, which does not name it.")
       }
     }
+  }
+
+  private def isOf(target: LogicalPlan, qualifier: String): Boolean = target match {
+    case SubqueryAlias(alias, _) => alias.name.equalsIgnoreCase(qualifier)
+    case r: UnresolvedRelation => r.multipartIdentifier.last.equalsIgnoreCase(qualifier)
+    case _ => false
   }
 
   /** A write of a DataFrame. */
@@ -40,8 +49,9 @@ class LackingFeatures(tableOf: LogicalPlan => Option[ParquetryTable], isOurs: Se
         s"Make it in Spark's own catalog, with the full names of its tables: CREATE VIEW spark_catalog.default.${name.last} AS ….")
     })
     case describe: DescribeRelation =>
-      refuseLacking("described partitions")(Description.refused(describe).collect { case UnresolvedTableOrView(name, _, _) if isOurs(name) =>
-        (s"DESCRIBE ${name.mkString(".")} PARTITION", s"Say SELECT * FROM ${name.mkString(".")}.partitions.")
+      refuseLacking("described partitions")(Description.refused(describe).collect { case t: UnresolvedTableOrView if isOurs(t.multipartIdentifier) =>
+        val name = t.multipartIdentifier.mkString(".")
+        (s"DESCRIBE $name PARTITION", s"Say SELECT * FROM $name.partitions.")
       })
     case other => refuseLacking("left-out columns")(other.collect { case i: InsertIntoStatement => i } match {
       case Seq(i) if i.byName || i.userSpecifiedCols.nonEmpty => tableOf(i.table).flatMap(incomplete(_, columns(i, other)))

@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
  */
 class Parser(session: SparkSession, protected val inner: ParserInterface) extends StatementParser with DelegatingParser {
   override protected def replaced(text: String, parameters: Seq[JField]): Option[LogicalPlan] =
-    Bridge.rewritten(text, parameters ++ Catalogs.fields(session)).map(inner.parsePlan)
+    Bridge.rewritten(text, parameters ++ Catalogs.fields(session)).map(other => understood(text)(inner.parsePlan(other)))
 
   override protected def understood(text: String)(parse: => LogicalPlan): LogicalPlan =
     try parse catch {

@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.config import SPARK_SERIES, series_of
+from parquetry.config import series_of
 from tests.support.costs import count_statements
 from tests.support.encryption import key_server_jars
 from tests.support.jvm import quick_start
@@ -29,31 +29,17 @@ _SETTINGS: dict[str, str] = {}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what shows how it is without a feature, on a series that has it.
+    """Leave out what is shown on other series of Spark alone.
 
     Expect PySpark 4.0 to leave the sockets of `collect` to the garbage collector.
     """
-    out = [item for item in items if any(series.has(each.args[0]) for each in item.iter_markers("lacks"))]
+    out = {item for item in items if not series.shows(item)}
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in out]
     if series_of(pyspark.__version__) == "4.0":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test that needs what the installed series of Spark lacks."""
-    for marker in item.iter_markers("needs"):
-        if not series.has(marker.args[0]):
-            missing = series.LACKING[marker.args[0]]
-            pytest.skip(f"Spark {pyspark.__version__}: {missing.words}")
-    for marker in item.iter_markers("since"):
-        if series.is_before(marker.args[0]):
-            pytest.skip(f"Spark {pyspark.__version__}: {marker.args[1]}")
-    for marker in item.iter_markers("newest"):
-        if series_of(pyspark.__version__) != next(iter(SPARK_SERIES)):
-            pytest.skip(f"Spark {pyspark.__version__}: {marker.args[0]}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -108,7 +108,7 @@ _SHOW_PROCEDURES = Missing(
 )
 _PARTITION_FUNCTIONS = Missing(
     "functions of partitions",
-    "in UPDATE and MERGE, or with a subquery's value, a condition such as upper(p) = 'A' prunes no partitions",
+    "rows are tested again by a condition such as upper(p) = 'A', and with a subquery's value it prunes no partitions",
     "Spark hands such conditions to no table",
 )
 _MERGING_SORTED_FILES = Missing(
@@ -138,8 +138,8 @@ _FOLDING_BUCKETS = Missing(
 )
 _EXISTS_WITH_COMPUTED = Missing(
     "exists with computed columns",
-    "a DELETE or UPDATE fails if its EXISTS compares a computed column or a CHAR by =, and another column otherwise",
-    "Spark optimizes such a subquery twice, and fails",
+    "a DELETE or UPDATE rewrites all files if its EXISTS compares a computed column or a CHAR by =, and another column",
+    "Spark optimizes the search of files twice, and fails",
 )
 _OTHER_BROADCASTS = Missing(
     "broadcasts of others",

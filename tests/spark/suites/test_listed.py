@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 
-from parquetry.config import series_of
 from tests.support.effort import sampled
 from tests.support.goldens import UPDATE
 from tests.support.suites import listed
@@ -29,10 +27,7 @@ _RUN = list(_LISTED) if os.environ.get(UPDATE) == "1" else sampled(list(_LISTED)
 pytestmark = [
     pytest.mark.core,
     pytest.mark.every_case,  # of the cases in `_RUN`
-    pytest.mark.skipif(
-        series_of(pyspark.__version__) != "4.2",
-        reason="Spark's suites are of Spark 4.2: make test-core SPARK=4.2",
-    ),
+    pytest.mark.only("4.2", "Spark's suites are of Spark 4.2"),
 ]
 
 Test = dict[str, Any]

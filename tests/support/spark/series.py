@@ -42,6 +42,19 @@ def has(feature: str) -> bool:
     return feature not in LACKING
 
 
+def shows(item: pytest.Item) -> bool:
+    """Return whether the installed series has, or lacks, what a test is about."""
+    series = series_of(pyspark.__version__)
+    newest = next(iter(SPARK_SERIES))
+    return (
+        all(has(each.args[0]) for each in item.iter_markers("needs"))
+        and not any(has(each.args[0]) for each in item.iter_markers("lacks"))
+        and not any(is_before(each.args[0]) for each in item.iter_markers("since"))
+        and all(series == each.args[0] for each in item.iter_markers("only"))
+        and (series == newest or item.get_closest_marker("newest") is None)
+    )
+
+
 def refused(feature: str) -> Any:
     """Expect an error in the words that the docs have for a feature that is lacking."""
     words = f": on Spark {pyspark.__version__}, {LACKING[feature].words}. "
