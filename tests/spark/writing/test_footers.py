@@ -130,9 +130,9 @@ def test_a_footer_that_is_too_long_is_read(spark: SparkSession, db: str, rows: R
     complete.
     """
     with unread() as read:
-        frame = spark.range(0, 20_000, 1, 1).selectExpr(*(f"id + {i} AS c{i}" for i in range(20)))
-        of_ten_rows = {"parquet.block.size": "1000", "parquet.block.size.row.check.min": "10"}
-        frame.write.options(**of_ten_rows).saveAsTable(f"{db}.t", format="parquet")
+        spark.range(0, 200_000, 1, 1).selectExpr(*(f"id + {i} AS c{i}" for i in range(20))).write.option(
+            "parquet.block.size", "1000"
+        ).saveAsTable(f"{db}.t", format="parquet")
     ((location, file),) = recorded(spark, f"{db}.t")
     path = Path(location.removeprefix("file:")) / file.path
     with path.open("rb") as opened:
@@ -140,4 +140,4 @@ def test_a_footer_that_is_too_long_is_read(spark: SparkSession, db: str, rows: R
         assert int.from_bytes(opened.read(4), "little") > 2 << 20
     assert len(read) == 1
     assert [(location, file)] == as_read(spark, f"{db}.t", "parquet", [(location, file)])
-    assert rows(f"SELECT count(*) FROM {db}.t WHERE c3 >= 3") == [(20_000,)]
+    assert rows(f"SELECT count(*) FROM {db}.t WHERE c3 >= 3") == [(200_000,)]
