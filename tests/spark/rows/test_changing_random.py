@@ -63,6 +63,7 @@ def rows(spark: SparkSession, query: str) -> list[str]:
     return sorted(str(tuple(row)) for row in spark.sql(query).collect())
 
 
+@pytest.mark.exhaustive("tests/spark/rows/test_changing.py has each statement, and the layouts")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_statements(spark: SparkSession, db: str, layout: str) -> None:
     """After each of them the table holds the rows that plain Spark computes of those before it."""

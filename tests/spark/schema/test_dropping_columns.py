@@ -103,6 +103,7 @@ def test_what_rows_are_found_by_stays(spark: SparkSession, db: str, rows: Rows) 
     assert rows(f"SELECT * FROM {table}") == [(2, 4, 5)]
 
 
+@pytest.mark.exhaustive("test_old_values_never_come_back drops and adds columns; test_old_files renames them")
 def test_any_sequence_of_changes(spark: SparkSession, db: str, rows: Rows) -> None:
     """After each of many random changes to columns, the rows are the same as if they had been written in the
     new schema.

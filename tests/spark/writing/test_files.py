@@ -394,6 +394,7 @@ def test_nested_types(spark: SparkSession, db: str, rows: Rows, fmt: str) -> Non
     assert rows(f"SELECT s.a, s.b.c, l FROM {name} WHERE p = 3") == [(5, "y", None)]
 
 
+@pytest.mark.exhaustive("test_statistics_of_every_type writes many columns with their statistics")
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_wide_tables(spark: SparkSession, db: str, rows: Rows, fmt: str) -> None:
     """300 columns are written, each with its statistics."""
