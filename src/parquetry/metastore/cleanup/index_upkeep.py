@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from parquetry.keys import field_count
-from parquetry.metastore.cleanup.retention import Need, StoredRow, stored_rows, unneeded_metadata
+from parquetry.metastore.cleanup.retention import StoredRow, stored_rows, unneeded_metadata
 from parquetry.metastore.storage.checksums import is_damaged
 from parquetry.metastore.storage.head import Head
 from parquetry.metastore.storage.keyspace import (
@@ -44,7 +44,7 @@ def unneeded_entries(store: Store, table: bytes, head: Head, oldest: CommitRecor
         return
     entries = entries_of_rows(store, table, head, oldest)
     rows = stored_rows(store, table, head, oldest)
-    unneeded = (key for row in rows if row.need not in (Need.LIVE, Need.WORKING) for key in entries(row))
+    unneeded = (key for row in rows if not row.is_needed for key in entries(row))
     for some in batches(unneeded, _ROWS_PER_BATCH):
         yield from _present(store, some)
 

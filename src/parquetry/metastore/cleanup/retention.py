@@ -79,6 +79,11 @@ class StoredRow(NamedTuple):
     value: bytes
     need: Need
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether a kept version or a commit under way needs the row."""
+        return self.need in (Need.LIVE, Need.WORKING)
+
 
 def kept_since(store: Store, table: bytes, head: Head, time: int) -> CommitRecord:
     """Return the oldest version that is needed to read the table as of a time, or of any later time.

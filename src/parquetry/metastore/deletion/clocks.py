@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from parquetry.config import VACUUM_GRACE_HOURS, settle
 from parquetry.errors import CommitConflictError, ConfigurationError, WarehouseError
 from parquetry.locations import StoragePath
+from parquetry.metastore.cleanup.in_flight import WriteInFlight, is_alive
 from parquetry.metastore.deletion.file_access import FileAccess, require_files
 from parquetry.metastore.storage.clock import server_time
 from parquetry.metastore.storage.owner import now_ms
@@ -91,6 +93,54 @@ class Clocks:
             "that of the metastore's server, and files of running writes could be taken for old ones. Set the clock, or force "
             "it (force => true, --force): then the earlier of the two counts."
         )
+
+
+class FileAges:
+    """The age of files that no row lists. All clocks are read once something is old by the nearest one.
+
+    Args:
+        clocks: of this machine and of the store.
+        files: the file systems.
+        folder: the table's folder.
+        writes: the table's writes in flight, by the keys of their rows.
+        grace: the age in milliseconds at which such a file may be deleted.
+        dry_run: whether nothing may be written, so that the file system's clock is not asked.
+    """
+
+    def __init__(
+        self,
+        *,
+        clocks: Clocks,
+        files: FileAccess,
+        folder: StoragePath,
+        writes: Mapping[bytes, WriteInFlight],
+        grace: int,
+        dry_run: bool,
+    ) -> None:
+        self._clocks = clocks
+        self._files = files
+        self._folder = folder
+        self._writes = writes
+        self._grace = grace
+        self._dry_run = dry_run
+
+    @cached_property
+    def now(self) -> int:
+        """Return the earliest of all known clocks."""
+        return self._clocks.now if self._dry_run else self._clocks.beside_files(self._files, self._folder)
+
+    @cached_property
+    def _old(self) -> int:
+        living = [write.began for write in self._writes.values() if is_alive(write, self.now)]
+        return min([self.now - self._grace, *(began - MAX_DIFFERENCE_MS for began in living)])
+
+    def is_old(self, time: int | None) -> bool:
+        """Return whether a file from a time may be deleted."""
+        return time is not None and time < self._clocks.now - self._grace and time < self._old
+
+    def dead_writes(self) -> list[bytes]:
+        """Return the keys of the rows of writes that have died."""
+        return [key for key, write in self._writes.items() if not is_alive(write, self.now)]
 
 
 def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callable[[], None] | None:

@@ -101,6 +101,14 @@ class OwnedFiles:
         """Return whether this table wrote a file, by the file's name. Checksums count, too."""
         return is_own(base_name(place.path).removeprefix("."), self._table)
 
+    def real_path(self, path: str) -> StoragePath:
+        """Return the real path of a file, since several paths may lead to it."""
+        return self.real.file(self._files.storage_path(path))
+
+    def real_folder(self, location: str) -> StoragePath:
+        """Return the real path of a folder."""
+        return self.real.folder(self._files.storage_path(location))
+
     @functools.cached_property
     def outer(self) -> frozenset[StoragePath]:
         """The folders of partitions outside of the table's folder."""
@@ -201,7 +209,7 @@ class OwnedFiles:
         for claim in others:
             for location in recorded_files(self._store, claim.table, claim.head):
                 if base_name(location) in names:
-                    listed.add(self.real.file(self._files.storage_path(location)))
+                    listed.add(self.real_path(location))
         return listed
 
     def delete(self, places: Iterable[StoragePath]) -> list[str]:

@@ -72,7 +72,7 @@ class TableSnapshot:
     A snapshot keeps showing its version while others commit:
 
     >>> from parquetry.metastore import FileRecord, TableColumn, TableMetadata, Transaction, open_metastore
-    >>> from parquetry.metastore.commits.committer import commit
+    >>> from parquetry.metastore import commit
     >>> metadata = TableMetadata((TableColumn("d", "int"), TableColumn("x", "int")), ("d",), "parquet", "/lake/t")
     >>> versions = [open_metastore("/lake", "memory").create_table("default", "t", metadata)]
     >>> for name in "ab":

@@ -1,0 +1,117 @@
+"""Count and delete the rows of the metastore that only retired versions need.
+
+A row that lists a file is deleted after the file, so `deletion.vacuum` calls `delete` last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterator
+
+from parquetry.metastore.cleanup import recovery
+from parquetry.metastore.cleanup.index_upkeep import entries_of_dropped, entries_of_rows, unneeded_entries
+from parquetry.metastore.cleanup.retention import (
+    StoredRow,
+    delete_stored_rows,
+    stored_rows,
+    unneeded_chunks,
+    unneeded_commits,
+    unneeded_metadata,
+)
+from parquetry.metastore.manifest.chunks import chunk_position
+from parquetry.metastore.manifest.entries import decode_entry
+from parquetry.metastore.results import Removed
+from parquetry.metastore.storage.checksums import is_tombstone
+from parquetry.metastore.storage.head import Head
+from parquetry.metastore.storage.keyspace import (
+    JOURNAL,
+    delete_in_batches,
+    journal_ticket,
+    prefix_range,
+    removed_files_prefix,
+)
+from parquetry.metastore.storage.model import CommitRecord
+from parquetry.store import Store
+
+
+class UnneededRows:
+    """A table's rows that neither a kept version nor a running commit needs.
+
+    Args:
+        store: the metastore's store.
+        table: the table's id.
+        oldest: the oldest version that is kept.
+        kept: keys of partitions whose rows all stay.
+    """
+
+    def __init__(self, store: Store, table: bytes, oldest: CommitRecord, kept: Container[bytes]) -> None:
+        self._store = store
+        self._table = table
+        self._oldest = oldest
+        self._kept = kept
+
+    def count(self, head: Head) -> list[Removed]:
+        """Return the number of unneeded rows of each kind that has any.
+
+        Args:
+            head: the table's head, after old versions were retired.
+        """
+        store, table, oldest = self._store, self._table, self._oldest
+        chunks = list(self._chunks(head))
+        lists = {chunk_position(key) for key, _ in chunks}
+        partitions = stored_rows(store, table, head, oldest)
+        records = stored_rows(store, table, head, oldest, removed_files_prefix(table))
+        removed = [
+            _removed("partition versions", [len(row.value) for row in partitions if not self._stays(row)]),
+            _removed("taken-out records", [len(row.value) for row in records if not row.is_needed]),
+            Removed("index entries", None, _count(unneeded_entries(store, table, head, oldest)), None),
+            Removed("file lists", None, len(lists), sum(len(value) for _, value in chunks)),
+            Removed("metadata", None, _count(unneeded_metadata(store, table, head, oldest)), None),
+            Removed("commits", None, _count(unneeded_commits(store, table, oldest)), None),
+            Removed("journals", None, len(self._journals(head)), None),
+        ]
+        return [row for row in removed if row.count]
+
+    def delete(self, head: Head, counted: Collection[str]) -> None:
+        """Delete the unneeded rows.
+
+        Args:
+            head: the head that was used to count them.
+            counted: the kinds with a count above 0. The others are skipped, which avoids reading a million
+                keys again.
+        """
+        store, table, oldest = self._store, self._table, self._oldest
+        recovery.sweep(store, table, head)
+        if "index entries" in counted:
+            delete_in_batches(store, entries_of_dropped(store, table, head, oldest))
+        if "partition versions" in counted:
+            entries = entries_of_rows(store, table, head, oldest)
+            delete_stored_rows(store, table, head, oldest, entries, spared=self._kept)
+        if "taken-out records" in counted:
+            records = removed_files_prefix(table)
+            delete_stored_rows(store, table, head, oldest, lambda _: (), records)
+        if "file lists" in counted:
+            delete_in_batches(store, (key for key, _ in self._chunks(head)))
+        delete_in_batches(store, unneeded_commits(store, table, oldest))
+        delete_in_batches(store, unneeded_metadata(store, table, head, oldest))
+
+    def _stays(self, row: StoredRow) -> bool:
+        return row.is_needed or row.key in self._kept
+
+    def _chunks(self, head: Head) -> Iterator[tuple[bytes, bytes]]:
+        referenced: set[tuple[int, int]] = set()
+        for row in stored_rows(self._store, self._table, head, self._oldest):
+            if self._stays(row) and not is_tombstone(row.value):
+                referenced.update((chunk.ticket, chunk.number) for chunk in decode_entry(row.value).chunks)
+        return unneeded_chunks(self._store, self._table, head, referenced)
+
+    def _journals(self, head: Head) -> set[int]:
+        tickets = (journal_ticket(key) for key, _ in self._store.scan(*prefix_range(JOURNAL + self._table)))
+        return {ticket for ticket in tickets if ticket < head.next_ticket and ticket not in head.pending}
+
+
+def _removed(kind: str, sizes: list[int]) -> Removed:
+    return Removed(kind, None, len(sizes), sum(sizes))
+
+
+def _count(keys: Iterator[bytes]) -> int:
+    return sum(1 for _ in keys)
