@@ -48,7 +48,7 @@ NAMES = (
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashWorld]:
     """Return the state before each race; a vacuum that meets a commit under way does not wait for it."""
     with hurried(), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("parquetry.metastore.deletion.vacuum.PATIENCE_S", 0.0)
+        patched.setattr("parquetry.metastore.deletion.delete_files.PATIENCE_S", 0.0)
         yield make_world(tmp_path_factory.mktemp("lake"))
 
 

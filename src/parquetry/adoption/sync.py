@@ -113,7 +113,9 @@ class _Sync:
         if condition is None:  # otherwise some folders were not listed
             transaction.record_removed_files(dict.fromkeys(passing.stale()))
         taken = _locations(snapshot, changes)
-        transaction.adopt(lambda: require_files(snapshot.label, taken, snapshot.metadata.location))
+        transaction.requirements.adopt(
+            lambda: require_files(snapshot.label, taken, snapshot.metadata.location)
+        )
         differences: list[Difference] = []
         if self.options.add:
             footers = NewFooters(self.footers, snapshot.metadata, _new_files(changes))

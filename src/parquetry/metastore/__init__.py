@@ -38,16 +38,15 @@ if FOR_TYPE_CHECKERS:
         check_storage as check_storage,
     )
     from parquetry.metastore.cleanup.in_flight import keep_in_flight as keep_in_flight
-    from parquetry.metastore.commits.committer import commit as commit
+    from parquetry.metastore.commits.committer import Successor as Successor, commit as commit
+    from parquetry.metastore.commits.prepared import require_own_folder as require_own_folder
     from parquetry.metastore.commits.removed_files import (
         RemovedFile as RemovedFile,
         files_removed as files_removed,
         live_files as live_files,
     )
     from parquetry.metastore.commits.replacement import Replacement as Replacement
-    from parquetry.metastore.commits.successor import Successor as Successor
     from parquetry.metastore.commits.transaction import Transaction as Transaction
-    from parquetry.metastore.commits.validate import require_own_folder as require_own_folder
     from parquetry.metastore.deletion.claims import (
         Claim as Claim,
         claims as claims,

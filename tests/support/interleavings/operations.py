@@ -73,7 +73,7 @@ class Site:
         """Commit; the files that were written go if that is known to have failed."""
         folder = transaction.base.placement.default_location((d,))
         paths = [f"{folder}/{file.path}" for file in written]
-        transaction.keep(check_of_new_files(transaction.base, paths))
+        transaction.requirements.keep(check_of_new_files(transaction.base, paths))
         try:
             commit(transaction)
         except BaseException:
@@ -159,7 +159,7 @@ def replace(name: str, tag: str, *, rows: bool = False) -> NamedOperation:
             file = site.file(replacement.snapshot, tag, 1)
             transaction.append((1,), [file])
             path = f"{replacement.snapshot.placement.default_location((1,))}/{file.path}"
-            transaction.keep(check_of_new_files(replacement.snapshot, [path]))
+            transaction.requirements.keep(check_of_new_files(replacement.snapshot, [path]))
             commit(transaction)
         try:
             replacement.publish()

@@ -18,7 +18,7 @@ from parquetry.locations import small_files
 from parquetry.locations.uri import StoragePath, is_below
 from parquetry.metastore import Metastore
 from parquetry.metastore.commits import replacement
-from parquetry.metastore.deletion import vacuum
+from parquetry.metastore.deletion import delete_files
 from parquetry.metastore.deletion.file_access import FileAccess, Info
 from parquetry.metastore.namespace import orphans
 from parquetry.metastore.ownership import handover
@@ -190,7 +190,7 @@ class Surroundings:
             patches.enter_context(patch.object(time, "sleep", lambda _: None))
             patches.enter_context(patch.object(head, "MAX_PAUSE_SECONDS", 0.0))
             patches.enter_context(patch.object(orphans, "MIN_RENAMING_S", 0.0))
-            patches.enter_context(patch.object(vacuum, "PATIENCE_S", 0.0))
+            patches.enter_context(patch.object(delete_files, "PATIENCE_S", 0.0))
             patches.enter_context(patch.object(replacement, "MAX_PUBLISH_ATTEMPTS", 3))
             yield
 

@@ -74,7 +74,7 @@ def count_writes(change: Change) -> int:
 def append_for_another(transaction: Transaction) -> None:
     """Add to one partition because of what another day holds."""
     transaction.append((2, "b"), [file(transaction.operation)])
-    transaction.rely_on(transaction.base, whole_day(transaction.base, 1))
+    transaction.requirements.rely_on(transaction.base, whole_day(transaction.base, 1))
 
 
 ACTIONS: dict[str, Change] = {

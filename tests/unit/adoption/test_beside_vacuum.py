@@ -11,9 +11,9 @@ from parquetry.errors import CommitConflictError, FileMissingError
 from parquetry.locations.uri import join_location
 from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.deletion import vacuum as vacuum_module
-from parquetry.metastore.deletion.file_access import require_files
-from parquetry.metastore.deletion.vacuum import FileAccess, vacuum
+from parquetry.metastore.deletion import delete_files
+from parquetry.metastore.deletion.file_access import FileAccess, require_files
+from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.owner import now_ms
 from parquetry.store import MemoryStore
@@ -41,7 +41,7 @@ def adopt(metastore: Metastore, files: list[FileRecord]) -> TableSnapshot:
     require_files(table.label, locations)
     transaction = Transaction(table, "sync")
     transaction.append(KEY, files)
-    transaction.adopt(lambda: require_files(table.label, locations))
+    transaction.requirements.adopt(lambda: require_files(table.label, locations))
     return commit(transaction)
 
 
@@ -68,7 +68,7 @@ def test_vacuum_at_each_step_of_an_adoption(tmp_path: Path, monkeypatch: pytest.
 
     The files stay, or the adoption reports that they were deleted.
     """
-    monkeypatch.setattr(vacuum_module, "PATIENCE_S", 0.01)  # it would wait for the commit under way
+    monkeypatch.setattr(delete_files, "PATIENCE_S", 0.01)  # it would wait for the commit under way
     outcomes = []
     for row in range(8):
         lake, files = lake_with(tmp_path / str(row), "one", "two")

@@ -202,7 +202,7 @@ def test_who_adopts_forgets_nothing_that_was_taken_out_since() -> None:
     transaction.drop(A)
     table = commit(transaction)
     late = Transaction(table, "sync")
-    late.adopt(lambda: None)
+    late.requirements.adopt(lambda: None)
     late.record_removed_files({"d=1/s=a/one": None})
     late.append(B, [their("more")])
     for act in (lambda t: t.add(A, None, [their("one", modified=5)]), lambda t: t.drop(A)):

@@ -1,7 +1,7 @@
 """The lock of a vacuum that deletes files of other writers, so that no commit adopts them at the same time.
 
 The table's own files have unique names, which no later commit lists. A file of another writer may be adopted
-again. So a commit that adopts files (`Transaction.adopt`) is refused while a cleaner is at work, and a
+again. So a commit that adopts files (`Requirements.adopt`) is refused while a cleaner is at work, and a
 cleaner begins when no commit is under way.
 """
 

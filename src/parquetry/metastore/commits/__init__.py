@@ -1,7 +1,6 @@
 """Changes of a table: a transaction gathers changes, and the committer makes them visible in one step.
 
-- `committer` is the protocol; `attempt` has its steps.
-- `validate` and `arrangement_rules` refuse impossible changes.
+- `committer` is the protocol. A commit is `prepared`, takes a `ticket`, makes an `attempt`, and is published.
+- `arrangement_rules` refuse files that do not fit their partition.
 - `conflicts` compares a transaction with others' commits.
-- `apply` makes the new rows.
 """

@@ -1,11 +1,13 @@
 """The changes of a transaction: a `Change` is to one partition, a `Scope` to a part of the table.
 
-`apply` applies a change to a partition, and `conflicts` decides which changes conflict.
+`Requirements` are what the changes rely on. `attempt` applies a change to a partition, and `conflicts`
+decides which changes conflict.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from parquetry.data_files import FileRecord
 from parquetry.layout import ArrangementSpec
@@ -123,3 +125,66 @@ class ReadScope:
     version: TableSnapshot
     plan: ScanPlan | None
     harmless: frozenset[str]
+
+
+@dataclass(slots=True)
+class Requirements:
+    """What a transaction relies on, so that its commit fails if it is no longer true.
+
+    Attributes:
+        began: the next ticket of the version that the work for the transaction began with.
+        reads: the partitions that were read for it.
+        checks: checks of the files of other writers that it lists.
+        new_file_checks: checks of its new files.
+        keeps_name: whether the commit fails if another process renames the table.
+    """
+
+    began: int
+    reads: list[ReadScope] = field(default_factory=list)
+    checks: list[Callable[[], None]] = field(default_factory=list)
+    new_file_checks: list[Callable[[bool], None]] = field(default_factory=list)
+    keeps_name: bool = False
+
+    def rely_on(
+        self, version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()
+    ) -> None:
+        """Name the partitions that were read for the transaction.
+
+        The commit conflicts if others change them.
+
+        Args:
+            version: the version that was read.
+            plan: a plan by the partitions' own keys, which may select more than was read; None for the whole
+                table. A partition that others add or drop in it is a conflict, too.
+            harmless: operations that cannot change what was read. If all later commits are such operations,
+                the partitions are not compared.
+        """
+        self.reads.append(ReadScope(version, plan, harmless))
+
+    def adopt(self, check: Callable[[], None]) -> None:
+        """Declare that the transaction lists files of other writers, which a vacuum may be about to delete.
+
+        New partitions must be made by `add`, so that two writers who find the same files do not both list
+        them.
+
+        Args:
+            check: raises an error if one of the files is missing. It is called when no vacuum can come in
+                between.
+        """
+        self.checks.append(check)
+
+    def keep(self, check: Callable[[bool], None]) -> None:
+        """Declare that the transaction lists new files, which a vacuum may delete before the commit.
+
+        Args:
+            check: raises an error if one of the files is missing. It is called if a vacuum has deleted files
+                that no version lists since the work began. The argument says whether one is deleting files
+                now: then the check also raises an error if one of the files is old.
+        """
+        self.new_file_checks.append(check)
+
+    def add(self, other: Requirements) -> None:
+        """Add what another transaction of the same work has read and lists."""
+        self.reads += other.reads
+        self.checks += other.checks
+        self.new_file_checks += other.new_file_checks

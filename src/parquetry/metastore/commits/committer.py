@@ -44,26 +44,66 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from parquetry.errors import CommitUnknownError, ParquetryError, TableNotFoundError
 from parquetry.metastore.cleanup import recovery
-from parquetry.metastore.commits.attempt.outcome import give_up, own_commit, unknown
-from parquetry.metastore.commits.attempt.publish import MovedError, publish
-from parquetry.metastore.commits.attempt.rows import Attempt
-from parquetry.metastore.commits.attempt.task import CommitTask, require_kept, require_open
-from parquetry.metastore.commits.attempt.ticket import take
+from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.conflicts import Conflicts
-from parquetry.metastore.commits.prepared import prepare
+from parquetry.metastore.commits.prepared import (
+    CommitTask,
+    prepare,
+    require_kept,
+    require_not_shared,
+    require_open,
+    require_possible,
+)
+from parquetry.metastore.commits.publish import MovedError, publish
 from parquetry.metastore.commits.removed_files import records_of
-from parquetry.metastore.commits.successor import Successor
+from parquetry.metastore.commits.ticket import give_up, own_commit, take, unknown
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.commits.validate import require_not_shared, require_possible
 from parquetry.metastore.storage.format import require_format
 from parquetry.metastore.storage.head import Head, pause, read_head
+from parquetry.metastore.storage.model import CommitRecord, TableMetadata, Totals
 from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
 from parquetry.metastore.versions.visible_rows import PartitionRow, VisibleRows
+
+
+class Successor(TableSnapshot):
+    """A table as a REPLACE TABLE defines it, without partitions. Its commits wait for the replacement's own.
+
+    The code that fills it need not know: it makes transactions as on any table, and `commit` hands them to
+    `gather`.
+
+    Args:
+        base: the table that is replaced.
+        metadata: its new metadata.
+        gather: receives each committed transaction with its summary.
+    """
+
+    def __init__(
+        self,
+        base: TableSnapshot,
+        metadata: TableMetadata,
+        gather: Callable[[Transaction, Mapping[str, str]], None],
+    ) -> None:
+        nothing = CommitRecord(
+            version=-1,  # not a version yet: caches of real versions must never answer for it
+            ticket=0,
+            id="",
+            committed_at=base.committed_at,
+            operation="replace",
+            summary={},
+            metadata=base.commit.metadata,
+            totals=Totals(),
+            next_ticket=1,
+        )
+        super().__init__(base.store, base.id, base.database, base.name, nothing, metadata)
+        self.gather = gather
+
+    def check_kept(self) -> None:
+        """Do nothing: a successor reads no row of any version."""
 
 
 def commit(transaction: Transaction, summary: Mapping[str, str] | None = None) -> TableSnapshot:
@@ -161,11 +201,11 @@ class _Committer:
 
     def _check_files(self) -> None:
         """Look for files that a vacuum may have deleted, now that none begins to delete more."""
-        transaction, cleaner = self._task.transaction, self._head.cleaner
-        for check in transaction.checks:
+        requirements, cleaner = self._task.transaction.requirements, self._head.cleaner
+        for check in requirements.checks:
             check()
-        if self._head.swept >= transaction.began:
-            for check_new in transaction.kept:
+        if self._head.swept >= requirements.began:
+            for check_new in requirements.new_file_checks:
                 check_new(cleaner is not None and bool(cleaner.host))
 
     def _work(self) -> Head:
@@ -173,7 +213,7 @@ class _Committer:
         task, base, store = self._task, self._task.base, self._task.store
         latest, version, moves = task.prepared.before, base.version, 0
         removed_rows: dict[bytes, PartitionRow] = {}
-        if any(read.version.version < version for read in task.transaction.reads):
+        if any(read.version.version < version for read in task.transaction.requirements.reads):
             self._conflicts.check_reads(base)
         while True:
             if self._head.commit.version != version:

@@ -91,7 +91,7 @@ class Conflicts:
                 raise self._conflict(f"partition {self._base.describe(key)}", now, ticket)
             if is_altered and is_hashed_otherwise(self._transaction, change, in_base, now.metadata):
                 raise self._conflict("the type of a column that rows are arranged by", now)
-        if self._transaction.checks and removed_rows:
+        if self._transaction.requirements.checks and removed_rows:
             before = self._base.visible.removed_file_records().newest(removed_rows)
             for path, row in removed_rows.items():
                 if row != before.get(path):
@@ -109,7 +109,7 @@ class Conflicts:
         Raises:
             CommitConflictError: one of them has changed.
         """
-        for read in self._transaction.reads:
+        for read in self._transaction.requirements.reads:
             self._check_read(read, now)
 
     def _check_read(self, read: ReadScope, now: TableSnapshot) -> None:

@@ -7,17 +7,17 @@ partition columns, and a rollback brings them back. No reader sees the table wit
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
 from parquetry.errors import CommitConflictError, MetastoreDamagedError
 from parquetry.locations import join_location, path_below
-from parquetry.metastore.commits.attempt.task import require_name
-from parquetry.metastore.commits.changes import Change, FileChange, ReadScope
-from parquetry.metastore.commits.committer import commit
+from parquetry.metastore.commits.changes import Change, FileChange, Requirements
+from parquetry.metastore.commits.committer import Successor, commit
+from parquetry.metastore.commits.prepared import require_name
 from parquetry.metastore.commits.removed_files import files_removed, live_files
-from parquetry.metastore.commits.successor import Successor
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.storage.head import live_head, pause
 from parquetry.metastore.storage.model import RemovedFileRecord, TableMetadata
@@ -44,9 +44,7 @@ class Replacement:
         self._base = base
         self._changes: dict[bytes, Change] = {}
         self._summary: dict[str, str] = {}
-        self._reads: list[ReadScope] = []
-        self._checks: list[Callable[[], None]] = []
-        self._kept: list[Callable[[bool], None]] = []
+        self._requirements = Requirements(base.commit.next_ticket)
         self._transaction: Transaction | None = None
         metadata = msgspec.structs.replace(
             metadata, created_at=base.metadata.created_at, replacement=self.id.hex()
@@ -57,9 +55,7 @@ class Replacement:
     def gather(self, transaction: Transaction, summary: Mapping[str, str]) -> None:
         """Keep the changes of a commit on the snapshot."""
         self._changes.update(transaction.changes)
-        self._reads += transaction.reads
-        self._checks += transaction.checks
-        self._kept += transaction.kept
+        self._requirements.add(transaction.requirements)
         self._summary.update(summary)
 
     @property
@@ -89,7 +85,7 @@ class Replacement:
                 statement must be serializable: others have committed since it began.
             CommitUnknownError: the store does not answer whether the commit took place.
         """
-        if self._reads:  # the content is right only for the version that was read
+        if self._requirements.reads:  # the content is right only for the version that was read
             return self._publish(self._base)
         attempt = 0
         while True:
@@ -112,13 +108,9 @@ class Replacement:
 
     def _publish(self, now: TableSnapshot) -> TableSnapshot:
         self._transaction = transaction = Transaction(now, "replace")
-        transaction.require_name()
+        # It conflicts with any other commit, so what was read needs no comparison.
+        transaction.requirements = replace(self._requirements, reads=[], keeps_name=True)
         transaction.become(self.snapshot, self._changes)
-        transaction.began = self._base.commit.next_ticket
-        for check in self._checks:
-            transaction.adopt(check)
-        for kept in self._kept:
-            transaction.keep(kept)
         if now.metadata.location.rstrip("/") != self.snapshot.metadata.location.rstrip("/"):
             transaction.leave_records()
             transaction.record_removed_files(self._removed_files(now))

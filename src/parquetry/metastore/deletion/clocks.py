@@ -147,7 +147,7 @@ def check_of_old_files(table: TableSnapshot, files: Mapping[str, int]) -> Callab
     """Return a check for a commit whose first files a vacuum may have deleted, or None if all are young.
 
     A write may last longer than the grace period. So a write with a file older than half of it
-    looks once for all its files, while no vacuum can come in between (`Transaction.adopt`).
+    looks once for all its files, while no vacuum can come in between (`Requirements.adopt`).
 
     Args:
         table: the version that the write is based on.

@@ -71,7 +71,7 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
     columns = frozenset(column.physical.lower() for column in metadata.data_columns)
     transaction = Transaction(snapshot, "add partitions")
     taken: list[str] = []
-    transaction.adopt(lambda: require_files(snapshot.label, taken))
+    transaction.requirements.adopt(lambda: require_files(snapshot.label, taken))
     for values, properties in zip(values_of(snapshot, q.partitions), q.properties, strict=True):
         _nameable(snapshot, values)
         given = properties.get("location")
@@ -247,7 +247,9 @@ def delete(lake: Lake, q: questions.Delete) -> answers.Done:
     selected = conjuncts(snapshot, q.predicates)
     replace_where(transaction, selected, "DELETE FROM")
     if is_serializable(settle(session=q.settings, properties=snapshot.metadata.properties)):
-        transaction.rely_on(snapshot, partition_plan(snapshot, selected, indexed=False), REWRITING_OPERATIONS)
+        transaction.requirements.rely_on(
+            snapshot, partition_plan(snapshot, selected, indexed=False), REWRITING_OPERATIONS
+        )
     commit(transaction)
     return answers.Done()
 

@@ -44,7 +44,9 @@ def rely_on_reads(lake: Lake, transaction: Transaction, reads: Iterable[question
         reads: of any tables.
     """
     for version, filters in _conditions_read(lake, transaction, reads):
-        transaction.rely_on(version, partition_plan(version, filters, indexed=False), REWRITING_OPERATIONS)
+        transaction.requirements.rely_on(
+            version, partition_plan(version, filters, indexed=False), REWRITING_OPERATIONS
+        )
 
 
 def rely_on_search(
@@ -73,7 +75,7 @@ def rely_on_search(
         [any_row(names, [metadata.partition_types[place] for place in places], list(values))] if names else []
     )
     for version, filters in _conditions_read(lake, transaction, reads):
-        transaction.rely_on(
+        transaction.requirements.rely_on(
             version, partition_plan(version, [*filters, *here], indexed=False), OPERATIONS_WITHOUT_NEW_ROWS
         )
 

@@ -176,8 +176,8 @@ class Uncommitted:
         self._transaction = Transaction(self._snapshot, operation)
         files = {file["path"]: file["modified"] for file in self._files if "deleted" not in file}
         if (check := check_of_old_files(self._snapshot, files)) is not None:
-            self._transaction.adopt(check)
-        self._transaction.keep(check_of_new_files(self._snapshot, list(files)))
+            self._transaction.requirements.adopt(check)
+        self._transaction.requirements.keep(check_of_new_files(self._snapshot, list(files)))
         return self._transaction
 
     def clean_up(self) -> None:

@@ -171,7 +171,7 @@ def test_what_was_read_must_be_as_it_was() -> None:
     def append(version: TableSnapshot, plan: ScanPlan | None, harmless: frozenset[str] = frozenset()) -> int:
         transaction = Transaction(table, "append")
         transaction.append((3, "c"), [file(f"c{version.version}")])
-        transaction.rely_on(version, plan, harmless)
+        transaction.requirements.rely_on(version, plan, harmless)
         return commit(transaction).version
 
     assert append(before, whole_day(before, 1)) == 3

@@ -272,7 +272,7 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
         replacement = metastore.replace_table("default", "t", base.metadata)
         gathered = Transaction(replacement.snapshot, "append")
         if relies:
-            gathered.rely_on(base, None)
+            gathered.requirements.rely_on(base, None)
         commit(gathered)
         meanwhile = Transaction(base, "append")
         meanwhile.append((5, "m"), [FileRecord("m", 1, 1)])

@@ -144,7 +144,7 @@ def test_a_write_that_lasts_long_looks_once_for_its_files(tmp_path: Path) -> Non
     with pytest.raises(FileMissingError, match="nothing was written"):
         check()
     transaction = Transaction(table, "append")
-    transaction.adopt(check)
+    transaction.requirements.adopt(check)
     transaction.append((), [])
     with pytest.raises(FileMissingError):
         commit(transaction)
@@ -164,7 +164,7 @@ def test_a_write_looks_for_its_files_after_a_vacuum(replaces: bool, tmp_path: Pa
         replacement = Replacement(base, base.metadata) if replaces else None
         transaction = Transaction(replacement.snapshot if replacement else base, "append")
         check = check_of_new_files(base, [str(path)])
-        transaction.keep(lambda is_deleting: (looked.append(path.name), check(is_deleting))[1])
+        transaction.requirements.keep(lambda is_deleting: (looked.append(path.name), check(is_deleting))[1])
         transaction.append((), [FileRecord(path.name, 1, 1)])
         commit(transaction)
         if replacement:

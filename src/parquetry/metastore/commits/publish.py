@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from parquetry.errors import BatchCommittedError, CommitAbortedError
-from parquetry.metastore.commits.attempt.rows import Attempt
-from parquetry.metastore.commits.attempt.task import CommitTask, describe, require_kept
+from parquetry.metastore.commits.attempt import Attempt
 from parquetry.metastore.commits.changes import Drop
+from parquetry.metastore.commits.prepared import CommitTask, describe, require_kept
 from parquetry.metastore.storage.clock import store_now_ms, warn_of_future
 from parquetry.metastore.storage.head import Head, edit_head, remove
 from parquetry.metastore.storage.model import CommitRecord, Totals
