@@ -37,7 +37,7 @@ import org.apache.spark.sql.parquetry.versions.Bucketing
  *
  * A scan begins as `Estimated` if its table has a hundred partitions or more, and if values of a join could
  * prune some that the query's own conditions seem to keep. The planner decides this in
- * `planner/scans/deferred_listing.py`. Every other scan begins as `Listed`.
+ * `planner/scans/scan_answer.py`. Every other scan begins as `Listed`.
  *
  * == Example ==
  *

@@ -11,10 +11,9 @@ from parquetry.metastore import Metastore, TableColumn, TableSnapshot, Transacti
 from parquetry.metastore.access.access_paths import cheapest_plan
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.head import edit_head, read_head
-from parquetry.metastore.versions.changes_between import changes_between
+from parquetry.metastore.versions.changes_between import TouchedPartitions, changes_between
 from parquetry.metastore.versions.newest_rows import decode_newest, encode_newest
 from parquetry.metastore.versions.snapshot import load
-from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.predicate.reading.parse import parse_filter
 from parquetry.store import MemoryStore
 from parquetry.store.hbase import scans

@@ -10,7 +10,7 @@ from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.metastore import Metastore, Transaction
+from parquetry.metastore import Metastore, Replacement, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import open_store
 from tests.support.effort import examples
@@ -28,8 +28,9 @@ def _replace(
     for number in itertools.count():
         if over.is_set():
             break
-        replacement = metastore.replace_table(
-            "default", "t", metadata(location=metastore.table("default", "t").metadata.location)
+        replacement = Replacement(
+            metastore.table("default", "t"),
+            metadata(location=metastore.table("default", "t").metadata.location),
         )
         transaction = Transaction(replacement.snapshot, "fill")
         transaction.append((1, "a"), [file(f"{who}-{number}")])

@@ -79,19 +79,17 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.manifest.entries import row_sum as row_sum
     from parquetry.metastore.metastore import (
         Metastore as Metastore,
-        marked_metastore as marked_metastore,
         open_metastore as open_metastore,
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
     from parquetry.metastore.operations.compact_metadata import compact_metadata as compact_metadata
-    from parquetry.metastore.operations.history import history as history
     from parquetry.metastore.operations.indexes import (
         create_index as create_index,
         drop_index as drop_index,
         rebuild_index as rebuild_index,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
-    from parquetry.metastore.operations.rollback import rollback as rollback
+    from parquetry.metastore.operations.rollback import history as history, rollback as rollback
     from parquetry.metastore.ownership.handover import Claimed as Claimed
     from parquetry.metastore.results import (
         Check as Check,
@@ -114,6 +112,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.storage.valid_names import DEFAULT_DATABASE as DEFAULT_DATABASE
     from parquetry.metastore.storage.wire import decode_arrangement as decode_arrangement
     from parquetry.metastore.versions.changes_between import (
+        TouchedPartitions as TouchedPartitions,
         VersionChanges as VersionChanges,
         changes_between as changes_between,
     )
@@ -131,7 +130,6 @@ if FOR_TYPE_CHECKERS:
         load as load,
         load_commit as load_commit,
     )
-    from parquetry.metastore.versions.touched import TouchedPartitions as TouchedPartitions
     from parquetry.metastore.versions.visible_rows import Examined as Examined
 
 lazy_exports(__name__)

@@ -23,7 +23,6 @@ from parquetry.errors import (
 )
 from parquetry.locations import warehouse_location
 from parquetry.metastore.cleanup.recovery import delete_table
-from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.copies import shared_tables
 from parquetry.metastore.namespace.databases import Databases
 from parquetry.metastore.namespace.names import NamedTable, TableNames, new_token
@@ -321,15 +320,6 @@ class Metastore:
         name = normalise_name("table", name)
         return StagedTable(self.store, self._names, metadata, database, name)
 
-    def replace_table(self, database: str, name: str, metadata: TableMetadata) -> Replacement:
-        """Begin a new definition and new content for a table, which become visible when they are published.
-
-        Raises:
-            NamespaceNotFoundError: the database does not exist.
-            TableNotFoundError: the table does not exist.
-        """
-        return Replacement(self.table(database, name), metadata)
-
     def drop_table(
         self,
         database: str,
@@ -446,23 +436,11 @@ def open_metastore(
     warehouse = warehouse_location(warehouse)
     opened = open_store(store, warehouse, create=create, passwords=passwords)
     try:
-        return marked_metastore(opened, store, warehouse, create=create or store == "memory")
+        ownership = Ownership(opened, recorded_url(store, opened, warehouse), warehouse)
+        return Metastore(opened, warehouse, create=create or store == "memory", ownership=ownership)
     except BaseException:
         opened.close()
         raise
-
-
-def marked_metastore(opened: Store, store: str | None, warehouse: str, *, create: bool) -> Metastore:
-    """Return the metastore of an opened store, whose writes make sure that the warehouse belongs to it.
-
-    Args:
-        opened: the store.
-        store: its URL; see `open_metastore`.
-        warehouse: absolute path, or URI.
-        create: whether to make an empty store into a metastore.
-    """
-    ownership = Ownership(opened, recorded_url(store, opened, warehouse), warehouse)
-    return Metastore(opened, warehouse, create=create, ownership=ownership)
 
 
 def _is_as_it_was(named: NamedTable, earlier: NamedTable) -> bool:

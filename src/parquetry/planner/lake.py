@@ -29,14 +29,14 @@ from parquetry.metastore import (
     TableSnapshot,
     TouchedPartitions,
     index_columns,
-    marked_metastore,
+    open_metastore,
 )
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
 from parquetry.planner.protocol.answers import Bucketing, LoadedTable
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
-from parquetry.store import SQLiteStore, open_store, others_nearby, passwords_among
+from parquetry.store import SQLiteStore, others_nearby, passwords_among
 
 _LOG = logging.getLogger("parquetry")
 _MAX_CACHED_SNAPSHOTS = 256
@@ -97,8 +97,8 @@ class Lake:
                 "The warehouse %s of the catalog %s is new and empty. An existing one is at %s: did you mean that?",
                 warehouse, name, " and ".join(nearby[:3]),
             )  # fmt: skip
-        store = open_store(options.get("store"), warehouse, create=True, passwords=passwords_among(options))
-        metastore = marked_metastore(store, options.get("store"), warehouse, create=True)
+        passwords = passwords_among(options)
+        metastore = open_metastore(warehouse, options.get("store"), create=True, passwords=passwords)
         _warn_of_owner(name, metastore)
         return cls(name, metastore, engine)
 

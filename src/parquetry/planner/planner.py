@@ -14,12 +14,12 @@ from typing import Any
 
 from parquetry.errors import ParquetryError, UnsupportedError
 from parquetry.locations import use_file_systems
-from parquetry.planner import metadata_tables, setting_checks, statements
+from parquetry.planner import metadata_tables, statements
 from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
 from parquetry.planner.protocol import answers, codec, questions
-from parquetry.planner.scans import key_ranges, runtime_filters, scans
+from parquetry.planner.scans import runtime_filters, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
 from parquetry.prune import reading_by_position
@@ -36,7 +36,6 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **scans.ANSWERS,
     **streams.ANSWERS,
     **runtime_filters.ANSWERS,
-    **key_ranges.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
 }
@@ -137,7 +136,7 @@ class Planner:
                     with reading_by_position(question.by_position):
                         told = answer(lake, question)
                 else:
-                    told = (statements.ANSWERS | setting_checks.ANSWERS)[type(question)](question)
+                    told = statements.ANSWERS[type(question)](question)
                 return codec.encode(told)
         except ParquetryError as error:
             failure = answers.Error(error.code, error.message, _subject(question, error.code), error.sqlstate)

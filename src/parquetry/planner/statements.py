@@ -1,4 +1,4 @@
-"""Rewrite statements that Spark's parser does not know into statements that it knows.
+"""Rewrite statements that Spark's parser does not know, and check settings, before any table is loaded.
 
 The bridge's parser sends a statement to the planner if it contains one of `STATEMENT_WORDS`, in any letter
 case. The word may be a keyword, or part of a name, a text or a comment; only the planner distinguishes these.
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from parquetry.config import SESSION_PREFIX, refuse_foreign, settle
 from parquetry.ddl import UNPARSED_WORDS, Session, rewrite
 from parquetry.planner.protocol import answers, questions
 
@@ -38,6 +39,24 @@ def rewritten(q: questions.RewriteStatement) -> answers.Rewritten:
     return answers.Rewritten(rewrite.rewrite(q.text, session, q.named, q.positional))
 
 
+def check_settings(q: questions.CheckSettings) -> answers.Done:
+    """Make sure that each setting is known and that its value, if it has one, can be used.
+
+    Raises:
+        ConfigurationError: a setting of the session is unknown, or its value cannot be used.
+        PropertyError: an option does not apply to reads, or has a meaning in other formats that no read has
+            here.
+    """
+    settings = settle(q.options, q.settings)  # checks their names
+    if q.use != "set":
+        refuse_foreign(q.options, q.use)
+        return answers.Done()
+    for name in q.settings:
+        _ = settings[name.removeprefix(SESSION_PREFIX)]  # raises if the value cannot be used
+    return answers.Done()
+
+
 ANSWERS: dict[type[questions.Question], Callable[[Any], answers.Answer]] = {
-    questions.RewriteStatement: rewritten
+    questions.RewriteStatement: rewritten,
+    questions.CheckSettings: check_settings,
 }

@@ -1,4 +1,4 @@
-"""The query cache: partitions of recent selections, for further questions about the same table.
+"""The query cache: partitions and files of recent selections, for further questions about the same table.
 
 One query asks about a version of a table several times: for its aggregates, for its scan, and again when
 runtime values of a join arrive. Each question has the conditions of the last one, or more:
@@ -10,8 +10,8 @@ runtime values of a join arrive. Each question has the conditions of the last on
 | `PlanScan`  | `p IN (1, 2) AND p IN (2, 7, 9)`   | cache     | 1          |
 
 So the cached partitions for some conditions are narrowed by the other conditions. The report names the
-effective conditions as if all had been asked at once. If partitions have many files, their remaining files
-are cached as well (`query_cache_files`).
+effective conditions as if all had been asked at once. If partitions have many files, the files that
+remain after open conditions are cached as well. Judging few files again takes no longer than a lookup.
 """
 
 from __future__ import annotations
@@ -19,14 +19,114 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
-from parquetry.metastore import PartitionSnapshot, TableSnapshot
+from parquetry.metastore import FileBlock, PartitionSnapshot, TableSnapshot
 from parquetry.predicate import TRUE, And, Filter, IsNull, KnownValues, Match, Not, Predicate, match
-from parquetry.prune.query_cache_files import FileCache
+from parquetry.prune.condition import Condition
+from parquetry.prune.report.scan import Step
 
-_MAX_CACHED_SELECTIONS = 16
-_MAX_CACHED_BYTES = 32 << 20
+MIN_CACHED_FILES = 1000
+"""Files that a selection must have judged to be cached; fewer are judged again in the same time."""
+_CACHED_FILE_SELECTIONS = 8
+_MAX_CACHED_FILE_BYTES = 32 << 20
+"""Estimated bytes of all cached files together."""
+_BYTES_PER_FILE, _BYTES_PER_COLUMN = 200, 60
+"""Estimated bytes of a file's path and numbers, and of one column's statistics in it."""
+
+_FileKey = tuple[bytes, int, tuple[tuple[Predicate, str, str, frozenset[str]], ...]]
+
+
+class PrunedFiles(NamedTuple):
+    """The remaining files of some partitions.
+
+    Attributes:
+        partitions: the partitions in key order.
+        projected: the columns whose statistics the blocks have, or None for all.
+        blocks: the remaining files.
+        certain: whether every row of these files satisfies all of the conditions.
+        step: the step of the report.
+    """
+
+    partitions: Sequence[PartitionSnapshot]
+    projected: frozenset[str] | None
+    blocks: Sequence[FileBlock]
+    certain: bool
+    step: Step
+
+    @property
+    def bytes(self) -> int:
+        """Return the estimated memory in bytes."""
+        columns = 0 if self.projected is None else len(self.projected)
+        return sum(block.count for block in self.blocks) * (_BYTES_PER_FILE + _BYTES_PER_COLUMN * columns)
+
+
+class FileCache:
+    """A cache of remaining files by table, version and open conditions; several threads may use it."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[_FileKey, PrunedFiles] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(
+        self,
+        snapshot: TableSnapshot,
+        conditions: Sequence[Condition],
+        partitions: Sequence[PartitionSnapshot],
+        projected: frozenset[str] | None,
+    ) -> PrunedFiles | None:
+        """Return the cached files of partitions that remain after conditions, or None if they are not cached.
+
+        Args:
+            snapshot: the version of the table.
+            conditions: the open conditions, joined by AND.
+            partitions: partitions of the version.
+            projected: the columns whose statistics are wanted, or None for all.
+        """
+        key = _key(snapshot, conditions)
+        with self._lock:
+            pruned = self._entries.get(key)
+            if (
+                pruned is None
+                or not _covers(pruned.projected, projected)
+                or not _same(pruned.partitions, partitions)
+            ):
+                return None
+            self._entries.move_to_end(key)
+            return pruned
+
+    def keep(self, snapshot: TableSnapshot, conditions: Sequence[Condition], pruned: PrunedFiles) -> None:
+        """Cache the remaining files, unless they are too large."""
+        if pruned.bytes > _MAX_CACHED_FILE_BYTES:
+            return
+        key = _key(snapshot, conditions)
+        with self._lock:
+            self._entries.pop(key, None)
+            self._entries[key] = pruned
+            while (
+                len(self._entries) > _CACHED_FILE_SELECTIONS
+                or sum(each.bytes for each in self._entries.values()) > _MAX_CACHED_FILE_BYTES
+            ):
+                self._entries.popitem(last=False)
+
+
+def _key(snapshot: TableSnapshot, conditions: Sequence[Condition]) -> _FileKey:
+    identity = ((each.filter.node, each.text, each.origin, each.about) for each in conditions)
+    return snapshot.id, snapshot.version, tuple(identity)
+
+
+def _covers(projected: frozenset[str] | None, wanted: frozenset[str] | None) -> bool:
+    return projected is None or (wanted is not None and wanted <= projected)
+
+
+def _same(one: Sequence[PartitionSnapshot], other: Sequence[PartitionSnapshot]) -> bool:
+    key = attrgetter("key")
+    return len(one) == len(other) and all(map(bytes.__eq__, map(key, one), map(key, other)))
+
+
+_CACHED_PARTITION_SELECTIONS = 16
+_MAX_CACHED_PARTITION_BYTES = 32 << 20
 """Bytes of all cached partitions' records together."""
 MAX_NARROWED_PARTITIONS = 1000
 """Cached partitions that are narrowed by further conditions; for more, seeking their keys takes less time."""
@@ -46,7 +146,7 @@ class _CacheEntry(NamedTuple):
     bytes: int
 
 
-_Key = tuple[bytes, int, frozenset[Predicate]]
+_PartitionKey = tuple[bytes, int, frozenset[Predicate]]
 
 
 class PartitionCache:
@@ -58,7 +158,7 @@ class PartitionCache:
 
     def __init__(self) -> None:
         self.files = FileCache()
-        self._entries: OrderedDict[_Key, _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[_PartitionKey, _CacheEntry] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -96,17 +196,19 @@ class PartitionCache:
     ) -> None:
         """Cache the partitions for conditions, unless their records are too large."""
         size = sum([partition.record_bytes for partition in partitions])
-        if size > _MAX_CACHED_BYTES:
+        if size > _MAX_CACHED_PARTITION_BYTES:
             return
         key = (snapshot.id, snapshot.version, _conjuncts(filters))
         with self._lock:
             self._drop(key)
             self._entries[key] = _CacheEntry(tuple(partitions), size)
             self._bytes += size
-            while self._bytes > _MAX_CACHED_BYTES or len(self._entries) > _MAX_CACHED_SELECTIONS:
+            while (
+                self._bytes > _MAX_CACHED_PARTITION_BYTES or len(self._entries) > _CACHED_PARTITION_SELECTIONS
+            ):
                 self._drop(next(iter(self._entries)))
 
-    def _drop(self, key: _Key) -> None:
+    def _drop(self, key: _PartitionKey) -> None:
         entry = self._entries.pop(key, None)
         self._bytes -= 0 if entry is None else entry.bytes
 

@@ -1,6 +1,7 @@
 """Parquetry on Spark: the only package that imports pyspark.
 
-`session` joins a session, the JVM calls `gateway`, `write` writes rows, and `report` says what queries read.
+`session` joins a session, the JVM calls the gateway in `serving`, `write` writes rows, and `report` says what
+queries read.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports

@@ -1,4 +1,12 @@
-"""The store of a warehouse: by default a SQLite file inside it, or the store that a URL names."""
+"""The store of a warehouse: by default a SQLite file inside it, or the store that a URL names.
+
+A URL's scheme names the kind of store, also a kind that an installed package adds. A package adds a scheme by
+an entry point of the group `parquetry.stores`. The entry point's name is the scheme, and its object is an
+`OpenUrl`::
+
+    [project.entry-points."parquetry.stores"]
+    fdb = "my_package:open_store"
+"""
 
 from __future__ import annotations
 
@@ -6,6 +14,8 @@ import logging
 import os
 import urllib.parse
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol
 
 from parquetry.errors import ConfigurationError
 from parquetry.store.base import Store
@@ -17,8 +27,102 @@ from parquetry.store.passwords import (
     split_passwords,
     without_password,
 )
-from parquetry.store.schemes import open_by_scheme, unknown_store
 from parquetry.store.sqlite import SQLiteStore
+
+ENTRY_POINTS = "parquetry.stores"
+_FORMS = [
+    "sqlite",
+    "sqlite:///absolute/path",
+    "postgresql://user@host:port/database",
+    "hbase://host:port/table",
+    "memory",
+]
+
+
+class OpenUrl(Protocol):
+    """Opens a store of a package that is not ours."""
+
+    def __call__(self, url: str, *, create: bool) -> Store:
+        """Return the store of a URL.
+
+        Args:
+            url: whole, with its scheme.
+            create: whether to create the store if it does not exist.
+
+        Raises:
+            WarehouseError: it does not exist and `create` is False, or it cannot be opened.
+            ConfigurationError: the URL is not understood.
+            StoreError: the server cannot be reached.
+        """
+        ...
+
+
+def open_by_scheme(url: str, *, create: bool, passwords: Mapping[str, str]) -> Store:
+    """Open the store that a URL names.
+
+    Args:
+        url: with a scheme.
+        create: whether to create the store if it does not exist.
+        passwords: of PostgreSQL, by libpq's names.
+
+    Raises:
+        ConfigurationError: no store has such a URL, or the package that has cannot be used.
+    """
+    scheme = url.partition(":")[0]
+    if scheme in _POSTGRESQL and url != scheme:
+        from parquetry.store.postgresql.store import PostgreSQLStore
+
+        return PostgreSQLStore.open(url, create=create, passwords=passwords)
+    if scheme in _OWN and url != scheme:
+        return _OWN[scheme](url, create=create)
+    point = _of_packages().get(scheme)
+    if point is None or url == scheme:
+        raise unknown_store(url)
+    try:
+        open_url: OpenUrl = point.load()
+    except (ImportError, AttributeError) as error:
+        package = "" if point.dist is None else f" of the package {point.dist.name}"
+        raise ConfigurationError(
+            f"Store {without_password(url)!r} needs {point.value}{package}, which cannot be imported: {error}. Install the "
+            f"package again, or remove it."
+        ) from error
+    return open_url(url, create=create)
+
+
+def unknown_store(url: str) -> ConfigurationError:
+    """Return the error for a URL that no store has; it names the forms that are known."""
+    forms = [*_FORMS, *(f"{scheme}:…" for scheme in sorted(_of_packages()))]
+    known = ", ".join(map(repr, forms[:-1]))
+    return ConfigurationError(
+        f"Store {without_password(url)!r} is not known; known are {known} and {forms[-1]!r}."
+    )
+
+
+def _of_packages() -> dict[str, EntryPoint]:
+    """Return the schemes that installed packages add; none takes one of ours."""
+    return {
+        point.name: point
+        for point in entry_points(group=ENTRY_POINTS)
+        if point.name not in (*_OWN, *_POSTGRESQL)
+    }
+
+
+def _open_sqlite(url: str, *, create: bool) -> Store:
+    if not url.startswith("sqlite:///") or url == "sqlite:///":
+        raise unknown_store(url)
+    path = urllib.parse.unquote(url.removeprefix("sqlite://"))
+    return SQLiteStore(f"/{path.lstrip('/')}", create=create)  # as others write it, sqlite:////path
+
+
+def _open_hbase(url: str, *, create: bool) -> Store:
+    from parquetry.store.hbase.store import HBaseStore
+
+    return HBaseStore.open(url, create=create)
+
+
+_POSTGRESQL = ("postgresql", "postgres")
+_OWN: dict[str, OpenUrl] = {"sqlite": _open_sqlite, "hbase": _open_hbase}
+
 
 METASTORE_FOLDER = "_parquetry"
 """Name of the metastore's folder within a warehouse."""
@@ -97,7 +201,7 @@ def open_store(
         url: URL of the store. None or ``sqlite`` is the file inside the warehouse; ``sqlite:///path`` or
             ``sqlite:////path`` is another file; ``postgresql://user@host:port/database`` is a table of
             PostgreSQL; ``hbase://host:port/table`` is a table of HBase; ``memory`` ends with the process. An
-            installed package may add schemes (`store.schemes`).
+            installed package may add schemes (`OpenUrl`).
         warehouse: absolute local path, or URI of another file system.
         create: whether to create the store if it does not exist.
         passwords: that are given apart from the URL, by libpq's names.

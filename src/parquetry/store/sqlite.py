@@ -26,8 +26,8 @@ from parquetry.store.base import Fields
 from parquetry.store.batches import largest_batch, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows
-from parquetry.store.sqlite_layout import Layout
-from parquetry.store.sqlite_pages import (
+from parquetry.store.sqlite_layout import (
+    Layout,
     plain_page,
     skipping_page,
 )

@@ -26,13 +26,13 @@ import enum
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
+from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
+
 MAX_ROW_BYTES_IN_PAGE = 4000
 """Bytes of key and value. A larger row of a table without rowid would overflow its page of 16 KiB."""
 MAX_VALUE_BYTES_IN_VERSION_0 = 64 << 10
 """Bytes of a value. Format 1 of the metastore hardly ever has larger ones, and SQLite reads smaller ones in a
 few µs."""
-
-Row = tuple[bytes, bytes]
 
 
 class Layout(enum.IntEnum):
@@ -184,3 +184,65 @@ def _update(connection: sqlite3.Connection, layout: Layout, key: bytes, placed: 
     if layout is Layout.APART:
         connection.execute(f"{_DELETE_LARGE_VALUE} AND id IS NOT ?", (key, placed))
     connection.execute(f"UPDATE {_TABLES[layout]} SET v = ? WHERE k = ?", (placed, key))
+
+
+_ROWS_PER_FETCH = 64
+"""Rows between two checks whether the page has reached a large group. The first check comes after two
+rows."""
+
+
+def plain_page(
+    connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
+) -> RowPage:
+    """Read `count` rows with start <= key < stop, or fewer if they reach a group with several rows."""
+    below = "" if stop is None else "AND k < :stop"
+    cursor = connection.execute(
+        f"SELECT k, v FROM kv WHERE k >= :start {below} ORDER BY k LIMIT :count",
+        {"start": start, "stop": stop, "count": count},
+    )
+    rows: list[Row] = []
+    size = MIN_PAGE_ROWS
+    while chunk := cursor.fetchmany(size):
+        rows += chunk
+        if len(chunk) < size:
+            break
+        if groups.alike(chunk[-1][0], chunk[-2][0]):
+            cursor.close()  # ends the read transaction, which would keep the log from being emptied
+            return RowPage(rows, rows[-1][0])
+        size = _ROWS_PER_FETCH
+    return RowPage(rows, rows[-1][0] if len(rows) == count else None)
+
+
+def skipping_page(
+    connection: sqlite3.Connection, start: bytes, stop: bytes | None, count: int, groups: Groups
+) -> RowPage:
+    """Read the first row of each of `count` groups within start <= key < stop.
+
+    One statement seeks from group to group, which takes a third of the time of a statement per group. The
+    operator `||` turns its operands into text without changing the bytes, so a cast makes them bytes again.
+    """
+    below = "" if stop is None else "AND k < :stop"
+    rows: list[Row] = connection.execute(
+        f"""
+        WITH RECURSIVE leading (k) AS (
+          SELECT * FROM (SELECT k FROM kv WHERE k >= :start {below} ORDER BY k LIMIT 1)
+          UNION ALL
+          SELECT (
+            SELECT k FROM kv
+            WHERE k >= CAST(substr(leading.k, 1, length(leading.k) - :width) || :end AS BLOB) {below}
+            ORDER BY k LIMIT 1
+          )
+          FROM leading WHERE leading.k IS NOT NULL
+          LIMIT :count
+        )
+        SELECT kv.k, kv.v FROM leading CROSS JOIN kv ON kv.k = leading.k
+        """,
+        {
+            "start": start,
+            "stop": stop,
+            "count": count,
+            "width": groups.width,
+            "end": groups.end(bytes(groups.width)),
+        },
+    ).fetchall()
+    return RowPage(rows, rows[-1][0] if len(rows) == count else None)

@@ -16,7 +16,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.planner import statements
 from parquetry.planner.metadata_tables import ROWS_PER_PAGE
 from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
-from parquetry.spark.serving.gateway import PlannerGateway
+from parquetry.spark.serving.callbacks import PlannerGateway
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 FILES = 2 * ROWS_PER_PAGE + 500

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
-from parquetry.planner.scans import deferred_listing, runtime_tuples, scans
+from parquetry.planner.scans import runtime_values, scan_answer
 from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support.spark import plans, series
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
@@ -151,7 +151,7 @@ def test_many_tuples(
     query = SHAPES.query("null-safe")
     expected = plainly(spark, query.format(**tables["plain"]))
     for most, kept, told in ((9, 9, "(day, y) → 9 tuples"), (8, 57, "day → 8 values, y IN")):
-        monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=most))
+        monkeypatch.setattr(runtime_values, "LIMITS", replace(LIMITS, tuples=most))
         frame = spark.sql(query.format(**tables["ours"]))
         assert frame.collect() == expected
         found = scan(frame, f"{DATABASE}.f")
@@ -166,8 +166,7 @@ def test_more_tuples_than_are_sent(
     """Above the limit, each column's values arrive separately. Each NULL is equal to any other in them, also
     beside a computed key.
     """
-    for module in (scans, deferred_listing):
-        monkeypatch.setattr(module, "LIMITS", replace(LIMITS, set_values=3))
+    monkeypatch.setattr(scan_answer, "LIMITS", replace(LIMITS, set_values=3))
     for query, kept in (
         (SHAPES.query("null-safe"), 57),  # from the least to the greatest, and NULL
         (SHAPES.query("null-safe, both"), 58),

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from parquetry import metastore
 from parquetry.planner.protocol.codec import PROTOCOL
-from parquetry.spark.serving.gateway import PlannerGateway
+from parquetry.spark.serving.callbacks import PlannerGateway
 from tests.support.processes import ROOT, run
 from tests.support.spark import intruder
 

@@ -21,7 +21,7 @@ from parquetry.planner import statements
 from parquetry.planner.protocol import codec, questions
 from parquetry.prune.report.shuffle_reasons import SETTINGS
 from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE, settings
-from parquetry.spark.serving.gateway import PlannerGateway
+from parquetry.spark.serving.callbacks import PlannerGateway
 from tests.support.spark.recording import GOLDEN, Exchange, StandInNames, lay_out, lines
 
 WORD = "RECORDED WORD"

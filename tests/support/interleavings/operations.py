@@ -15,14 +15,20 @@ from pathlib import Path
 import msgspec
 
 from parquetry.errors import CommitConflictError, ParquetryError, TableExistsError, TableNotFoundError
-from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import (
+    FileRecord,
+    Metastore,
+    Replacement,
+    TableColumn,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+)
 from parquetry.metastore.cleanup.in_flight import WriteInFlight
 from parquetry.metastore.commits.committer import commit
-from parquetry.metastore.commits.replacement import Replacement
 from parquetry.metastore.deletion.clocks import check_of_new_files
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.orphan_tables import remove_orphans
-from parquetry.metastore.deletion.vacuum import vacuum
+from parquetry.metastore.deletion.vacuum import remove_orphans, vacuum
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore
 from parquetry.metastore.namespace.staging import StagedTable

@@ -15,7 +15,7 @@ from parquetry.errors import (
 )
 from parquetry.metastore import Metastore
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.deletion.orphan_tables import remove_orphans
+from parquetry.metastore.deletion.vacuum import remove_orphans
 from parquetry.metastore.storage import owner
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import HEADS, NAMES, RESTORING, prefix_range

@@ -11,7 +11,15 @@ from unittest.mock import patch
 
 import msgspec
 
-from parquetry.metastore import FileRecord, Metastore, StagedTable, TableSnapshot, Totals, Transaction
+from parquetry.metastore import (
+    FileRecord,
+    Metastore,
+    Replacement,
+    StagedTable,
+    TableSnapshot,
+    Totals,
+    Transaction,
+)
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.vacuum import vacuum
@@ -307,7 +315,7 @@ def create_as(metastore: Metastore, world: CrashWorld) -> None:
 
 def replace_table(metastore: Metastore, world: CrashWorld) -> None:
     new = metadata(location=str(world.folder / "t"), comment="new")
-    replacement = metastore.replace_table("default", "t", new)
+    replacement = Replacement(metastore.table("default", "t"), new)
     transaction = Transaction(replacement.snapshot, "append")
     fill(transaction, ((1, "a"), "as"), ((5, "n"), "as"))
     commit(transaction)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from parquetry.errors import CommitConflictError
-from parquetry.metastore import FileRecord, Metastore, TableSnapshot, Transaction
+from parquetry.metastore import FileRecord, Metastore, Replacement, TableSnapshot, Transaction
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import encode_removed, files_removed
@@ -351,7 +351,7 @@ def test_renamed_dropped_and_replaced_tables(tmp_path: Path) -> None:
         (lake.location, ["d=1/s=a/one", "d=1/s=b/two", "d=2/s=c/three"]),
         (tmp_path / "elsewhere", []),
     ):
-        replacement = lake.metastore.replace_table("default", "u", metadata(location=f"file:{location}"))
+        replacement = Replacement(lake.metastore.table("default", "u"), metadata(location=f"file:{location}"))
         table = replacement.publish()
         assert list(records(table)) == expected
         assert list(records(lake.metastore.table("default", "u"))) == expected
@@ -367,7 +367,7 @@ def test_a_commit_to_the_replaced_table_meanwhile_is_not_missed(tmp_path: Path) 
         lake.append(A, "one", own=False)
         store = FaultyStore(lake.store)
         metastore = Metastore(store, lake.metastore.warehouse)
-        replacement = metastore.replace_table("default", "t", metadata(location=f"file:{lake.location}"))
+        replacement = Replacement(metastore.table("default", "t"), metadata(location=f"file:{lake.location}"))
         late: list[str] = []
 
         def meanwhile(writes: int, stop: int = stop, lake: TableLake = lake, late: list[str] = late) -> None:
@@ -401,7 +401,9 @@ def test_a_table_that_cannot_be_read_can_be_replaced(tmp_path: Path) -> None:
     lake.append(A, "one", own=False)
     ((row, _),) = lake.store.scan(*prefix_range(partition_prefix(lake.id)))
     lake.store.put_many([(row, b"\x01nonsense")])
-    table = lake.metastore.replace_table("default", "t", metadata(location=f"file:{lake.location}")).publish()
+    table = Replacement(
+        lake.metastore.table("default", "t"), metadata(location=f"file:{lake.location}")
+    ).publish()
     assert (records(table), table.totals) == ({}, Totals())
     vacuum(table, older_than=1 << 50)
     assert fsck(lake.table(), footers=False) == []

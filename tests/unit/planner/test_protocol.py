@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from parquetry.errors import BridgeError
-from parquetry.planner import planner, setting_checks, statements
+from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions
 
 BASE = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
@@ -70,7 +70,7 @@ def test_every_question_has_an_answer_of_a_type() -> None:
 
     The question's docstring names the same type.
     """
-    functions = {**planner._ANSWERS, **statements.ANSWERS, **setting_checks.ANSWERS}
+    functions = {**planner._ANSWERS, **statements.ANSWERS}
     # writes are answered where Spark is
     assert {*functions, questions.Write, questions.RewriteRows} == set(questions.QUESTIONS)
     for kind, function in functions.items():

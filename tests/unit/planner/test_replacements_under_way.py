@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parquetry.metastore import FileRecord, Metastore, Transaction
+from parquetry.metastore import FileRecord, Metastore, Replacement, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.lake import Lake, Staged
@@ -22,7 +22,7 @@ def test_queries_go_on_with_the_version_that_they_began_with(tmp_path: Path) -> 
     table = commit(transaction)
     lake = Lake("lake", metastore, NoEngine("UTC"))
     query = TableRef(table.id.hex(), table.version, "default", "t")
-    replacement = metastore.replace_table("default", "t", metadata(location=str(tmp_path / "t")))
+    replacement = Replacement(metastore.table("default", "t"), metadata(location=str(tmp_path / "t")))
     lake.staged[replacement.id.hex()] = Staged(replacement, "default", "t")
     writer = TableRef(replacement.id.hex(), table.version, "default", "t")
     assert list(lake.snapshot(writer).partitions()) == []

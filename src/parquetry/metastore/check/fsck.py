@@ -18,9 +18,8 @@ from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, ParquetryError, TableNotFoundError
 from parquetry.locations import join_location
 from parquetry.metastore.check.chunk_check import ColumnTypesByTicket, check_chunks
-from parquetry.metastore.check.index_check import check_indexes
+from parquetry.metastore.check.index_check import check_indexes, check_newest
 from parquetry.metastore.check.lost_tables import orphan_findings
-from parquetry.metastore.check.newest_check import check_newest
 from parquetry.metastore.check.type_check import unfit_files
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.cleanup.retention import Need, retire, stored_rows, unneeded_chunks

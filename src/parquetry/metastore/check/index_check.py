@@ -1,17 +1,27 @@
-"""Compare the secondary indexes of a table with its partitions, and repair differences."""
+"""Compare secondary indexes, and the head's list of newest rows, with partitions, and repair differences.
+
+The list only saves time (`metastore.versions.newest_rows`), but readers of the newest version trust it. If it
+lacks a partition, they miss the partition. If it names an older row of a partition, they read an older state
+of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from parquetry.errors import ParquetryError
 from parquetry.metastore.cleanup.index_upkeep import leftover_entries, missing_entries, unneeded_entries
 from parquetry.metastore.cleanup.retention import oldest_commit
 from parquetry.metastore.results import Finding
-from parquetry.metastore.storage.head import Head, live_head
+from parquetry.metastore.storage.head import Head, edit_head, live_head
 from parquetry.metastore.storage.keyspace import complement, delete_in_batches, fields_of
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.versions.indexes import entry_rows, index_columns
+from parquetry.metastore.versions.newest_rows import NewestRow, complete_ticket, decode_newest
 from parquetry.metastore.versions.snapshot import TableSnapshot, load
+from parquetry.metastore.versions.visible_rows import VisibleRows
 from parquetry.texts import counted
 
 
@@ -67,3 +77,70 @@ def _unneeded(table: TableSnapshot, head: Head, repair: bool) -> Iterator[Findin
     if found:
         text = f"{counted(len(found), 'entry leads', 'entries lead')} to rows or indexes that no version has, without harm"
         yield Finding("unneeded index entry", None, None, text, repair)
+
+
+def check_newest(table: TableSnapshot, repair: bool) -> Iterator[Finding]:
+    """Yield partitions that readers of the newest version miss, or read in an older state.
+
+    Args:
+        table: any version of the table.
+        repair: drop a wrong list; a later commit makes a new one.
+
+    Raises:
+        TableNotFoundError: the table was dropped.
+    """
+    while True:
+        head = _head(table)
+        wrong = list(_wrong(table, head))
+        if repair and wrong and not _drop_list(table, head):
+            continue  # the head has another list by now
+        if wrong and not repair and _head(table).commit.id != head.commit.id:
+            continue  # rows may have been vacuumed meanwhile
+        for key, text in wrong:
+            yield Finding("newest rows", _name(table, key), None, text, repair)
+        return
+
+
+def _head(table: TableSnapshot) -> Head:
+    return live_head(table.store, table.id, f"Table {table.label} was dropped or replaced meanwhile.")
+
+
+def _wrong(table: TableSnapshot, head: Head) -> Iterator[tuple[bytes, str]]:
+    """Yield keys of partitions, each with the list's error about it."""
+    listed = dict(decode_newest(head.newest))
+    if not listed:
+        return
+    rows = VisibleRows(table.store, table.id, head.commit).all_newest()
+    newest = {key: NewestRow(row.ticket, row.is_tombstone) for key, row in rows}
+    for key, row in listed.items():
+        there = newest.get(key)
+        # a dropped partition has no row any more after its tombstone was vacuumed
+        if there != row and not (there is None and row.is_tombstone):
+            now = "there is none" if there is None else f"the newest is {_described(there)}"
+            yield (
+                key,
+                f"the head lists a row {_described(row)}, and {now}: readers of the newest version are misled",
+            )
+    if complete_ticket(head.newest) == head.commit.ticket:
+        for key in sorted(key for key, row in newest.items() if not row.is_tombstone and key not in listed):
+            yield key, "the head lists the newest rows of all others: readers of the newest version miss it"
+
+
+def _described(row: NewestRow) -> str:
+    return f"written by ticket {row.ticket}{', by which it is gone' if row.is_tombstone else ''}"
+
+
+def _name(table: TableSnapshot, key: bytes) -> str:
+    try:
+        return table.describe(key)
+    except (ValueError, IndexError, ParquetryError):  # of other partition columns, or damaged
+        return f"key {key.hex()}"
+
+
+def _drop_list(table: TableSnapshot, checked: Head) -> bool:
+    """Drop the list. Return False if the head has another list by now."""
+
+    def change(head: Head) -> Head:
+        return msgspec.structs.replace(head, newest=b"") if head.newest == checked.newest else head
+
+    return not edit_head(table.store, table.id, change, lambda head: not head.newest).newest

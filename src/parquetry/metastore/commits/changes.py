@@ -129,7 +129,7 @@ class ReadScope:
 
 @dataclass(slots=True)
 class Requirements:
-    """What a transaction relies on, so that its commit fails if it is no longer true.
+    """Conditions that a transaction relies on. Its commit fails if one of them is no longer true.
 
     Attributes:
         began: the next ticket of the version that the work for the transaction began with.

@@ -1,7 +1,7 @@
 """Find the files that vacuum may delete: no kept version and no running commit lists them.
 
 Two kinds are unneeded: files that only rows of retired versions list, and the table's own old files that no
-row lists. All rows are read, those of retired versions for candidates, and the others to keep candidates.
+row lists. All rows are read. Rows of retired versions give candidates, and the other rows remove candidates.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class NeededFiles:
         """Remove the needed files from the candidates.
 
         Args:
-            head: the table's head, by which rows are needed or not.
+            head: the table's head.
             candidates: the files, by their real paths.
         """
         if not candidates:
@@ -283,7 +283,7 @@ def listed_files(
     Args:
         store: the metastore's store.
         table: the table's id.
-        placement: the placement by which the row was written.
+        placement: the placement of the version that wrote the row.
         key: the partition's key.
         entry: the row's value, decoded.
 

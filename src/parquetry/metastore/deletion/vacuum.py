@@ -10,8 +10,8 @@
    metastore: no statement can name such a table.
 
 A running write has files that no row lists yet. So files without a row are deleted only if they are older
-than the grace period, by the earliest of the known clocks (`FileAges`). Meanwhile no commit can list old files
-(`metastore.cleanup.vacuum_lock`). The same holds for multipart uploads that never became files: an old one is
+than the grace period, by the earliest of the known clocks (`FileAges`). Meanwhile no commit can list old
+files (`delete_files`). The same holds for multipart uploads that never became files: an old one is
 abandoned, and is ended. A younger file or upload may be in a folder outside of the table's folder. If only
 retired rows name that folder, these rows stay, so that the next run finds the file.
 
@@ -22,7 +22,9 @@ be the file that the table listed: the same size and time of change.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
+from parquetry.errors import TableNotFoundError, WarehouseError
 from parquetry.metastore.cleanup.in_flight import writes_in_flight
 from parquetry.metastore.cleanup.retention import kept_since, oldest_commit, retire
 from parquetry.metastore.deletion.clocks import Clocks, FileAges, grace_of
@@ -30,14 +32,15 @@ from parquetry.metastore.deletion.delete_files import FileDeletion
 from parquetry.metastore.deletion.delete_rows import UnneededRows
 from parquetry.metastore.deletion.file_access import FileAccess, checksum_file
 from parquetry.metastore.deletion.find_unneeded_files import Candidates, UnneededFiles
-from parquetry.metastore.deletion.orphan_tables import remove_orphans
 from parquetry.metastore.deletion.owned_files import OwnedFiles
-from parquetry.metastore.deletion.unfinished_uploads import end_uploads
+from parquetry.metastore.deletion.unfinished_uploads import Uploads, end_uploads
+from parquetry.metastore.namespace.orphans import Orphan, Orphans
 from parquetry.metastore.ownership.owner import ownership_of
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.head import Head, live_head
 from parquetry.metastore.storage.model import CommitRecord
-from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.metastore.versions.snapshot import TableSnapshot, load_metadata
+from parquetry.store import Store
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEPT_MS = 7 * DAY_MS
@@ -152,3 +155,76 @@ def _files_removed(files: FileAccess, unneeded: Candidates) -> tuple[list[Remove
 
 def _sorted_by_path(removed: list[Removed]) -> list[Removed]:
     return sorted(removed, key=lambda row: row.path or "")
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedOrphans:
+    """The numbers and files that were removed, or would be.
+
+    Attributes:
+        tables: number of tables.
+        names: number of name rows that lead to no table.
+        files: paths and sizes in bytes of files of tables that never had a name.
+        uploads: unfinished uploads of such tables.
+    """
+
+    tables: int
+    names: int
+    files: tuple[tuple[str, int], ...]
+    uploads: Uploads
+
+
+def remove_orphans(store: Store, files: FileAccess, *, dry_run: bool = False) -> RemovedOrphans:
+    """Remove the remains of tables whose creation, drop or replacement was interrupted.
+
+    Args:
+        store: the metastore's store.
+        files: the file systems of the tables. A table whose files cannot be deleted is left for the next run.
+        dry_run: only report.
+    """
+    orphans = Orphans(store)
+    removed: list[tuple[str, int]] = []
+    uploads: Uploads = []
+    tables = 0
+    for orphan in orphans.tables():
+        if not dry_run and not orphans.claim(orphan):
+            continue
+        try:
+            its_files, its_uploads = _remove_files(store, files, orphan, dry_run)
+        except WarehouseError:
+            continue
+        removed += its_files
+        uploads += its_uploads
+        tables += 1
+        if not dry_run:
+            orphans.remove(orphan)
+    if not dry_run:
+        orphans.finish_first_names()
+        orphans.withdraw_renamings()
+    names = orphans.names()
+    for key, row in () if dry_run else names:
+        orphans.release(key, row)
+    return RemovedOrphans(tables, len(names), tuple(removed), uploads)
+
+
+def _remove_files(
+    store: Store, files: FileAccess, orphan: Orphan, dry_run: bool
+) -> tuple[list[tuple[str, int]], Uploads]:
+    """Delete the files of a table that never had a name, and end its uploads."""
+    if orphan.head is None or orphan.was_seen or orphan.head.kind == "view":
+        return [], []
+    try:
+        metadata = load_metadata(store, orphan.id, orphan.head.commit.metadata)
+    except TableNotFoundError:  # interrupted before the metadata were written
+        return [], []
+    own = OwnedFiles(store, orphan.id, metadata, files)
+    found = {place: info for place, info in files.below(own.root) if own.is_own(place)}
+    found.update(own.own_elsewhere())
+    doomed = own.deletable(found)
+    uploads = own.unfinished_uploads()
+    if not dry_run:
+        for failure in files.delete_all(doomed):
+            raise WarehouseError(failure)
+        uploads = end_uploads(files, uploads)
+        own.delete_empty()
+    return [(files.name(place), info.bytes) for place, info in found.items() if place in doomed], uploads

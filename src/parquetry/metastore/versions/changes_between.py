@@ -1,7 +1,8 @@
 """The changes between two versions: the files that each version added, and whether it removed any.
 
 The tickets of rows show which partitions were written between two versions, and only these are compared. Of
-long lists of files only the chunks that the two versions do not share are read.
+long lists of files only the chunks that the two versions do not share are read. `TouchedPartitions` caches
+which partitions were written.
 
 | version | p=1     | p=2 | change                    |
 |---------|---------|-----|---------------------------|
@@ -12,7 +13,9 @@ long lists of files only the chunks that the two versions do not share are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parquetry.data_files import FileRecord, is_same
@@ -23,7 +26,6 @@ from parquetry.metastore.storage.keyspace import complement
 from parquetry.metastore.storage.model import CommitRecord
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.snapshot import TableSnapshot, load, load_commit
-from parquetry.metastore.versions.touched import TouchedPartitions
 from parquetry.metastore.versions.visible_rows import PartitionRow
 
 _FIRST_VERSIONS, _MAX_VERSIONS = 16, 512
@@ -133,3 +135,55 @@ def _difference(
         else:
             brought.append(file)
     return tuple(brought), kept < len(old)
+
+
+_CACHED_VERSION_RANGES = 16
+"""Cached ranges of versions: as many as streams usually read at the same time."""
+_MAX_CACHED_KEYS = 100_000
+"""Keys of one cached range, some ten megabytes. If more partitions were written, all their rows are read
+anyway, and finding the keys again costs little beside that."""
+
+
+class TouchedPartitions:
+    """A cache of the partitions that the commits between two versions wrote to. Several threads may use it.
+
+    Spark asks twice about a batch of a stream: how far it goes, and which files it reads. To find the written
+    partitions, the first request reads all keys of the table. The second is answered from the cache.
+
+    | request                     | versions | keys read | result                                            |
+    |-----------------------------|----------|-----------|---------------------------------------------------|
+    | how far from version 7 on   | 8 to 12  | all       | p=1 (ticket 9), p=4 (ticket 11), p=5 (ticket 12)  |
+    | the files of 8 to 10        | 8 to 10  | none      | p=1, p=4, p=5: too many, as their rows then show  |
+    | the files of 11 to 12       | 11 to 12 | none      | p=4, p=5: the newest row of p=1 is older          |
+    """
+
+    def __init__(self) -> None:
+        self._cached: OrderedDict[tuple[bytes, frozenset[str]], dict[bytes, int]] = OrderedDict()
+        """By table and ids of commits: partitions' keys with the ticket of each one's newest row in the last
+        version."""
+        self._lock = threading.Lock()
+
+    def written_by(self, last: TableSnapshot, commits: Sequence[CommitRecord]) -> list[bytes]:
+        """Return the keys of all partitions that some commits wrote to, and perhaps of others.
+
+        Args:
+            last: the table in the newest of their versions.
+            commits: commits of consecutive versions.
+        """
+        if not last.partition_types:
+            return [b""]
+        ids = frozenset(commit.id for commit in commits)
+        oldest = min(commit.ticket for commit in commits)
+        with self._lock:
+            for versions, cached in self._cached.items():
+                if versions[0] == last.id and ids <= versions[1]:
+                    self._cached.move_to_end(versions)
+                    # Each later row of a partition has a later ticket.
+                    return [key for key, ticket in cached.items() if ticket >= oldest]
+        tickets = dict(last.visible.newest_with_tickets({commit.ticket for commit in commits}))
+        if len(tickets) <= _MAX_CACHED_KEYS:
+            with self._lock:
+                self._cached[last.id, ids] = tickets
+                while len(self._cached) > _CACHED_VERSION_RANGES:
+                    self._cached.popitem(last=False)
+        return list(tickets)

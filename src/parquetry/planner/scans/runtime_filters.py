@@ -1,4 +1,4 @@
-"""Decide which runtime filters the scans of a query wait for."""
+"""Decide which runtime filters the scans of a query wait for; read key ranges from statistics."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE, se
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.lake import Lake
 from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.prune import (
     LIMITS,
@@ -23,6 +24,7 @@ from parquetry.prune import (
     estimate_rows,
     is_not_null,
     key_files,
+    partition_key_ranges,
     placement_columns,
     spread,
 )
@@ -156,6 +158,30 @@ def _has(table: TableSnapshot, name: str) -> bool:
     return any(column.name == name for column in table.metadata.columns)
 
 
+def file_key_ranges(lake: Lake, q: questions.FileKeyRanges) -> answers.KeyRangeRows:
+    """Return the minimum and maximum of a column in the files that a scan would read, by partition.
+
+    Raises:
+        ColumnNotFoundError: the table has no such column.
+        ValueTypeError: values of the column's type have no order.
+    """
+    request = ScanRequest.from_question(lake, q)
+    metadata = request.snapshot.metadata
+    column = metadata.column(q.column)
+    selection = request.select(about={column.name}.union(*(each.about for each in request.pruning)))
+    places = [metadata.partition_by.index(metadata.column(name).name) for name in q.partition_columns]
+    types = metadata.partition_types
+    rows = []
+    for part, least, greatest in partition_key_ranges(metadata, selection, column.name):
+        values = selection.partitions[part].values
+        of_partition = [to_wire(types[place], values[place]) for place in places]
+        rows.append(
+            [*of_partition, to_wire(column.column_type, least), to_wire(column.column_type, greatest)]
+        )
+    return answers.KeyRangeRows(rows)
+
+
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
-    questions.JudgeRuntimeFilters: judge_runtime_filters
+    questions.JudgeRuntimeFilters: judge_runtime_filters,
+    questions.FileKeyRanges: file_key_ranges,
 }

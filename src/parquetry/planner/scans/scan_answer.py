@@ -1,4 +1,9 @@
-"""Describe a scan for Spark, apart from its files: statistics, metrics, EXPLAIN's line and the report."""
+"""The answer for a scan: statistics, metrics, EXPLAIN's line, the report, and its files if they are listed.
+
+**Deferred listing.** The file list waits until runtime filters arrive, or until it is certain that none will
+(`late_scan`). Until then Spark gets estimates from the table's totals (`prune.runtime.totals`). These do not
+decide which files Spark reads, because the bridge asks the same question once more, without `late`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
+from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
-from parquetry.planner.protocol import answers
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.answers import FileList
+from parquetry.planner.scans import file_subset
+from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import IsNull, Not
-from parquetry.prune import Condition, Report, ScanReport, condition_text, steps
+from parquetry.prune import (
+    LIMITS,
+    Condition,
+    Report,
+    ScanReport,
+    condition_text,
+    estimate_from_totals,
+    filterable,
+    has_parts,
+    steps,
+)
 
 _MIN_ROW_BYTES = 8
 _MAX_PUSHED_CHARACTERS = 1000
@@ -38,7 +61,7 @@ def statistics(size: int, rows: int | None, files: int) -> answers.ScanStatistic
     return answers.ScanStatistics(size if rows is None else max(size, rows * _MIN_ROW_BYTES), rows, files)
 
 
-def metrics(report: ScanReport) -> list[answers.Metric]:
+def _metrics(report: ScanReport) -> list[answers.Metric]:
     """Return the numbers for Spark's UI: two for each step, None if the scan has no such step.
 
     Every answer lists all of them: Spark accepts a metric only if it knew the name before the query ran.
@@ -52,7 +75,7 @@ def metrics(report: ScanReport) -> list[answers.Metric]:
     return numbers
 
 
-def description(
+def _description(
     snapshot: TableSnapshot, conditions: Sequence[Condition], report: ScanReport, buckets: str | None = None
 ) -> str:
     """Return EXPLAIN's line for a scan. `buckets` is its part about buckets."""
@@ -64,13 +87,115 @@ def description(
     return line if buckets is None else f"{line} · {buckets}"
 
 
-def decided(report: ScanReport) -> list[str]:
+def _decided(report: ScanReport) -> list[str]:
     """Return the conditions of the query that pruned partitions, as text."""
     step = report.step("partitions")
     return [] if step is None else [text for text, origin in step.causes() if origin == "query"]
+
+
+def answer_without_files(
+    request: ScanRequest,
+    settings: Settings,
+    report: ScanReport,
+    sizes: answers.ScanStatistics,
+    values: list[str],
+    *,
+    buckets: str | None = None,
+    shown: ScanReport | None = None,
+) -> answers.PlannedScan:
+    """Return the answer for a scan, without its files and what follows from them.
+
+    Args:
+        request: the scan's request of the table.
+        settings: of the read.
+        report: what each step kept.
+        sizes: of the files.
+        values: the columns whose runtime filters can prune something.
+        buckets: the part of EXPLAIN's line about buckets, or None.
+        shown: the report with more parts, or None to show `report`.
+    """
+    return answers.PlannedScan(
+        files=_NO_FILES,
+        partitions=[],
+        statistics=sizes,
+        metrics=_metrics(report),
+        description=_description(request.snapshot, request.pruning, report, buckets),
+        report=report_of(shown or report),
+        filterable=values,
+        most_values=LIMITS.set_values,
+        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
+        decided=_decided(report),
+    )
 
 
 def report_of(report: ScanReport) -> dict[str, Any]:
     """Return a scan's report as the bridge reads it."""
     scans: list[dict[str, Any]] = Report((report,)).to_dict()["scans"]
     return scans[0]
+
+
+def file_list(
+    files: FileColumns,
+    partitions: NDArray[Any],
+    locations: Sequence[str],
+    buckets: NDArray[Any] | None = None,
+) -> FileList:
+    """Return files as an answer holds them.
+
+    Args:
+        files: to read.
+        partitions: the index of each file's partition.
+        locations: of the partitions.
+        buckets: the number of each file's bucket, or None if the scan reports no buckets.
+    """
+    names = files.paths
+    joined = "/".join(names)
+    if joined.count("/") == len(names) - 1 and all(names):
+        folders, folder = [location.rstrip("/") for location in locations], partitions
+    else:
+        folders, folder, joined = _split_paths(names, partitions.tolist(), locations)
+    return FileList(
+        folders,
+        joined,
+        folder.astype("<i4").tobytes(),
+        partitions.astype("<i4").tobytes(),
+        files.bytes.astype("<i8").tobytes(),
+        np.where(files.modified == UNKNOWN, 0, files.modified).astype("<i8").tobytes(),
+        b"" if buckets is None else buckets.astype("<i4").tobytes(),
+    )
+
+
+def _split_paths(
+    paths: Sequence[str], partitions: Sequence[int], locations: Sequence[str]
+) -> tuple[list[str], NDArray[Any], str]:
+    """Return folders, each file's folder index and name, if some files are elsewhere or in subfolders."""
+    numbers: dict[str, int] = {}
+    found, names = [], []
+    for path, partition in zip(paths, partitions, strict=True):
+        folder, _, name = join_location(locations[partition], path).rpartition("/")
+        found.append(numbers.setdefault(folder, len(numbers)))
+        names.append(name)
+    return list(numbers), np.array(found, np.int32), "/".join(names)
+
+
+_NO_FILES = answers.FileList([], "", b"", b"", b"", b"")
+
+
+def late_scan(request: ScanRequest, q: questions.PlanScan, settings: Settings) -> answers.PlannedScan | None:
+    """Return an answer without files, or None to list them now because no runtime filter could prune any.
+
+    Args:
+        request: the scan's request of the table.
+        q: the question.
+        settings: of the read.
+    """
+    snapshot = request.snapshot
+    values = filterable(snapshot.metadata, q.columns) if settings[RUNTIME_PRUNING] else []
+    if not q.late or q.joined or q.runtime or not values or file_subset.CHOSEN_FILES_OPTION in q.read_options:
+        return None
+    found = estimate_from_totals(snapshot, request.pruning, q.columns, table=request.table)
+    if found is None or not has_parts(snapshot.metadata, found.files, found.bytes):
+        return None
+    sizes = statistics(found.bytes, found.rows, found.files)
+    answer = answer_without_files(request, settings, found.report, sizes, values)
+    return msgspec.structs.replace(answer, late=True)

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, settle
+from parquetry.config import RUNTIME_PRUNING, settle
 from parquetry.data_files import UNKNOWN, FileColumns
 from parquetry.layout import logical_schema
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
@@ -18,23 +18,20 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
-from parquetry.planner.scans.deferred_listing import late_scan
-from parquetry.planner.scans.file_list import file_list
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
 from parquetry.planner.scans.partitioning import scan_buckets
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
 from parquetry.planner.scans.scan_answer import (
-    decided,
-    description,
-    metrics,
+    answer_without_files,
+    file_list,
+    late_scan,
     report_of,
     statistics,
     without_added,
 )
 from parquetry.predicate import columns_of, filter_from_json, opaque_parts
 from parquetry.prune import (
-    LIMITS,
     AggregateCall,
     ColumnRanges,
     Condition,
@@ -153,35 +150,26 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         snapshot.metadata, [one.condition for one in request.runtime_conditions], selection
     )
     waits = settings[RUNTIME_PRUNING] and has_parts(snapshot.metadata, block.count, selection.bytes)
-    return answers.PlannedScan(
-        files=file_list(
-            block.files,
-            numbers,
-            PartitionSnapshot.locations(partitions),
-            None if buckets is None else buckets.of_files,
+    answer = answer_without_files(
+        request,
+        settings,
+        selection.report,
+        statistics(selection.bytes, _rows(block.files), block.count),
+        filterable(snapshot.metadata, q.columns) if waits else [],
+        buckets=None if buckets is None else buckets.text(selection.bytes),
+        shown=msgspec.structs.replace(
+            without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values
         ),
+    )
+    locations = PartitionSnapshot.locations(partitions)
+    return msgspec.structs.replace(
+        answer,
+        files=file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files),
         partitions=_values(snapshot, partitions, q.columns),
-        statistics=statistics(selection.bytes, _rows(block.files), block.count),
-        metrics=metrics(selection.report),
-        description=description(
-            snapshot,
-            request.pruning,
-            selection.report,
-            None if buckets is None else buckets.text(selection.bytes),
-        ),
-        report=report_of(
-            msgspec.structs.replace(
-                without_added(request.pruning, selection.report), buckets=of_buckets, run_time=of_values
-            )
-        ),
         buckets=None if buckets is None else buckets.reported,
-        filterable=filterable(snapshot.metadata, q.columns) if waits else [],
-        most_values=LIMITS.set_values,
-        most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         again=_evaluated_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),
-        decided=decided(selection.report),
     )
 
 

@@ -17,8 +17,7 @@ from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conditions
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
-from parquetry.planner.scans.file_list import file_list
-from parquetry.planner.scans.scan_answer import statistics
+from parquetry.planner.scans.scan_answer import file_list, statistics
 from parquetry.planner.streams.pieces import Piece, StreamedTable
 from parquetry.planner.streams.position import Position, StreamOptions, first_position
 from parquetry.predicate import Filter, match

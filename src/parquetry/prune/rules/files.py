@@ -13,7 +13,7 @@ from parquetry.data_files import Flags
 from parquetry.metastore import FileBlock
 from parquetry.predicate import Match, match
 from parquetry.prune.condition import Condition
-from parquetry.prune.query_cache_files import MIN_CACHED_FILES, PrunedFiles
+from parquetry.prune.query_cache import MIN_CACHED_FILES, PrunedFiles
 from parquetry.prune.report.scan import Step
 from parquetry.prune.rule import Remaining, Rule, Scan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled

@@ -10,7 +10,15 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
+from parquetry.metastore import (
+    FileRecord,
+    Metastore,
+    Replacement,
+    TableColumn,
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+)
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.vacuum import vacuum
@@ -102,7 +110,7 @@ class History:
             case "replace":
                 number = self.random.randrange(len(LAYOUTS))
                 metadata = layout(number, self.folder, indexed=self.random.random() < 0.5)
-                replacement = self.metastore.replace_table("default", "t", metadata)
+                replacement = Replacement(self.metastore.table("default", "t"), metadata)
                 content = {}
                 transaction = Transaction(replacement.snapshot, "append")
                 self.add(transaction, content, self.random.randrange(5))
@@ -209,8 +217,8 @@ def test_writes_meanwhile_are_replaced_too(tmp_path: Path) -> None:
         store = MemoryStore()
         metastore, history = some_table(store, tmp_path / str(step))
         faulty = FaultyStore(store)
-        replacement = Metastore(faulty, metastore.warehouse).replace_table(
-            "default", "t", layout(2, history.folder)
+        replacement = Replacement(
+            Metastore(faulty, metastore.warehouse).table("default", "t"), layout(2, history.folder)
         )
         done: list[int] = []
 
@@ -236,7 +244,7 @@ def test_writes_meanwhile_are_replaced_too(tmp_path: Path) -> None:
 def test_a_renamed_or_dropped_table_is_not_replaced(tmp_path: Path) -> None:
     """A statement that replaces `t` leaves alone the table that is called `u` by now, and says so."""
     metastore, history = some_table(MemoryStore(), tmp_path)
-    replacement = metastore.replace_table("default", "t", layout(1, tmp_path))
+    replacement = Replacement(metastore.table("default", "t"), layout(1, tmp_path))
     metastore.rename_table("default", "t", "default", "u")
     metastore.create_table("default", "t", layout(0, tmp_path / "other"))
     with pytest.raises(CommitConflictError, match=r"became default\.u meanwhile"):
@@ -252,11 +260,11 @@ def test_an_append_from_before_never_reaches_the_new_table(tmp_path: Path) -> No
     """Not where columns and partition columns are the same, nor after a rollback and another replacement."""
     metastore, _ = some_table(MemoryStore(), tmp_path)
     same = metastore.table("default", "t").metadata
-    metastore.replace_table("default", "t", same).publish()
+    Replacement(metastore.table("default", "t"), same).publish()
     first = Transaction(metastore.table("default", "t"), "append")
     rollback(metastore.table("default", "t"), metastore.table("default", "t", version=1))
     second = Transaction(metastore.table("default", "t"), "append")
-    metastore.replace_table("default", "t", same).publish()
+    Replacement(metastore.table("default", "t"), same).publish()
     for late in (first, second):
         late.append((3, "late"), [FileRecord("late", 1, 1)])
         with pytest.raises(CommitConflictError):
@@ -269,7 +277,7 @@ def test_what_was_read_for_a_replacement_must_be_as_it_was(tmp_path: Path) -> No
     metastore, _ = some_table(MemoryStore(), tmp_path)
     for relies in (False, True):
         base = metastore.table("default", "t")
-        replacement = metastore.replace_table("default", "t", base.metadata)
+        replacement = Replacement(metastore.table("default", "t"), base.metadata)
         gathered = Transaction(replacement.snapshot, "append")
         if relies:
             gathered.requirements.rely_on(base, None)
@@ -292,7 +300,7 @@ def vacuumed_under_way(folder: Path, stop: int) -> bool:
     store = MemoryStore()
     metastore, history = some_table(store, folder)
     faulty = FaultyStore(store)
-    new = Metastore(faulty, metastore.warehouse).replace_table("default", "t", layout(2, folder))
+    new = Replacement(Metastore(faulty, metastore.warehouse).table("default", "t"), layout(2, folder))
     transaction = Transaction(new.snapshot, "append")
     file = history.write(new.snapshot, ("a",))
     transaction.append(("a",), [file])

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from parquetry.errors import CommitConflictError, TableNotFoundError
-from parquetry.metastore import FileRecord, Metastore, StagedTable, Transaction
+from parquetry.metastore import FileRecord, Metastore, Replacement, StagedTable, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.namespace import orphans
@@ -73,7 +73,7 @@ def test_a_published_table_has_no_author(tmp_path: Path) -> None:
     stage(store, tmp_path).publish()
     metastore.rename_table("default", "new", "default", "renamed")
     stage(store, tmp_path / "2").publish()
-    metastore.replace_table("default", "new", metadata(comment="replaced")).publish()
+    Replacement(metastore.table("default", "new"), metadata(comment="replaced")).publish()
     assert clear(store) == {}
     assert metastore.tables("default") == ["new", "renamed", "t"]
     assert content(metastore.table("default", "new")) == {}

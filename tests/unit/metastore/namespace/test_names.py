@@ -24,7 +24,7 @@ from parquetry.errors import (
     UnsupportedError,
     WarehouseError,
 )
-from parquetry.metastore import Metastore, TableSnapshot, Transaction, open_metastore
+from parquetry.metastore import Metastore, Replacement, TableSnapshot, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.format import FORMAT_VERSION, MAGIC, FormatRow
 from parquetry.metastore.storage.keyspace import FORMAT, HEADS, NAMES, PARTITIONS, prefix_range
@@ -201,7 +201,7 @@ def test_replace_is_a_commit_of_the_same_table() -> None:
     late = Transaction(old, "append")
     late.append((9, "z"), [file("late")])
     for n in range(3):
-        replacement = metastore.replace_table("default", "t", metadata())
+        replacement = Replacement(metastore.table("default", "t"), metadata())
         transaction = Transaction(replacement.snapshot, "fill")
         transaction.append((n, "new"), [file("new")])
         commit(transaction)
@@ -292,7 +292,7 @@ def state(store: MemoryStore) -> State:
 
 
 def replace_table(metastore: Metastore) -> None:
-    replacement = metastore.replace_table("default", "t", metadata(comment="new"))
+    replacement = Replacement(metastore.table("default", "t"), metadata(comment="new"))
     transaction = Transaction(replacement.snapshot, "fill")
     transaction.append((5, "n"), [file("n")])
     commit(transaction)

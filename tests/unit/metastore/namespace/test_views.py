@@ -6,10 +6,10 @@ import pytest
 
 from parquetry.catalog import Catalog
 from parquetry.errors import NamespaceNotEmptyError, OtherKindError, TableExistsError, TableNotFoundError
-from parquetry.metastore import Metastore
+from parquetry.metastore import Metastore, Replacement
 from parquetry.metastore.deletion.claims import claims
 from parquetry.metastore.deletion.file_access import FileAccess, RealPaths
-from parquetry.metastore.deletion.orphan_tables import remove_orphans
+from parquetry.metastore.deletion.vacuum import remove_orphans
 from parquetry.metastore.namespace.staging import create_staged
 from parquetry.metastore.storage.owner import Owner
 from parquetry.store import MemoryStore
@@ -57,7 +57,7 @@ def test_neither_takes_the_others_name(both: Metastore) -> None:
     with pytest.raises(TableExistsError, match=r"Table default\.t exists"):
         both.rename_table("default", "v", "default", "t", kind="view")
     with pytest.raises(OtherKindError, match=r"default\.v is a view, not a table"):
-        both.replace_table("default", "v", metadata())
+        Replacement(both.table("default", "v"), metadata())
     assert both.table("default", "v", kind="view").metadata == full_view()
     assert both.table("default", "t").metadata == metadata()
 

@@ -12,7 +12,7 @@ import pytest
 
 import parquetry
 from parquetry.errors import ForeignWarehouseError, MetastoreVersionError, WarehouseError
-from parquetry.metastore import Metastore, Transaction, open_metastore
+from parquetry.metastore import Metastore, Replacement, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion.vacuum import vacuum
 from parquetry.metastore.ownership.identity import read_identity
@@ -80,7 +80,7 @@ CHANGES: dict[str, Callable[[Metastore], object]] = {
     "create": lambda m: make(m, "u"),
     "drop": lambda m: m.drop_table("default", "t"),
     "rename": lambda m: m.rename_table("default", "t", "default", "u"),
-    "replace": lambda m: m.replace_table("default", "t", metadata()).publish(),
+    "replace": lambda m: Replacement(m.table("default", "t"), metadata()).publish(),
     "create database": lambda m: m.create_database("x"),
     "alter database": lambda m: m.alter_database("default", {"a": "b"}),
     "vacuum": lambda m: vacuum(m.table("default", "t"), older_than=1 << 50),

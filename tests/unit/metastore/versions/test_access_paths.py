@@ -10,8 +10,7 @@ import pytest
 
 from parquetry.errors import UnsupportedError
 from parquetry.metastore import Examined, Metastore, TableColumn, TableSnapshot, Transaction
-from parquetry.metastore.access.access_paths import cheapest_plan
-from parquetry.metastore.access.key_sample import sample_keys
+from parquetry.metastore.access.access_paths import cheapest_plan, sample_keys
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.operations.indexes import create_index, drop_index
 from parquetry.predicate.evaluate import evaluate

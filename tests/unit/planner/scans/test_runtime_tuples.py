@@ -28,7 +28,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
-from parquetry.planner.scans import runtime_tuples
+from parquetry.planner.scans import runtime_values
 from parquetry.prune.report.report import Report
 from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import ColumnType, Value, parse_type
@@ -138,7 +138,7 @@ def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.Monk
     The same holds if the bridge sends only the columns' sets.
     """
     rows: list[tuple[Value, ...]] = [(day, day % 7) for day in range(8)]
-    monkeypatch.setattr(runtime_tuples, "LIMITS", replace(LIMITS, tuples=7))
+    monkeypatch.setattr(runtime_values, "LIMITS", replace(LIMITS, tuples=7))
     answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
     assert kept(answer) == (56, 248)
     assert "run time: day → 8 values, y → 7 values: partitions 248 → 56" in text(answer)

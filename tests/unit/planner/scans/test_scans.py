@@ -30,7 +30,7 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 from parquetry.planner.protocol.answers import FileList
-from parquetry.planner.scans.file_list import file_list
+from parquetry.planner.scans.scan_answer import file_list
 from parquetry.store.sqlite import SQLiteStore
 
 
