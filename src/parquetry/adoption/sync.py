@@ -15,8 +15,7 @@ from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.difference import Difference
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
-from parquetry.adoption.new_footers import NewFooters, ReadFooters
-from parquetry.adoption.outdated_records import read_again
+from parquetry.adoption.footers import NewFooters, ReadFooters, read_again
 from parquetry.adoption.removed_before import RemovedFilesFilter
 from parquetry.adoption.table_diff import diff_table, zone_of
 from parquetry.compaction.partition_condition import partition_condition

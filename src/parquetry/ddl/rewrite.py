@@ -10,12 +10,41 @@ import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
-from parquetry.ddl.parameters import NONE, filled
 from parquetry.ddl.session import Session
-from parquetry.errors import ClauseError, UnsupportedError
+from parquetry.errors import ClauseError
 from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, edited
+
+_NO_VALUES: Mapping[str, str] = MappingProxyType({})
+
+
+def fill_markers(text: str, named: Mapping[str, str], positional: Sequence[str]) -> str:
+    """Return a statement with its markers `:name` and `?` replaced; markers without a value stay.
+
+    Spark replaces markers only in statements that it understands.
+
+    Raises:
+        ClauseError: a quote or a comment is not closed.
+
+    >>> fill_markers("ON (:a, ':a', :b)", {"a": "'x'"}, ())
+    "ON ('x', ':a', :b)"
+    >>> fill_markers("ON (?, '?', ?)", {}, ["1", "NULL"])
+    "ON (1, '?', NULL)"
+    """
+    if not (named or positional):
+        return text
+    values = iter(positional)
+    edits = []
+    tokens = TokenCursor(text).tokens
+    for token, following in itertools.pairwise(tokens):
+        if token.word == "?":
+            edits.append(Edit(token.start, token.end, next(values, "?")))
+        elif token.word == ":" and following.start == token.end and following.text in named:
+            edits.append(Edit(token.start, following.end, named[following.text]))
+    return edited(text, edits)
+
 
 WORDS = (
     "CLUSTERED",
@@ -43,7 +72,7 @@ _BEFORE = (";", "begin", "atomic", "then", "else", "do", "loop", "repeat")
 
 
 def rewrite(
-    text: str, session: Session, named: Mapping[str, str] = NONE, positional: Sequence[str] = ()
+    text: str, session: Session, named: Mapping[str, str] = _NO_VALUES, positional: Sequence[str] = ()
 ) -> str | None:
     r"""Return the rewritten text, or None if the text needs no change.
 
@@ -70,7 +99,7 @@ def rewrite(
     if _MAY_BE.search(text) is None:
         return None
     try:
-        text = filled(text, named, positional)
+        text = fill_markers(text, named, positional)
         cursor = TokenCursor(text)
     except ClauseError:
         return None  # Spark's parser reports the quote or comment that is not closed

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquetry.adoption import new_footers
+from parquetry.adoption import footers as footers_module
 from parquetry.adoption.discover import DiscoveredPartition
-from parquetry.adoption.new_footers import NewFooters
+from parquetry.adoption.footers import NewFooters
 from parquetry.data_files import FileRecord, TableColumn
 from parquetry.data_files.footers.footer_reader import ArrowFooters
 from tests.support.stores.metastores import metadata
@@ -37,7 +37,7 @@ def test_each_partition_gets_its_files(tmp_path: Path, monkeypatch: pytest.Monke
 
     Two partitions may share a location.
     """
-    monkeypatch.setattr(new_footers, "_FILES_PER_CALL", 4)
+    monkeypatch.setattr(footers_module, "_FILES_PER_CALL", 4)
     table, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
     places = ["d=1/s=a", "d=2/s=a", "d=3/s=a", elsewhere.as_uri(), "d=3/s=a", "d=4/s=a"]
     for number, place in enumerate(places):
