@@ -60,6 +60,7 @@ class DeletionCandidate:
 
 
 Candidates = dict[StoragePath, DeletionCandidate]
+"""Files that may be unneeded, by their real paths."""
 
 
 class NeededFiles:

@@ -436,7 +436,7 @@ def _purge(table: TableSnapshot, locations: Iterable[str], everything: bool) -> 
     if foreign:
         names = {base_name(place.path) for place in foreign}
         kept = {
-            own.real.file(files.storage_path(join_location(partition.location, file.path)))
+            own.real_path(join_location(partition.location, file.path))
             for partition in table.partitions()
             for file in partition.files
             if base_name(file.path) in names
