@@ -33,7 +33,6 @@ FRONTS = {
 }
 """Doors that also hand on names of other rooms, each with a reason."""
 REGISTRIES = {
-    "parquetry.planner.procedures": "the list of procedures",
     "parquetry.planner.protocol.questions": "the list of questions",
 }
 """Doors with code of their own, which loads all modules of the room."""

@@ -10,6 +10,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.adoption import Difference as Difference
     from parquetry.catalog.arrangements import Arrangement as Arrangement, Buckets as Buckets, Skew as Skew
     from parquetry.catalog.catalog import Catalog as Catalog
+    from parquetry.catalog.lookup import find_table as find_table
     from parquetry.catalog.shapes import (
         Column as Column,
         Commit as Commit,

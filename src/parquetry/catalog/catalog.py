@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from parquetry.adoption import Difference
+from parquetry import adoption, definition, metastore as ms, verification
 from parquetry.catalog.reader import CatalogReader
 from parquetry.catalog.shapes import Table
 from parquetry.catalog.views import table_view
-from parquetry.metastore import Check, Claimed, Compacted, Finding, Relocated, Removed
 from parquetry.progress import Progress, silent
-from parquetry.verification import Misplacement
 
 
 class Catalog(CatalogReader):
@@ -45,12 +43,10 @@ class Catalog(CatalogReader):
             FileMissingError: a file of that version is missing.
             CommitConflictError: others changed some of the differing partitions meanwhile.
         """
-        from parquetry.metastore import rollback
-
         current = self._snapshot(name)
         target = self._metastore.table(current.database, current.name, version=version)
         with self._file_access():
-            return table_view(rollback(current, target))
+            return table_view(ms.rollback(current, target))
 
     def vacuum(
         self,
@@ -60,7 +56,7 @@ class Catalog(CatalogReader):
         dry_run: bool = False,
         grace_hours: int | None = None,
         force: bool = False,
-    ) -> list[Removed]:
+    ) -> list[ms.Removed]:
         """Delete files and records that only old versions of a table need.
 
         Args:
@@ -82,8 +78,6 @@ class Catalog(CatalogReader):
             WarehouseError: a file cannot be deleted, or a directory cannot be listed; or the clocks differ.
             CommitConflictError: others keep committing. The table is unharmed: run it again.
         """
-        from parquetry.metastore import grace_of, vacuum
-
         if older_than is not None and older_than.tzinfo is None:
             raise ValueError(
                 f"The time older_than, {older_than.isoformat()}, has no time zone: give one, as {older_than.isoformat()}+00:00."
@@ -91,15 +85,15 @@ class Catalog(CatalogReader):
         before = None if older_than is None else int(older_than.timestamp() * 1000)
         with self._file_access():
             table = self._snapshot(name)
-            return vacuum(
+            return ms.vacuum(
                 table,
                 older_than=before,
                 dry_run=dry_run,
-                grace=grace_of(table, grace_hours),
+                grace=ms.grace_of(table, grace_hours),
                 force=force,
             )
 
-    def claim(self, *, copy: bool = False, outside: bool = False) -> Claimed:
+    def claim(self, *, copy: bool = False, outside: bool = False) -> ms.Claimed:
         """Give the warehouse to this metastore, although the warehouse's mark may name another one.
 
         Use it if the other metastore is no more, or to give a copy of a warehouse an identity of its own. The
@@ -117,17 +111,15 @@ class Catalog(CatalogReader):
         with self._file_access():
             return self._metastore.claim(copy=copy, outside=outside)
 
-    def doctor(self, *, write: bool = False) -> list[Check]:
+    def doctor(self, *, write: bool = False) -> list[ms.Check]:
         """Check the reach of the warehouse and the metastore, each right, and clocks.
 
         Args:
             write: whether to write a small file to the warehouse's folder, read it back and delete it.
                 Without it, the check only reads.
         """
-        from parquetry.metastore import check_storage
-
         with self._file_access():
-            return list(check_storage(self._metastore, write=write))
+            return list(ms.check_storage(self._metastore, write=write))
 
     def relocate(
         self,
@@ -136,7 +128,7 @@ class Catalog(CatalogReader):
         *,
         dry_run: bool = False,
         progress: Progress = silent,
-    ) -> list[Relocated]:
+    ) -> list[ms.Relocated]:
         """Change the locations in all databases, tables and versions after a folder was moved.
 
         No file is touched.
@@ -157,14 +149,12 @@ class Catalog(CatalogReader):
             WarehouseError: no location is in the old place, or one place is below the other.
             CommitConflictError: others keep changing a table or writing such locations; run it again.
         """
-        from parquetry.metastore import relocate
-
         with self._file_access():
-            return relocate(
+            return ms.relocate(
                 self._metastore, os.fspath(old), os.fspath(new), dry_run=dry_run, progress=progress
             )
 
-    def compact_metadata(self, name: str, *, progress: Progress = silent) -> Compacted:
+    def compact_metadata(self, name: str, *, progress: Progress = silent) -> ms.Compacted:
         """Rewrite long lists of files, sorted and in full parts.
 
         No data file is touched, and no answer changes.
@@ -182,12 +172,10 @@ class Catalog(CatalogReader):
             MetastoreDamagedError: a list of files cannot be read.
             CommitConflictError: others dropped a partition meanwhile; run it again.
         """
-        from parquetry.metastore import compact_metadata
-
         with self._file_access():
-            return compact_metadata(self._snapshot(name), progress)
+            return ms.compact_metadata(self._snapshot(name), progress)
 
-    def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[Finding]:
+    def fsck(self, name: str, *, repair: bool = False, footers: bool = True) -> list[ms.Finding]:
         """Compare the metadata of a table with itself and with the files.
 
         Args:
@@ -201,14 +189,12 @@ class Catalog(CatalogReader):
             WarehouseError: its files cannot be read.
             CommitConflictError: others changed meanwhile what is to be repaired.
         """
-        from parquetry.metastore import fsck
-
         with self._file_access():
-            return fsck(self._snapshot(name), repair=repair, footers=footers)
+            return ms.fsck(self._snapshot(name), repair=repair, footers=footers)
 
     def verify(
         self, name: str, where: str | None = None, *, progress: Progress = silent
-    ) -> list[Misplacement]:
+    ) -> list[verification.Misplacement]:
         """Read the rows of a table's buckets, and report files with rows in a wrong bucket or out of order.
 
         Args:
@@ -239,7 +225,7 @@ class Catalog(CatalogReader):
         buckets: bool = False,
         time_zone: str | None = None,
         progress: Progress = silent,
-    ) -> list[Difference]:
+    ) -> list[adoption.Difference]:
         """Make a table of Parquet files agree with the files below its location, in one commit.
 
         Args:
@@ -263,14 +249,13 @@ class Catalog(CatalogReader):
             FileMissingError: the table's location does not exist.
             CommitConflictError: others changed these partitions each time; run it again.
         """
-        from parquetry.adoption import SyncOptions, synchronise
         from parquetry.data_files import ArrowFooters
 
         with self._file_access():
-            return synchronise(
+            return adoption.synchronise(
                 self._snapshot(name),
                 ArrowFooters(time_zone),
-                SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
+                adoption.SyncOptions(where, dry_run, readopt=readopt, buckets=buckets),
                 progress,
             )
 
@@ -300,11 +285,11 @@ class Catalog(CatalogReader):
             ListBucketingError: the table's other properties do not allow directories.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.definition import set_skew
-
         heavy = None if isinstance(values, str) and values == "auto" else values
         with self._file_access():
-            return table_view(set_skew(self._snapshot(name), _columns(columns), heavy, directories))
+            return table_view(
+                definition.set_skew(self._snapshot(name), _columns(columns), heavy, directories)
+            )
 
     def set_buckets(
         self,
@@ -336,11 +321,9 @@ class Catalog(CatalogReader):
             ListBucketingError: the directories of the table's heavy values do not allow buckets.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.definition import set_buckets
-
         chosen, order = _columns(columns), _columns(sorted_by)
         with self._file_access():
-            return table_view(set_buckets(self._snapshot(name), chosen, count, order, version))
+            return table_view(definition.set_buckets(self._snapshot(name), chosen, count, order, version))
 
     def create_partition_index(
         self,
@@ -367,10 +350,8 @@ class Catalog(CatalogReader):
             ColumnNotFoundError: a column is no partition column.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.metastore import create_index
-
         with self._file_access():
-            return table_view(create_index(self._snapshot(name), _columns(columns), index, progress))
+            return table_view(ms.create_index(self._snapshot(name), _columns(columns), index, progress))
 
     def drop_partition_index(self, name: str, index: str | Sequence[str]) -> Table:
         """Drop an index over partition columns.
@@ -387,10 +368,8 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.metastore import drop_index
-
         with self._file_access():
-            return table_view(drop_index(self._snapshot(name), index))
+            return table_view(ms.drop_index(self._snapshot(name), index))
 
     def rebuild_partition_index(
         self, name: str, index: str | Sequence[str], *, progress: Progress = silent
@@ -410,10 +389,8 @@ class Catalog(CatalogReader):
             IndexNotFoundError: there is no such index.
             CommitConflictError: others keep changing the table's metadata.
         """
-        from parquetry.metastore import rebuild_index
-
         with self._file_access():
-            return table_view(rebuild_index(self._snapshot(name), index, progress))
+            return table_view(ms.rebuild_index(self._snapshot(name), index, progress))
 
 
 def _columns(columns: Sequence[str]) -> Sequence[str]:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import typer
 import typer.core
 
-GROUPS = {
+from parquetry.operations import OPERATIONS
+
+_GROUPS = {
     "Look at tables": ("databases", "tables", "describe", "partitions", "files", "plan", "history"),
-    "Check": ("doctor", "fsck", "verify"),
-    "Maintain a table": ("sync", "vacuum", "rollback", "compact-metadata", "publish"),
-    "Indexes": ("create-partition-index", "drop-partition-index", "rebuild-partition-index"),
-    "Set up and move a warehouse": ("conf", "dump", "restore", "claim", "relocate"),
+    "Check": ("doctor", ...),
+    "Maintain a table": (..., "publish"),
+    "Indexes": (...,),
+    "Set up and move a warehouse": ("conf", "dump", "restore", ..., "relocate"),
+}
+"""The commands of each group. The dots stand for the commands of operations."""
+
+
+def _of_operations(group: str) -> Iterator[str]:
+    for operation in OPERATIONS.values():
+        if operation.command is not None and operation.command.group == group:
+            yield operation.name.replace("_", "-")
+
+
+GROUPS = {
+    group: tuple(name for each in names for name in (_of_operations(group) if each is ... else [str(each)]))
+    for group, names in _GROUPS.items()
 }
 """The commands in the order of the help: reading first."""
 

@@ -85,49 +85,6 @@ def restore(
     _print_manifest(manifest, f"restored from {folder}", as_json)
 
 
-@app.command(epilog="Example: parquetry claim -w /data/lake-copy")
-def claim(
-    copy: Annotated[
-        bool,
-        typer.Option("--copy", help="The warehouse is a copy of one that is not seen from here."),
-    ] = False,
-    outside: Annotated[
-        bool,
-        typer.Option(
-            "--outside",
-            help="Tables outside of a copied warehouse are this one's: they were copied, or the original is no more.",
-        ),
-    ] = False,
-    warehouse: WarehouseOption = None,
-    store: StoreOption = None,
-    storage_option: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Make this metastore the owner of the warehouse.
-
-    A file in the warehouse's folder names the metastore that the warehouse belongs to; all others may only
-    read. Use this command if that metastore is no more, or to give a copy of a warehouse an identity of its
-    own. In a copy, tables outside of the warehouse belong to the original still: they are read, and not
-    written.
-    """
-    from parquetry.cli.app import open_catalog
-
-    with open_catalog(warehouse, store, storage_option) as catalog:
-        done = catalog.claim(copy=copy, outside=outside)
-    if as_json:
-        output.print_json([done._asdict()])
-        return
-    print(f"The warehouse {done.warehouse} belongs to the metastore in {done.store}.")
-    if done.before is not None:
-        state = "was retired" if done.retired else "was not reached, and is refused writes by the mark"
-        print(f"The metastore in {done.before} {state}.")
-    if done.original is not None:
-        print(
-            f"It is a copy of {done.original}: {texts.counted(done.shared, 'table')} with files outside of it "
-            f"{'is' if done.shared == 1 else 'are'} only read."
-        )
-
-
 @app.command(epilog="Example: parquetry relocate /mnt/old /mnt/new --dry-run")
 def relocate(
     old: Annotated[

@@ -7,7 +7,7 @@ The package `parquetry.spark` is the engine's side. `planner` takes a question a
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.planner.engine import Failure as Failure, FinishedQuery as FinishedQuery
+    from parquetry.planner.engine import Failure as Failure, NoEngine as NoEngine
     from parquetry.planner.lake import Lake as Lake
     from parquetry.planner.planner import Planner as Planner
     from parquetry.planner.predicates import (

@@ -1,4 +1,7 @@
-"""The calls that the planner makes to the engine that asked: facts and actions that only the engine has."""
+"""The calls that the planner makes to the engine that asked: facts and actions that only the engine has.
+
+`operations.engine` has the calls of operations.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 from parquetry.compaction import Rewrite
 from parquetry.config import settle
-from parquetry.data_files import ArrowFooters, FooterReader, TableColumn
+from parquetry.data_files import ArrowFooters, TableColumn
 from parquetry.errors import UnsupportedError
 from parquetry.layout import Counted
 from parquetry.locations import FileSystems, current_file_systems
 from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.operations import FinishedQuery, OperationEngine
 from parquetry.progress import Progress
 from parquetry.prune import Report
 from parquetry.publishing import HiveMetastore
@@ -29,25 +33,7 @@ class Failure(NamedTuple):
     message: str
 
 
-class FinishedQuery(NamedTuple):
-    """A query that has run.
-
-    Attributes:
-        id: of the query in its session.
-        ended_at: microseconds since the epoch.
-        milliseconds: that it took.
-        statement: its text, or the plan's first line if a program built it.
-        report: what its scans have read, and what became of its joins.
-    """
-
-    id: int
-    ended_at: int
-    milliseconds: int
-    statement: str
-    report: Report
-
-
-class Engine(FooterReader, Protocol):
+class Engine(OperationEngine, Protocol):
     """The engine that runs queries: Spark, through `parquetry.spark.engine`."""
 
     @property
@@ -74,83 +60,6 @@ class Engine(FooterReader, Protocol):
         Raises:
             WarehouseError: they cannot be read.
         """
-        ...
-
-    def target_file_size(self, metadata: TableMetadata) -> int:
-        """Return the bytes that a file of a table should have, as the session has it."""
-        ...
-
-    def compact(
-        self,
-        table: str,
-        snapshot: TableSnapshot,
-        rewrites: Sequence[Rewrite],
-        operation: str,
-        progress: Progress,
-        /,
-    ) -> TableSnapshot:
-        """Rewrite files of a table, and commit.
-
-        Args:
-            table: the table's name in the session.
-            snapshot: of the table, which the rewrites are of.
-            rewrites: which files, by partition.
-            operation: for the history.
-            progress: called with the work that is done.
-
-        Returns:
-            The new version.
-
-        Raises:
-            CommitConflictError: others changed one of the partitions meanwhile.
-        """
-        ...
-
-    def heavy_values(
-        self,
-        table: str,
-        snapshot: TableSnapshot,
-        where: str | None,
-        columns: Sequence[TableColumn],
-        share: float,
-        files: Sequence[str] | None = None,
-        /,
-    ) -> list[Counted]:
-        """Count how often values occur in each partition. Reads nothing but these columns.
-
-        Args:
-            table: the table's name in the session.
-            snapshot: of the table.
-            where: a condition on partition columns, or None for all partitions.
-            columns: whose values are counted together.
-            share: the least share of a partition's rows that a reported value has.
-            files: absolute paths, to count the rows of these files only, or None for all.
-        """
-        ...
-
-    def hive(self) -> HiveMetastore:
-        """Return the Hive metastore that the engine knows.
-
-        Raises:
-            UnsupportedError: there is no engine that might know one.
-        """
-        ...
-
-    def storage_checks(self, location: str, /) -> list[Check]:
-        """Check the engine's settings for the file system of a location."""
-        ...
-
-    def report(self, query: str, *, of_run: bool) -> Report:
-        """Return the report of a query of the session.
-
-        Args:
-            query: a statement, which is planned and not run.
-            of_run: whether to report the newest run of the same scans, if the session has run any.
-        """
-        ...
-
-    def finished_queries(self, count: int, /) -> list[FinishedQuery]:
-        """Return the last queries of the session that read tables of ours, the newest first."""
         ...
 
     def failure(self, error: Exception, /) -> Failure | None:

@@ -109,6 +109,11 @@ class Lake:
         """
         return _metastore_file(self.metastore) != self._file
 
+    @property
+    def time_zone(self) -> str:
+        """Return the zone of timestamps in conditions: the session's."""
+        return self.engine.time_zone
+
     def database(self, namespace: list[str]) -> str:
         """Return the database that a namespace names.
 

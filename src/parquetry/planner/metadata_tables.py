@@ -23,8 +23,9 @@ from parquetry.identifiers import joined_name
 from parquetry.layout import logical_schema
 from parquetry.locations import join_location
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
+from parquetry.operations import OPERATIONS, readable_versions
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures import HISTORY, Row, history_rows, wire_rows
+from parquetry.planner.procedures.signature import Row, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.tables.tables import load as load_table
@@ -101,7 +102,7 @@ def load(lake: Lake, q: questions.LoadMetadataTable) -> answers.MetadataTable:
 
 def _columns(snapshot: TableSnapshot, name: str) -> list[tuple[str, str]]:
     if name == "history":
-        return list(HISTORY.columns)
+        return list(OPERATIONS["history"].result.items())
     taken = {column.lower() for column in snapshot.metadata.partition_by}
     columns: tuple[tuple[str, str], ...] = _PARTITION_COLUMNS if name == "partitions" else _FILE_COLUMNS
     while any(column in taken for column, _ in columns):
@@ -193,7 +194,7 @@ def _files(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Pla
 
 
 def _history(wanted: _MetadataScan, after: questions.PageCursor) -> Generator[_Placed]:
-    rows = islice(history_rows(wanted.snapshot, *wanted.versions()), after.passed, None)
+    rows = islice(readable_versions(wanted.snapshot, *wanted.versions()), after.passed, None)
     for number, row in enumerate(rows, after.passed + 1):
         yield b"", number, row
 

@@ -27,7 +27,7 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.prune.report.join_values import ValuesReport as ValuesReport
     from parquetry.prune.report.report import Report as Report
-    from parquetry.prune.report.rows import report_rows as report_rows
+    from parquetry.prune.report.rows import ReportRow as ReportRow, report_rows as report_rows
     from parquetry.prune.report.runtime import (
         RunTimeReport as RunTimeReport,
         RuntimeValues as RuntimeValues,

@@ -9,6 +9,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.publishing.hive import (
         OWNED_BY as OWNED_BY,
         HiveMetastore as HiveMetastore,
+        Published as Published,
         publish as publish,
     )
     from parquetry.publishing.hive_record import HivePartition as HivePartition, HiveTable as HiveTable

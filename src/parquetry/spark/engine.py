@@ -28,10 +28,10 @@ from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
 from parquetry.metastore import Check, TableMetadata, TableSnapshot
+from parquetry.operations import FinishedQuery
 from parquetry.planner import (
     CHOSEN_FILES_OPTION,
     Failure,
-    FinishedQuery,
     chosen_files,
     report_from_facts,
     report_from_json,

@@ -19,7 +19,7 @@ from parquetry.catalog import Catalog
 from parquetry.cli.main import app, main
 from parquetry.errors import IndexNotFoundError, TableNotFoundError, UnsupportedError
 from parquetry.metastore import TableColumn, TableMetadata, open_metastore
-from parquetry.planner.procedures import PROCEDURES
+from parquetry.operations import OPERATIONS
 from parquetry.warehouse import VARIABLE
 
 SOON = datetime.now(UTC) + timedelta(days=1)
@@ -212,12 +212,12 @@ def run(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tu
 def test_every_procedure_has_a_method_and_a_command() -> None:
     """CALL, Python and the command line mirror each other; what takes an engine is no method."""
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    by_engine = {name for name, procedure in PROCEDURES.items() if procedure.by_engine}
+    by_engine = {name for name, operation in OPERATIONS.items() if operation.by_engine}
     assert by_engine == {
         *("publish", "compact", "rebucket", "suggest_skew"),
         *("explain", "explain_json", "last_reports"),
     }
-    for name in PROCEDURES.keys() - by_engine:
+    for name in OPERATIONS.keys() - by_engine:
         assert callable(getattr(Catalog, name))
         assert name.replace("_", "-") in commands
 

@@ -14,7 +14,7 @@ from parquetry.ddl import habits
 from parquetry.ddl.rewrite import WORDS, refuse_unparsed, rewrite
 from parquetry.ddl.session import Session
 from parquetry.errors import UnsupportedError
-from parquetry.planner.procedures import PROCEDURES
+from parquetry.operations import OPERATIONS
 
 SESSION = Session(frozenset({"lake"}), frozenset({"other"}), "lake", ("db",))
 ELSEWHERE = Session(frozenset({"lake"}), frozenset({"other"}), "spark_catalog", ("default",))
@@ -237,7 +237,7 @@ def test_statements_that_are_no_habits() -> None:
 @pytest.mark.parametrize("procedure", PROCEDURE_NAMES)
 def test_procedures_of_others(procedure: str) -> None:
     """Each name leads to a procedure that exists, in any letter case."""
-    assert procedure in PROCEDURES
+    assert procedure in OPERATIONS
     for name in PROCEDURE_NAMES[procedure]:
         answer = habits.procedure_answer(name.upper(), "lake")
         assert answer is not None, name
@@ -256,6 +256,6 @@ def test_answers_name_only_what_there_is() -> None:
     for habit in every:
         answer = habits.filled(habit.answer, "lake", "`a'b`.t")
         assert answer.endswith("."), answer
-        assert set(re.findall(r"CALL lake\.system\.(\w+)", answer)) <= PROCEDURES.keys()
+        assert set(re.findall(r"CALL lake\.system\.(\w+)", answer)) <= OPERATIONS.keys()
     assert "table => '`a\\'b`.t'" in habits.filled("{arg}.", "lake", "`a'b`.t")
     assert habits.procedure_answer("frobnicate", "lake") is None

@@ -192,14 +192,14 @@ def test_conditions_on_the_version_of_the_history(
 ) -> None:
     """The commits between the least and the greatest version are read, of others none."""
     read: list[int] = []
-    history = metadata_tables.history_rows
+    history = metadata_tables.readable_versions
 
     def reading(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[Any]:
         for row in history(snapshot, first, last):
             read.append(row[0])
             yield row
 
-    monkeypatch.setattr(metadata_tables, "history_rows", reading)
+    monkeypatch.setattr(metadata_tables, "readable_versions", reading)
     for predicate, versions in (
         (compared("=", "version", 3), [3]),
         (compared(">=", "version", 5), [7, 6, 5]),

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from parquetry.metastore import open_metastore
+from parquetry.operations import OPERATIONS
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
-from parquetry.planner.procedures import PROCEDURES
 from parquetry.planner.protocol.codec import PROTOCOL
 from tests.support.spark.asked_lake import BridgeLake
 from tests.support.tables.owned_files import make, write
@@ -168,9 +168,9 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
         ask("truncate", table=ref, predicates=[]),
         ask("repair", table=ref, add=True, drop=True),
     ]
-    changing = {name for name, procedure in PROCEDURES.items() if procedure.changes}
+    changing = {name for name, operation in OPERATIONS.items() if operation.changes}
     assert changing == CALLS.keys()
-    assert {*PROCEDURES} - changing == {
+    assert {*OPERATIONS} - changing == {
         "history", "verify", "publish", "suggest_skew", "explain", "explain_json", "last_reports", "doctor", "claim",
     }  # fmt: skip
     where = {"current_catalog": "lake", "current_namespace": ["default"]}

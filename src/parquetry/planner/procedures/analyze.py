@@ -8,7 +8,7 @@ from typing import Any
 from parquetry.errors import UnsupportedError
 from parquetry.identifiers import joined_name
 from parquetry.planner.lake import Lake
-from parquetry.planner.procedures.procedure import schema_of, wire_rows
+from parquetry.planner.procedures.signature import schema_of, wire_rows
 from parquetry.planner.protocol import answers, questions
 from parquetry.texts import counted
 

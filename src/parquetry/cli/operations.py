@@ -1,0 +1,222 @@
+"""The commands of operations, made from the definitions in `parquetry.operations`.
+
+A command has an argument or an option for each field of the operation's arguments. It prints the operation's
+records as a table, or as JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+import typer
+
+from parquetry import texts
+from parquetry.cli import output
+from parquetry.cli.app import (
+    FilterArgument,
+    JsonOption,
+    StorageOption,
+    StoreOption,
+    TableArgument,
+    WarehouseOption,
+    WhereOption,
+    app,
+    one_filter,
+    storage_options,
+)
+from parquetry.operations import OPERATIONS, Argument, Operation, Timestamp
+
+if TYPE_CHECKING:
+    from parquetry.metastore import Metastore, TableSnapshot
+    from parquetry.operations import OperationEngine
+
+_TIME_FORMATS = ["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Warehouse:
+    """What an operation works on outside of Spark: its `Context`."""
+
+    metastore: Metastore
+    engine: OperationEngine
+    time_zone: str = "UTC"
+
+    def find(self, name: str) -> TableSnapshot:
+        from parquetry.catalog import find_table
+
+        return find_table(self.metastore, name)
+
+    def full_name(self, snapshot: TableSnapshot) -> str:
+        from parquetry.catalog import full_name
+
+        return full_name(snapshot.database, snapshot.name)
+
+    def cache(self, snapshot: TableSnapshot) -> TableSnapshot:
+        return snapshot
+
+
+@contextmanager
+def _opened(
+    warehouse: str | None, store: str | None, storage_option: Sequence[str] | None
+) -> Iterator[_Warehouse]:
+    from parquetry.locations import ArrowFileSystems, use_file_systems
+    from parquetry.metastore import open_metastore
+    from parquetry.planner import NoEngine
+    from parquetry.warehouse import find_warehouse
+
+    options = storage_options(storage_option)
+    found = find_warehouse(warehouse, store)
+    with (
+        open_metastore(found.location, found.store) as metastore,
+        use_file_systems(ArrowFileSystems(options)),
+    ):
+        yield _Warehouse(metastore, NoEngine())
+
+
+def _add_command(operation: Operation) -> None:
+    """Register the command of an operation."""
+    command = operation.command
+    assert command is not None
+    shown = [each for each in operation.arguments if each.option.of_command]
+
+    def run(
+        *,
+        warehouse: str | None,
+        store: str | None,
+        storage_option: list[str] | None,
+        as_json: bool,
+        **given: Any,
+    ) -> None:
+        arguments = {each.name: _value(each, given) for each in shown}
+        if (complaint := command.misuse(arguments)) is not None:
+            raise typer.BadParameter(complaint)
+        with _opened(warehouse, store, storage_option) as context:
+            records = list(operation.run(context, **arguments))
+            sentence = None if as_json else command.sentence(context, records, arguments)
+        if sentence is None:
+            _print_records(operation, records, as_json)
+        else:
+            print(sentence)
+        if any(map(command.is_problem, records)):
+            raise typer.Exit(1)
+
+    shown_first = sorted(shown, key=lambda each: not (each.option.positional or each.name in _POSITIONAL))
+    parameters = [parameter for each in shown_first for parameter in _parameters(each)]
+    run.__signature__ = inspect.Signature([*parameters, *_COMMON])  # type: ignore[attr-defined]
+    app.command(
+        operation.name.replace("_", "-"),
+        help=operation.run.__doc__,
+        epilog=f"Example: parquetry {command.example}",
+    )(run)
+
+
+def _print_records(operation: Operation, records: Sequence[Any], as_json: bool) -> None:
+    types, command = operation.result, operation.command
+    assert command is not None
+    table = command.table or {name: "size" if name == "bytes" else name for name in types}
+    if as_json:
+        names = [name for name in types if name in table]
+        output.print_json({name: getattr(record, name) for name in names} for record in records)
+    else:
+        output.print_table(
+            tuple(table.values()),
+            ([_cell(name, types[name], getattr(record, name)) for name in table] for record in records),
+            numbers=[heading for name, heading in table.items() if types[name] in ("long", "integer")],
+            empty=command.empty,
+        )
+
+
+def _cell(name: str, kind: str, value: Any) -> Any:
+    """Return a value as tables show it. An `integer` is a number that says which, not how many."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return value if kind != "long" else texts.size_text(value) if name == "bytes" else texts.count(value)
+
+
+# -- arguments
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+_COMMON = (
+    _parameter("warehouse", WarehouseOption, None),
+    _parameter("store", StoreOption, None),
+    _parameter("storage_option", StorageOption, None),
+    _parameter("as_json", JsonOption, False),
+)
+"""The options of every command."""
+_POSITIONAL = ("table", "where")
+
+
+def _parameters(argument: Argument) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of the command's function for an argument."""
+    name, words = argument.name, argument.option.help or _help(argument.comment)
+    if name == "table":
+        yield _parameter(name, TableArgument, argument.default)
+    elif name == "where":
+        yield _parameter("condition", FilterArgument, None)
+        yield _parameter(name, WhereOption, None)
+    elif argument.kind is bool:
+        name = _flag_name(argument)
+        yield _parameter(name, Annotated[bool, typer.Option(_dashed(name), help=words)], False)
+    else:
+        yield _parameter(name, _hint(argument, words), argument.default)
+
+
+def _hint(argument: Argument, words: str) -> Any:
+    """Return the type of a value, with what Typer is to know of it."""
+    kind, option = argument.kind, argument.option
+    settings: dict[str, Any] = {"help": words, "metavar": option.metavar, "show_default": False}
+    if option.positional:
+        taken = list[str] if get_origin(kind) is list else kind
+        return Annotated[taken if argument.is_required else taken | None, typer.Argument(**settings)]
+    if kind is Timestamp:
+        kind, settings["formats"] = datetime, _TIME_FORMATS
+    taken = str if get_origin(kind) is list else kind
+    return Annotated[taken | None, typer.Option(_dashed(argument.name), **settings)]
+
+
+def _help(comment: str) -> str:
+    """Return the comment of an argument as the help of an option.
+
+    >>> _help("Whether to report only."), _help("How many buckets.")
+    ('Report only.', 'How many buckets.')
+    """
+    return re.sub(r"^Whether (?:to )?(\w)", lambda match: match[1].upper(), comment)
+
+
+def _flag_name(argument: Argument) -> str:
+    """Return the name of an option: `no_footers` takes away what is done by default."""
+    return f"no_{argument.name}" if argument.default is True else argument.name
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _value(argument: Argument, given: Mapping[str, Any]) -> Any:
+    """Return an argument as the operation takes it, from what was given to its command."""
+    value = given[_flag_name(argument)]
+    if argument.name == "where":
+        return one_filter(given["condition"], value)
+    if isinstance(value, datetime):
+        moment = value.astimezone() if value.tzinfo is None else value
+        return int(moment.timestamp() * 1000) * 1000
+    if isinstance(value, str) and get_origin(argument.kind) is list:
+        return [each.strip() for each in value.split(",")]
+    return not value if argument.default is True else value
+
+
+for _operation in OPERATIONS.values():
+    if _operation.command is not None:
+        _add_command(_operation)

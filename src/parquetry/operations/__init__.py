@@ -1,0 +1,22 @@
+"""The operations on a warehouse that CALL and the command line offer, each defined once.
+
+`operation` says what an operation is, and `registry` lists them. `planner/procedures` makes procedures of
+them, and `cli/operations.py` commands.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.operations.engine import (
+        FinishedQuery as FinishedQuery,
+        OperationEngine as OperationEngine,
+    )
+    from parquetry.operations.operation import (
+        Argument as Argument,
+        Operation as Operation,
+        Timestamp as Timestamp,
+    )
+    from parquetry.operations.registry import OPERATIONS as OPERATIONS
+    from parquetry.operations.versions import readable_versions as readable_versions
+
+lazy_exports(__name__)

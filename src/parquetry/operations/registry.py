@@ -1,0 +1,29 @@
+"""The list of operations, in the order of the command line's help."""
+
+from __future__ import annotations
+
+from parquetry.operations.checks import doctor, fsck, verify
+from parquetry.operations.claim import claim
+from parquetry.operations.indexes import (
+    create_partition_index,
+    drop_partition_index,
+    rebuild_partition_index,
+)
+from parquetry.operations.publish import publish
+from parquetry.operations.reports import explain, explain_json, last_reports
+from parquetry.operations.rewrites import compact, compact_metadata, rebucket
+from parquetry.operations.suggest_skew import suggest_skew
+from parquetry.operations.sync import sync
+from parquetry.operations.vacuum import vacuum
+from parquetry.operations.versions import history, rollback
+
+OPERATIONS = {
+    each.name: each
+    for each in (
+        *(history, doctor, fsck, verify, sync, vacuum, rollback, compact_metadata, publish),
+        *(compact, rebucket, suggest_skew),
+        *(create_partition_index, drop_partition_index, rebuild_partition_index),
+        *(claim, explain, explain_json, last_reports),
+    )
+}
+"""The operations by name."""

@@ -1,0 +1,136 @@
+"""`compact`, `rebucket` and `compact_metadata`: rewrite files, or only the lists of them.
+
+ALTER TABLE … CONCATENATE runs `compact`, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+from parquetry import compaction, definition, layout, locations, metastore as ms, texts
+from parquetry.operations.operation import Context, Presentation, TableName, Where, operation
+from parquetry.progress import Progress, progress_bar
+
+
+class RewrittenPartition(NamedTuple):
+    """A partition whose files were rewritten. `partition` is None for a table without partition columns."""
+
+    partition: str | None
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int
+
+
+@operation(
+    "Rewrites small files of each partition, bucket and directory of heavy values as fewer files. If heavy "
+    "values are measured, the directories follow the values that are heavy by now.",
+    changes=True,
+    by_engine=True,
+)
+def compact(
+    context: Context,
+    table: TableName,
+    where: Where = None,
+    concatenate: Annotated[
+        bool, "Whether the rules of list bucketing apply, as they do for ALTER TABLE … CONCATENATE."
+    ] = False,
+) -> list[RewrittenPartition]:
+    """Rewrite small files; see `compaction.rewrites`."""
+    snapshot, zone = context.find(table), "UTC" if where is None else context.time_zone
+    with progress_bar() as progress:
+        size = context.engine.target_file_size(snapshot.metadata)
+        count = partial(_count, context, snapshot)
+        chosen = compaction.rewrites(snapshot, size, where, progress, zone, count)
+        if concatenate:
+            partitions = (each.partition for each in chosen)
+            definition.require_concatenable(context.full_name(snapshot), snapshot, partitions)
+            if where is not None and not chosen:
+                compaction.require_selected(snapshot, where, zone)
+        return _rewrite(context, snapshot, chosen, "compact", progress)
+
+
+def _count(
+    context: Context,
+    snapshot: ms.TableSnapshot,
+    files: Sequence[tuple[ms.PartitionSnapshot, Sequence[ms.FileRecord]]],
+) -> dict[bytes, layout.Counted]:
+    """Return how often values of the skewed columns occur in some files, by the keys of their partitions."""
+    skew = snapshot.metadata.arrangement.skew
+    assert skew is not None
+    assert skew.auto is not None
+    paths = [locations.join_location(part.location, file.path) for part, some in files for file in some]
+    columns = layout.skewed_columns(snapshot.metadata.columns, skew)
+    # values that have directories keep them while they have at least this part of the share
+    share = skew.auto.share / compaction.WEIGHT_OF_KEPT_VALUES
+    counts = context.engine.heavy_values(context.full_name(snapshot), snapshot, None, columns, share, paths)
+    return {snapshot.key_of(each.partition): each for each in counts}
+
+
+@operation(
+    "Rewrites partitions whose rows are in other buckets than the table's, or in none.",
+    changes=True,
+    by_engine=True,
+)
+def rebucket(
+    context: Context,
+    table: TableName,
+    where: Where = None,
+    buckets: Annotated[int | None, "How many buckets; the default is the number for new partitions."] = None,
+) -> list[RewrittenPartition]:
+    """Give partitions the table's buckets; see `compaction.rebucketing`."""
+    snapshot, zone = context.find(table), "UTC" if where is None else context.time_zone
+    with progress_bar() as progress:
+        chosen = compaction.rebucketing(snapshot, buckets, where, progress, zone)
+        if where is not None and not chosen:
+            compaction.require_selected(snapshot, where, zone)
+        return _rewrite(context, snapshot, chosen, "rebucket", progress)
+
+
+def _rewrite(
+    context: Context,
+    snapshot: ms.TableSnapshot,
+    chosen: Sequence[compaction.Rewrite],
+    operation: str,
+    progress: Progress,
+) -> list[RewrittenPartition]:
+    """Have the engine rewrite files, if any are chosen."""
+    if not chosen:
+        return []
+    table = context.full_name(snapshot)
+    after = context.cache(context.engine.compact(table, snapshot, chosen, operation, progress))
+    rows = []
+    for each in chosen:
+        before, now = each.partition, after.partition(each.partition.values)
+        assert now is not None  # this commit replaced it
+        name = snapshot.describe(before.key) if before.values else None
+        rows.append(RewrittenPartition(name, before.file_count, now.file_count, before.bytes, now.bytes))
+    return rows
+
+
+def _sentence(_context: Context, records: list[ms.Compacted], _arguments: Mapping[str, Any]) -> str:
+    (done,) = records
+    if not done.partitions:
+        return "All lists of files are as they should be: nothing to do."
+    partitions, chunks = (
+        texts.counted(done.partitions, "partition"),
+        texts.counted(done.chunks_before, "part"),
+    )
+    return f"The lists of {partitions}, which had {chunks}, have {texts.count(done.chunks_after)} now."
+
+
+@operation(
+    "Rewrites long lists of files, sorted and in full parts. No data file is touched.",
+    changes=True,
+    command=Presentation("Maintain a table", "compact-metadata sales.orders", sentence=_sentence),
+)
+def compact_metadata(context: Context, table: TableName) -> list[ms.Compacted]:
+    """Rewrite a table's long lists of files.
+
+    They become sorted and in full parts, so that plans read less of them. No data file is read or written,
+    and no answer changes.
+    """
+    with progress_bar() as progress:
+        return [ms.compact_metadata(context.find(table), progress)]

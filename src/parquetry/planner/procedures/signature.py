@@ -1,0 +1,79 @@
+"""How an operation looks to CALL: its parameters, the columns of its result, and the rows as the bridge reads
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, get_origin
+
+import msgspec
+
+from parquetry.operations import Argument, Operation, Timestamp
+from parquetry.planner.protocol.answers import Parameter, Values
+
+Row: TypeAlias = Sequence[Any]
+"""Texts, numbers, truth values, None, and tuples of texts, which become one text."""
+Rows: TypeAlias = list[Values]
+"""Rows as the bridge reads them. Numbers and timestamps (microseconds) are written in digits."""
+
+_SQL_TYPES: dict[Any, tuple[str, str]] = {
+    str: ("string", "NULL"),
+    int: ("bigint", "CAST(NULL AS BIGINT)"),
+    bool: ("boolean", "CAST(NULL AS BOOLEAN)"),
+    float: ("double", "CAST(NULL AS DOUBLE)"),
+    Timestamp: ("timestamp", "CAST(NULL AS TIMESTAMP)"),
+    list: ("array<string>", "CAST(NULL AS ARRAY<STRING>)"),
+}
+
+
+def parameters(operation: Operation) -> list[Parameter]:
+    """Return the parameters, in order."""
+    return [_parameter(argument) for argument in operation.arguments if argument.option.of_call]
+
+
+def _parameter(argument: Argument) -> Parameter:
+    ddl, null = _SQL_TYPES[get_origin(argument.kind) or argument.kind]
+    default = None if argument.is_required else null if argument.default is None else _text(argument.default)
+    return Parameter(argument.name, ddl, argument.comment, default)
+
+
+def converted(operation: Operation, texts: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an operation that the bridge has sent: as text, lists of text, or None."""
+    fields = [
+        (each.name, each.hint) if each.is_required else (each.name, each.hint, each.default)
+        for each in operation.arguments
+    ]
+    struct = msgspec.defstruct(operation.name, fields, kw_only=True)
+    return msgspec.structs.asdict(msgspec.convert(texts, struct, strict=False))
+
+
+def result_schema(operation: Operation) -> dict[str, Any]:
+    """Return Spark's JSON of the rows."""
+    types = operation.result
+    return schema_of((shown, types[name]) for name, shown in operation.columns.items())
+
+
+def result_rows(operation: Operation, records: Iterable[Any]) -> Rows:
+    """Return the records of an operation as the bridge reads them."""
+    names = tuple(operation.columns)
+    return wire_rows([getattr(record, name) for name in names] for record in records)
+
+
+def schema_of(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return Spark's JSON of rows of these columns."""
+    fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in columns]
+    return {"type": "struct", "fields": fields}
+
+
+def wire_rows(rows: Iterable[Row]) -> Rows:
+    """Return rows as the bridge reads them."""
+    return [[_text(value) for value in row] for row in rows]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return value if value is None else str(value)
