@@ -41,7 +41,7 @@ _TIME_FORMATS = ["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"
 
 @dataclass(frozen=True, slots=True)
 class _Warehouse:
-    """What an operation works on outside of Spark: its `Context`."""
+    """A warehouse outside of Spark, as operations take it; see `operations.operation.Context`."""
 
     metastore: Metastore
     engine: OperationEngine

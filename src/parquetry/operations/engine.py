@@ -1,4 +1,4 @@
-"""What operations leave to the engine that runs queries."""
+"""The work that operations leave to the engine that runs queries."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What the command of an operation needs beside the operation's arguments and its result.
+    """The words and the look of an operation's command, beside its arguments and its result.
 
     Attributes:
         group: its heading in the help of `parquetry`.

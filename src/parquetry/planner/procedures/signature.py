@@ -43,6 +43,7 @@ def converted(operation: Operation, texts: dict[str, Any]) -> dict[str, Any]:
     fields = [
         (each.name, each.hint) if each.is_required else (each.name, each.hint, each.default)
         for each in operation.arguments
+        if each.option.of_call
     ]
     struct = msgspec.defstruct(operation.name, fields, kw_only=True)
     return msgspec.structs.asdict(msgspec.convert(texts, struct, strict=False))
