@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from parquetry.ddl import alter_table, create_table, habits, habitual_statements, maintenance
 from parquetry.ddl.session import Session
-from parquetry.errors import ClauseError
+from parquetry.errors import ClauseError, UnsupportedError
 from parquetry.sqltext import END_OF_TEXT, Edit, TokenCursor, edited
 
 _NO_VALUES: Mapping[str, str] = MappingProxyType({})

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.spark.doors.conftest import RunningServer
+from tests.support.clients import connect_clients
 from tests.support.effort import examples
-from tests.support.spark import connect_clients, doors
+from tests.support.spark import doors
 
 Said = Callable[[str], dict[str, object]]
 

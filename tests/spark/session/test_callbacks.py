@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from parquetry import metastore
 from parquetry.planner.protocol.codec import PROTOCOL
 from parquetry.spark.serving.callbacks import PlannerGateway
+from tests.support.clients import intruder
 from tests.support.processes import ROOT, run
-from tests.support.spark import intruder
 
 
 def question(warehouse: Path, namespace: str) -> str:
@@ -62,7 +62,7 @@ import parquetry
 from parquetry.spark.configuration import settings
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
-from tests.support.spark import intruder
+from tests.support.clients import intruder
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "OFF")
 for key, value in settings("lake", "w").items():
