@@ -65,7 +65,7 @@ def test_functions_of_partitions(session: SparkSession) -> None:
     assert kept(session.sql(f"{query} (SELECT max(upper(p)) FROM {D}.t)"), "partitions")[0] == (3, 3)
     for statement in (
         f"UPDATE {D}.t SET v = v WHERE upper(p) = 'A'",
-        f"MERGE INTO {D}.t t USING {D}.b4 s ON t.id = s.k AND upper(t.p) = 'A' WHEN MATCHED THEN UPDATE SET v = t.v",
+        f"MERGE INTO {D}.t t USING (SELECT 1 AS k) s ON t.id = s.k AND upper(t.p) = 'A' WHEN MATCHED THEN UPDATE SET v = t.v",
     ):
         execution = session.sql(statement)._jdf.queryExecution()
         plan = execution.commandExecuted().commandPhysicalPlan().toString()
