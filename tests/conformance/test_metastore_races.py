@@ -18,7 +18,7 @@ from parquetry.locations.uri import join_location
 from parquetry.metastore import Metastore
 from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.operations.rollback import history
+from parquetry.metastore.operations.history import history
 from parquetry.store import MemoryStore
 from tests.support.effort import STEP, portion
 from tests.support.stores.crash_world import OPERATIONS, CrashWorld, hurried, make_world

@@ -83,13 +83,14 @@ if FOR_TYPE_CHECKERS:
     )
     from parquetry.metastore.namespace.staging import StagedTable as StagedTable
     from parquetry.metastore.operations.compact_metadata import compact_metadata as compact_metadata
+    from parquetry.metastore.operations.history import history as history
     from parquetry.metastore.operations.indexes import (
         create_index as create_index,
         drop_index as drop_index,
         rebuild_index as rebuild_index,
     )
     from parquetry.metastore.operations.relocate import relocate as relocate
-    from parquetry.metastore.operations.rollback import history as history, rollback as rollback
+    from parquetry.metastore.operations.rollback import rollback as rollback
     from parquetry.metastore.ownership.handover import Claimed as Claimed
     from parquetry.metastore.results import (
         Check as Check,

@@ -213,13 +213,13 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     Too many partitions are not narrowed.
     """
     recent = PartitionCache()
-    monkeypatch.setattr(module, "_MAX_CACHED_SELECTIONS", 2)
+    monkeypatch.setattr(module, "_CACHED_PARTITION_SELECTIONS", 2)
     for text in ("p = 0", "p = 1", "p = 2"):
         assert _reads(recent, TABLE, text) > 0
     assert [_reads(recent, TABLE, text) > 0 for text in ("p = 2", "p = 1", "p = 0")] == [False, False, True]
     monkeypatch.setattr(module, "MAX_NARROWED_PARTITIONS", 3)
     assert _reads(recent, TABLE, "p = 0") == 0
     assert _reads(recent, TABLE, "p = 0", "q = 'a'") > 0
-    monkeypatch.setattr(module, "_MAX_CACHED_BYTES", 50)
+    monkeypatch.setattr(module, "_MAX_CACHED_PARTITION_BYTES", 50)
     recent = PartitionCache()
     assert [_reads(recent, TABLE, "p = 0") > 0 for _ in range(2)] == [True, True]

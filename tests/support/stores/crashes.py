@@ -21,7 +21,7 @@ from parquetry.metastore.check.fsck import fsck
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.deletion.vacuum import vacuum
-from parquetry.metastore.operations.rollback import history
+from parquetry.metastore.operations.history import history
 from parquetry.metastore.storage.head import decode_head
 from parquetry.metastore.storage.keyspace import (
     DATABASES,

@@ -1,8 +1,6 @@
-"""Roll a table back to an earlier version, in a commit like any other; list the versions that can be read."""
+"""Roll a table back to an earlier version, in a commit like any other."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import msgspec
 
@@ -12,8 +10,7 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.removed_files import files_removed
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.metastore.deletion.file_access import FileAccess
-from parquetry.metastore.storage.head import read_head
-from parquetry.metastore.storage.model import CommitRecord, PartitionIndex, RemovedFileRecord
+from parquetry.metastore.storage.model import PartitionIndex, RemovedFileRecord
 from parquetry.metastore.versions.indexes import renewed
 from parquetry.metastore.versions.partition import PartitionSnapshot
 from parquetry.metastore.versions.placement import keyed_by
@@ -83,20 +80,3 @@ def _require_files(target: TableSnapshot, restored: list[PartitionSnapshot]) -> 
             f"Version {target.version} of table {target.label} cannot be restored: {len(missing)} of its "
             f"files are gone, among them {missing[0]}; put them back, or take a later version."
         )
-
-
-def history(snapshot: TableSnapshot, first: int = 0, last: int | None = None) -> Iterator[CommitRecord]:
-    """Yield the commits of readable versions up to a version, newest first.
-
-    Args:
-        snapshot: the version.
-        first: the oldest version to yield.
-        last: the newest version to yield, or None for the snapshot's.
-    """
-    head = read_head(snapshot.store, snapshot.id)
-    oldest = 0 if head is None else head.oldest
-    for each in snapshot.history(first, last):
-        # An interrupted vacuum may have left commits whose partitions are deleted.
-        if each.version < oldest:
-            break
-        yield each

@@ -16,7 +16,8 @@ from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.deletion import vacuum as vacuum_module
 from parquetry.metastore.deletion.vacuum import DAY_MS, vacuum
 from parquetry.metastore.manifest import entries
-from parquetry.metastore.operations.rollback import history, rollback
+from parquetry.metastore.operations.history import history
+from parquetry.metastore.operations.rollback import rollback
 from parquetry.metastore.results import Removed
 from parquetry.metastore.storage.head import read_head
 from parquetry.metastore.storage.keyspace import CHUNKS, COMMITS, METADATA, partition_prefix, prefix_range
