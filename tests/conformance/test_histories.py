@@ -144,7 +144,7 @@ def test_files_taken_out_again_and_again(store: Store) -> None:
     """A file that is taken in and out by many commits has one record that is read."""
     table = make(store)
     foreign = [file("theirs.parquet")]
-    for _ in range(40 if STEP == 1 else 15):
+    for _ in range(40):
         transaction = Transaction(table, "append")
         transaction.append((), foreign)
         table = commit(transaction)

@@ -65,6 +65,7 @@ def spark(warehouse: Path, _quick_jvms: None) -> Iterator[SparkSession]:
         .config("spark.driver.memory", quick_start.MEMORY)
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.ui.retainedExecutions", "1000000")  # tests find theirs by their number
+        .config("spark.ui.retainedJobs", "1000000")  # and count their jobs
         .config("spark.sql.shuffle.partitions", "4")
         # queries of one shape are of one class, if the hundred that Spark keeps are not too few
         .config("spark.sql.codegen.cache.maxEntries", "10000")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 Problem = Literal["wrong bucket", "out of order", "unreadable", "no bucket", "not judged"]
 
@@ -28,7 +28,7 @@ class Misplacement:
     problem: Problem
     partition: str | None
     path: str | None
-    bucket: int | None
+    bucket: Annotated[int | None, "integer"]
     rows: int | None
     detail: str
 

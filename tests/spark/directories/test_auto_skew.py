@@ -139,7 +139,7 @@ def test_words_of_the_first_statement_suffice(spark: SparkSession, db: str, rows
 
 @pytest.mark.exhaustive(
     "test_known_distributions shows new heavy values in appends, and without Spark "
-    "tests/unit/maintenance/test_compaction.py and tests/property/test_growing_maps.py show what follows"
+    "tests/unit/compaction/test_compaction.py and tests/property/test_growing_maps.py show what follows"
 )
 def test_maps_follow_the_rows(
     spark: SparkSession, db: str, rows: Rows, store: ms.Metastore, monkeypatch: pytest.MonkeyPatch

@@ -25,8 +25,8 @@ CALL lake.system.explain('SELECT * FROM lake.default.t WHERE d = "a" AND x = 2')
 SHOW PARTITIONS lake.default.t;
 """
 INTERPRETER = """#!/bin/sh
-if mkdir {folder}/once; then exec {python} -S -E "$@"; fi
-if mkdir {folder}/twice; then PYTHONPATH={folder}/other exec {python} "$@"; fi
+if mkdir {folder}/once 2>/dev/null; then exec {python} -S -E "$@"; fi
+if mkdir {folder}/twice 2>/dev/null; then PYTHONPATH={folder}/other exec {python} "$@"; fi
 exec {python} "$@"
 """
 """It has no Parquetry when it is started first, another version the second time, and then the right one."""
