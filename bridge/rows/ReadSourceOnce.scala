@@ -13,19 +13,21 @@ import org.apache.spark.sql.parquetry.protocol.ParquetryException.isLacking
  * files are rewritten, and the source is read once. The subquery of an UPDATE is read twice in any case, so
  * such an UPDATE is refused.
  *
- * All files are also rewritten for an EXISTS that Spark before 4.2 cannot search files by.
+ * All files are also rewritten by a DELETE or UPDATE with an EXISTS that Spark before 4.2 cannot search files by.
  */
 object ReadSourceOnce extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case r: ReplaceData if GuardRowConditions.isOurs(r) && r.groupFilterCondition.isDefined =>
       val operation = r.operation.asInstanceOf[RowsOperation]
-      val asked = if (operation.command == RowLevelOperation.Command.MERGE) Seq(r.query) else subqueries(r.condition)
+      val isMerge = operation.command == RowLevelOperation.Command.MERGE
+      val asked = if (isMerge) Seq(r.query) else subqueries(r.condition)
       asked.flatMap(fickle).headOption match {
         case Some(what) if operation.command == RowLevelOperation.Command.UPDATE => throw new ParquetryException("UNSUPPORTED",
           s"UPDATE ${operation.table.name()}: the subquery of its condition has $what, which may give other rows when it runs again, and " +
             "Spark runs it more than once. Write its rows to a table first, and name that.")
         case Some(_) => r.copy(groupFilterCondition = None)
-        case None if isLacking("exists with computed columns") && r.groupFilterCondition.exists(failsInSearch) => r.copy(groupFilterCondition = None)
+        case None if !isMerge && isLacking("exists with computed columns") && r.groupFilterCondition.exists(failsInSearch) =>
+          r.copy(groupFilterCondition = None)
         case None => r
       }
     case _ => plan
