@@ -13,7 +13,7 @@ import org.apache.spark.sql.parquetry.protocol.ParquetryException.isLacking
  * files are rewritten, and the source is read once. The subquery of an UPDATE is read twice in any case, so
  * such an UPDATE is refused.
  *
- * All files are also rewritten by a DELETE or UPDATE with an EXISTS that Spark before 4.2 cannot search files by.
+ * A DELETE or UPDATE also rewrites all files if Spark before 4.2 cannot search files by its EXISTS.
  */
 object ReadSourceOnce extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
