@@ -56,7 +56,7 @@ test-all: java $(READY) $(DBT)/.parquetry ## run all tests with all cases of the
 test-core: java $(READY) ## run a core of the tests that need Spark (SPARK=4.2, PYTHON=python3.14)
 	@$(RUN) -m pytest $(PYTEST_ARGS) -m core tests/spark
 
-test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in under a minute
+test-fast: $(FAST)/.parquetry ## run what needs neither Java nor a server, exhaustive tests by samples, in a minute or a little more
 	@PARQUETRY_TEST_SAMPLE=20 $(FAST)/bin/python -m pytest $(PYTEST_ARGS) -m "not spark and not hbase and not postgresql" \
 	  tests/conformance tests/property src/parquetry tests/unit
 

@@ -21,8 +21,8 @@ object ParquetryException {
    * Refuses what needs a feature that this series of Spark lacks, or does nothing if it has the feature.
    *
    * @param feature its key in `parquetry.config.spark_versions`, whose words the error has
-   * @param what returns what the user wants, with the table's name, and what to do instead, as a sentence; or
-   *   None if the user wants something else
+   * @param what returns None if the user wants something else. Otherwise it returns the statement with the
+   *   table's name, and a sentence that says what to do instead.
    */
   def refuseLacking(feature: String)(what: => Option[(String, String)]): Unit = for {
     why <- BridgeVersion.lacking.get(feature)

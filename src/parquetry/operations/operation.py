@@ -1,8 +1,9 @@
 """Define an operation once: its arguments, its result, its work, and its words for people.
 
 An operation is a function with the decorator `operation`. Each parameter after the context is a parameter of
-CALL and an option of the command: the annotation has its type and its comment, and the default is the default
-of both. `CALL lake.system.vacuum('db.t', dry_run => true)` and `parquetry vacuum db.t --dry-run` both run
+CALL and an option of the command. Its annotation has the type and the comment; its default holds for both.
+
+`CALL lake.system.vacuum('db.t', dry_run => true)` and `parquetry vacuum db.t --dry-run` both run
 `vacuum(context, 'db.t', dry_run=True)`. The function's docstring is the help of the command.
 
 The result is a sequence of records, dataclasses or named tuples. Their fields are the columns of CALL, of the

@@ -26,6 +26,12 @@ from parquetry.metastore.storage.owner import Owner, active_owner
 from parquetry.metastore.versions.snapshot import load
 from parquetry.store import Store
 
+PATIENCE_S = 30.0
+"""Seconds to wait for running commits."""
+_FILES_PER_CLAIM = 1000
+"""Other writers' files that are deleted while commits that adopt files wait.
+
+S3 deletes at most as many with one request."""
 _PAUSE_S = 0.05
 
 
@@ -111,14 +117,6 @@ def cleaner(store: Store, table: bytes) -> Iterator[Cleaner]:
 def is_written(head: Head, now: int) -> bool:
     """Return whether a commit is under way and its author may be alive at a time in milliseconds."""
     return any(not owner.is_dead(now) for owner in head.pending.values())
-
-
-PATIENCE_S = 30.0
-"""Seconds to wait for running commits."""
-_FILES_PER_CLAIM = 1000
-"""Other writers' files that are deleted while commits that adopt files wait.
-
-S3 deletes at most as many with one request."""
 
 
 class FileDeletion:
