@@ -68,13 +68,14 @@ def vacuum(
                 f"Vacuum of table {snapshot.label} has older_than and retain_hours, which say the same: give one."
             )
         before = (
-            ms.store_now_ms(snapshot.store) - _checked_hours(snapshot, retain_hours, dry_run) * ms.HOUR_MS
+            ms.store_now_ms(snapshot.store)
+            - _checked_hours(snapshot, context.full_name(snapshot), retain_hours, dry_run) * ms.HOUR_MS
         )
     grace = ms.grace_of(snapshot, grace_hours)
     return ms.vacuum(snapshot, older_than=before, dry_run=dry_run, grace=grace, force=force)
 
 
-def _checked_hours(table: ms.TableSnapshot, hours: int, dry_run: bool) -> int:
+def _checked_hours(table: ms.TableSnapshot, name: str, hours: int, dry_run: bool) -> int:
     """Return the hours that replaced versions are kept, once it is certain that the user means so few.
 
     Raises:
@@ -87,8 +88,8 @@ def _checked_hours(table: ms.TableSnapshot, hours: int, dry_run: bool) -> int:
     checks = config.settle(properties=table.metadata.properties)[config.VACUUM_RETENTION_CHECK]
     if hours * ms.HOUR_MS < ms.KEPT_MS and checks and not dry_run:
         raise UnsupportedError(
-            f"VACUUM {table.label} RETAIN {hours} HOURS would end time travel and rollback to versions of the last "
-            f"{ms.KEPT_MS // ms.HOUR_MS} hours, and queries that still read them. If that is meant, say ALTER TABLE {table.label} SET "
+            f"VACUUM {name} RETAIN {hours} HOURS would end time travel and rollback to versions of the last "
+            f"{ms.KEPT_MS // ms.HOUR_MS} hours, and queries that still read them. If that is meant, say ALTER TABLE {name} SET "
             f"TBLPROPERTIES ('{config.VACUUM_RETENTION_CHECK}' = 'false') before. DRY RUN shows what would be deleted."
         )
     return hours
