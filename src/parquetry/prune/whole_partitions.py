@@ -12,10 +12,11 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.metastore import PartitionSnapshot, TableSnapshot, batches, file_blocks
+from parquetry.metastore import PartitionSnapshot, TableSnapshot, file_blocks
 from parquetry.predicate import And, Filter, Match, columns_of, match, opaque_parts
 from parquetry.prune.partition_plans import partition_knowledge, partition_plan
 from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
+from parquetry.store import batches
 
 _PARTITIONS_PER_BATCH = 100
 """Partitions that are judged at once; the search ends at the first undecided one, so batches are small."""

@@ -22,8 +22,8 @@ from parquetry.errors import FileCorruptError, FileMissingError
 from parquetry.locations import StoragePath, is_own, join_location
 from parquetry.metastore.deletion.file_access import FileAccess
 from parquetry.metastore.results import Finding
-from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.versions.snapshot import TableSnapshot
+from parquetry.store.batches import batches
 
 _FILES_PER_BATCH = 1000
 _MAX_READER_THREADS = 8

@@ -28,7 +28,7 @@ from parquetry.locations import (
     spelled_root,
     storage_path,
 )
-from parquetry.metastore.storage.keyspace import batches
+from parquetry.store.batches import batches
 
 _FILES_PER_BATCH = 1000
 _MIN_LISTED_FILES = 100

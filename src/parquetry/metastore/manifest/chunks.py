@@ -17,10 +17,11 @@ from parquetry.errors import TableNotFoundError
 from parquetry.metastore.manifest.columns import ChunkColumns, encode_columns, is_in_columns
 from parquetry.metastore.manifest.summary import Types, summarise
 from parquetry.metastore.storage.checksums import refuse
-from parquetry.metastore.storage.keyspace import batches, chunk_key, summary_key
+from parquetry.metastore.storage.keyspace import chunk_key, summary_key
 from parquetry.metastore.storage.model import FileChunk
 from parquetry.metastore.storage.wire import decoder, encode, encode_file
 from parquetry.store import Store
+from parquetry.store.batches import batches
 
 _CHUNKS_PER_READ = 32
 _CHUNK_BYTES_PER_READ = 4 << 20

@@ -28,7 +28,6 @@ from parquetry.metastore.manifest.merge_policy import (
     to_rewrite,
 )
 from parquetry.metastore.manifest.summary import Types, types_of
-from parquetry.metastore.storage.keyspace import batches
 from parquetry.metastore.storage.model import FileChunk, ListedFile, PartitionEntry, TableMetadata
 from parquetry.metastore.storage.wire import (
     decode_arrangement,
@@ -39,6 +38,7 @@ from parquetry.metastore.storage.wire import (
     joined,
 )
 from parquetry.store import Store
+from parquetry.store.batches import batches
 
 MAX_INLINE_BYTES = 16 << 10
 MIN_INLINE_FILES = 8

@@ -19,11 +19,12 @@ import msgspec
 from parquetry.errors import CommitConflictError, IndexExistsError, IndexNotFoundError, ParquetryError
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
-from parquetry.metastore.storage.keyspace import batches, complement, fields_of
+from parquetry.metastore.storage.keyspace import complement, fields_of
 from parquetry.metastore.storage.model import PartitionIndex, TableMetadata
 from parquetry.metastore.versions.indexes import entry_rows, find_index, index_columns, new_index
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.progress import Progress, silent
+from parquetry.store.batches import batches
 
 MAX_COMMIT_ATTEMPTS = 20
 """Attempts to commit while others keep changing the table's metadata."""
