@@ -34,8 +34,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.access.access_paths import (
         cheapest_plan as cheapest_plan,
     )
+    from parquetry.metastore.check.fsck import fsck as fsck
     from parquetry.metastore.check.storage_check import (
         check_files as check_files,
+        check_storage as check_storage,
     )
     from parquetry.metastore.cleanup.in_flight import (
         keep_in_flight as keep_in_flight,
@@ -61,6 +63,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.deletion.clocks import (
         check_of_new_files as check_of_new_files,
         check_of_old_files as check_of_old_files,
+        grace_of as grace_of,
     )
     from parquetry.metastore.deletion.file_access import (
         FileAccess as FileAccess,
@@ -75,6 +78,7 @@ if FOR_TYPE_CHECKERS:
         delete_empty_folder as delete_empty_folder,
         own_locations as own_locations,
     )
+    from parquetry.metastore.deletion.vacuum import KEPT_HOURS as KEPT_HOURS, vacuum as vacuum
     from parquetry.metastore.dumps.dump import (
         dump as dump,
     )
@@ -95,6 +99,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.namespace.staging import (
         StagedTable as StagedTable,
     )
+    from parquetry.metastore.operations.compact_metadata import compact_metadata as compact_metadata
     from parquetry.metastore.operations.drop import (
         Dropping as Dropping,
         delete_replacement as delete_replacement,
@@ -103,6 +108,13 @@ if FOR_TYPE_CHECKERS:
     from parquetry.metastore.operations.history import (
         history as history,
     )
+    from parquetry.metastore.operations.indexes import (
+        create_index as create_index,
+        drop_index as drop_index,
+        rebuild_index as rebuild_index,
+    )
+    from parquetry.metastore.operations.relocate import relocate as relocate
+    from parquetry.metastore.operations.rollback import rollback as rollback
     from parquetry.metastore.ownership.handover import (
         Claimed as Claimed,
     )

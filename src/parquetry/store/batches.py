@@ -34,10 +34,10 @@ def next_batch(size: int, rows: Sequence[Row]) -> int:
     return max(1, min(size * _GROWTH_FACTOR, largest_batch(rows)))
 
 
-def batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Yield items in lists of `size`; the last may be shorter. Items are read only when their list is needed.
 
-    >>> list(batches("abcde", 2))
+    >>> list(in_batches("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
     """
     remaining = iter(items)

@@ -25,8 +25,7 @@ from parquetry.metastore.metastore import Metastore
 from parquetry.metastore.storage.head import Head, decode_head
 from parquetry.metastore.storage.keyspace import HEADS, metadata_key, prefix_range
 from parquetry.metastore.storage.wire import decoder
-from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store
-from parquetry.store.batches import batches
+from parquetry.store import METASTORE_FOLDER, SQLiteStore, Store, in_batches
 
 _LOG = logging.getLogger("parquetry")
 _TABLES_PER_BATCH = 1000
@@ -68,7 +67,7 @@ def claims(store: Store, real: RealPaths) -> Iterator[Claim]:
     A table whose rows cannot be read is left out, and logged: its location is not known.
     """
     heads = ((key[len(HEADS) :], value) for key, value in store.scan(*prefix_range(HEADS)))
-    for batch in batches(heads, _TABLES_PER_BATCH):
+    for batch in in_batches(heads, _TABLES_PER_BATCH):
         readable = [(table, head) for table, value in batch if (head := _head(table, value)) is not None]
         keys = [metadata_key(table, head.commit.metadata) for table, head in readable]
         for (table, head), value in zip(readable, store.get_many(keys), strict=True):

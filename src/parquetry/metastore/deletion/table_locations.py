@@ -48,7 +48,7 @@ class TableLocations:
         self._metastore = metastore
 
     def make_managed(self, database: str, name: str) -> str:
-        """Make the folder of a managed table where Hive would put it, or with a longer name if that is in use.
+        """Make the folder of a managed table where Hive would put it, or with a longer name if it is in use.
 
         The folder is made at once, so that no other table takes it. A location is also in use if another
         table claims it, or if a database's tables are stored there (as for a table `foo.db` in `default`),

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from parquetry.keys import field_count, split_fields, successor
-from parquetry.store import Range, Store, batches
+from parquetry.store import Range, Store, in_batches
 
 FORMAT = b"\x00"
 IDENTITY = b"\x00identity"
@@ -184,5 +184,5 @@ def delete_prefix(store: Store, prefix: bytes) -> None:
 
 def delete_in_batches(store: Store, keys: Iterable[bytes]) -> None:
     """Remove rows, `ROWS_PER_DELETE` at a time."""
-    for batch in batches(keys, ROWS_PER_DELETE):
+    for batch in in_batches(keys, ROWS_PER_DELETE):
         store.delete_many(batch)
