@@ -18,7 +18,7 @@ import org.apache.spark.sql.types._
  * @param steps the nodes from the join down to the scan: a condition on the key may not be valid below some
  */
 case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, key: Expression, steps: Seq[StepFacts]) {
-  /** The form of the key, by its name in the protocol (`Form` in `prune/runtime/candidates.py`). */
+  /** The form of the key, by its name in the protocol (`Form` in `joins/runtime/candidates.py`). */
   def form: String = key match {
     case _ if JoinRanges.extremes(key).nonEmpty => "ranges"
     case _: AttributeReference => "column"

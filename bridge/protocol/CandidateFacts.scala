@@ -6,7 +6,7 @@ import org.json4s._
  * Facts for the planner's verdict on a candidate for a runtime filter: a scan of ours, the probe side, and a
  * join's build side, whose values could prune the scan.
  *
- * The planner decodes them in `prune/runtime/candidates.py`, and says there what each field means.
+ * The planner decodes them in `joins/runtime/candidates.py`, and says there what each field means.
  */
 case class CandidateFacts(
     scan: Int, report: JValue, bytes: Option[Long], column: String, form: String, filterable: Boolean, join: Int, joinType: String,

@@ -12,7 +12,7 @@ package org.apache.spark.sql.parquetry.protocol
 case class Terms(limits: Limits, transparentJoins: Set[(String, String)], reading: Set[String])
 
 /**
- * Limits of the planner's cost model that rules obey; `prune/runtime/cost_model.py` has their units and
+ * Limits of the planner's cost model that rules obey; `joins/runtime/cost_model.py` has their units and
  * reasons.
  */
 case class Limits(

@@ -51,7 +51,7 @@ object RuntimeFacts {
   }
 
   /**
-   * The values that a filter has got; `Gathered` in `prune/runtime/candidates.py` decodes them.
+   * The values that a filter has got; `Gathered` in `joins/runtime/candidates.py` decodes them.
    *
    * @param values number of values, if it is known
    * @param missed the time limit in milliseconds, if it ended before the values arrived

@@ -17,7 +17,7 @@ FLOORS = {
         {"__init__", "cli", "testing"},
         {"spark", "catalog"},
         {"planner"},
-        {"operations"},
+        {"joins", "operations"},
         {"adoption", "advice", "prune"},
         {"verification"},
         {"compaction", "publishing"},
@@ -42,6 +42,7 @@ FLOORS = {
         {"stored_types"},
         {"records"},
     ),
+    "joins": ({"buckets", "runtime", "shuffle_reasons"},),
     "metastore": (
         {"dumps"},
         {"check", "operations"},
@@ -75,7 +76,6 @@ FLOORS = {
     "prune": (
         {"whole_table_aggregates"},
         {"metadata_aggregates", "whole_partitions"},
-        {"runtime"},
         {"select"},
         {"steps"},
         {"rules"},

@@ -9,16 +9,9 @@ from typing import Any
 import msgspec
 
 from parquetry.config import SPARK_SERIES, series_of
+from parquetry.joins import CandidateOutcome, JoinFacts, explain_joins, reports
 from parquetry.planner.scan_facts import scan_reports
-from parquetry.prune import (
-    CandidateOutcome,
-    JoinFacts,
-    Report,
-    ScanReport,
-    ValuesReport,
-    explain_joins,
-    reports,
-)
+from parquetry.prune import Report, ScanReport, ValuesReport
 
 
 def report_from_json(answer: str) -> Report:

@@ -1,7 +1,7 @@
 """Select the partitions and files that can hold an answer, answer from the metastore alone, and report both.
 
-`select` runs the rules in the order of `steps.STEPS`. `rules` has a module for each rule. `runtime` decides
-about runtime filters of joins. `report` says what was left out, and why.
+`select` runs the rules in the order of `steps.STEPS`. `rules` has a module for each rule. `report` says what
+was left out, and why.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
@@ -18,14 +18,20 @@ if FOR_TYPE_CHECKERS:
         partition_plan as partition_plan,
     )
     from parquetry.prune.query_cache import PartitionCache as PartitionCache, rejects_null as rejects_null
-    from parquetry.prune.reader_filters import Usable as Usable, usable as usable
+    from parquetry.prune.reader_filters import (
+        Usable as Usable,
+        before_gregorian as before_gregorian,
+        same_order_in_orc as same_order_in_orc,
+        usable as usable,
+    )
     from parquetry.prune.report.buckets import BucketReport as BucketReport
     from parquetry.prune.report.html import (
         CELL_STYLE as CELL_STYLE,
         NUMBER_STYLE as NUMBER_STYLE,
         PLAIN_STYLE as PLAIN_STYLE,
     )
-    from parquetry.prune.report.join_values import ValuesReport as ValuesReport
+    from parquetry.prune.report.join import JoinReport as JoinReport
+    from parquetry.prune.report.join_values import How as How, ValuesReport as ValuesReport
     from parquetry.prune.report.report import Report as Report
     from parquetry.prune.report.rows import ReportRow as ReportRow, report_rows as report_rows
     from parquetry.prune.report.runtime import (
@@ -40,18 +46,20 @@ if FOR_TYPE_CHECKERS:
         ScanReport as ScanReport,
         Step as Step,
     )
-    from parquetry.prune.report.shuffle_reasons import (
-        SETTINGS as SETTINGS,
-        JoinFacts as JoinFacts,
-        explain_joins as explain_joins,
+    from parquetry.prune.report.sql_words import (
+        join_words as join_words,
+        key_of_not_in as key_of_not_in,
+        node_words as node_words,
+        plain_text as plain_text,
     )
-    from parquetry.prune.report.sql_words import join_words as join_words, plain_text as plain_text
     from parquetry.prune.report.text import condition_text as condition_text
+    from parquetry.prune.rule import Remaining as Remaining, Scan as Scan
     from parquetry.prune.rules.arrangements import (
         bucket_specs as bucket_specs,
         may_have_directories as may_have_directories,
     )
     from parquetry.prune.rules.bucket_reasons import without_buckets as without_buckets
+    from parquetry.prune.rules.bytes import BytesRule as BytesRule
     from parquetry.prune.rules.directory_values import (
         DirectoryValues as DirectoryValues,
         directory_values as directory_values,
@@ -59,31 +67,10 @@ if FOR_TYPE_CHECKERS:
     from parquetry.prune.rules.file_knowledge import (
         FileKnowledge as FileKnowledge,
         reading_by_position as reading_by_position,
+        spelled as spelled,
     )
-    from parquetry.prune.runtime.candidates import Candidate as Candidate, Verdict as Verdict
-    from parquetry.prune.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
-    from parquetry.prune.runtime.dense_keys import dense_key_count as dense_key_count
-    from parquetry.prune.runtime.estimates import (
-        KeyFiles as KeyFiles,
-        Spread as Spread,
-        estimate_rows as estimate_rows,
-        key_files as key_files,
-        spread as spread,
-    )
-    from parquetry.prune.runtime.filterable import filterable as filterable, has_parts as has_parts
-    from parquetry.prune.runtime.judge import TRANSPARENT_JOINS as TRANSPARENT_JOINS, decide as decide
-    from parquetry.prune.runtime.key_ranges import partition_key_ranges as partition_key_ranges
-    from parquetry.prune.runtime.outcomes import CandidateOutcome as CandidateOutcome, reports as reports
-    from parquetry.prune.runtime.row_group_ranges import (
-        ColumnRanges as ColumnRanges,
-        have_one_row_group as have_one_row_group,
-        ranges_for_readers as ranges_for_readers,
-    )
-    from parquetry.prune.runtime.totals import (
-        estimate_from_totals as estimate_from_totals,
-        is_not_null as is_not_null,
-    )
-    from parquetry.prune.runtime.tuples import placement_columns as placement_columns
+    from parquetry.prune.rules.files import FileRule as FileRule
+    from parquetry.prune.rules.partitions import PartitionRule as PartitionRule
     from parquetry.prune.select import (
         Selection as Selection,
         decided_conditions as decided_conditions,

@@ -25,6 +25,7 @@ from parquetry.data_files import (
     unknown_columns,
 )
 from parquetry.errors import FileCorruptError, FileMissingError, WarehouseError
+from parquetry.joins import SETTINGS
 from parquetry.layout import Counted, columns_from_fields
 from parquetry.locations import join_location
 from parquetry.metastore import Check, TableMetadata, TableSnapshot
@@ -37,7 +38,7 @@ from parquetry.planner import (
     report_from_json,
 )
 from parquetry.progress import Progress
-from parquetry.prune import SETTINGS, Report
+from parquetry.prune import Report
 from parquetry.spark.active import active_session, java_error
 from parquetry.spark.compaction import compact
 from parquetry.spark.hadoop_files import HadoopFileSystems

@@ -6,8 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from parquetry.joins import SETTINGS
 from parquetry.planner import report_from_json
-from parquetry.prune import SETTINGS, Report
+from parquetry.prune import Report
 from parquetry.spark.connect import report_of_frame, report_of_sql
 from parquetry.spark.session import attach
 from parquetry.texts import shortened

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.joins.shuffle_reasons import SETTINGS
 from parquetry.planner import report_from_facts
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.shuffle_reasons import SETTINGS
 
 
 @pytest.fixture(scope="module")

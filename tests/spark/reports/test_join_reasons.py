@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
-from parquetry.prune.report import shuffle_reasons
+from parquetry.joins import shuffle_reasons
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import settings
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 import parquetry
+from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.planner.scans import runtime_values, scan_answer
-from parquetry.prune.runtime.cost_model import LIMITS
 from tests.support.spark import plans, series
 from tests.support.spark.verdicts import Verdict, VerdictFile, with_and_without_adaptive_execution
 from tests.support.tables.bucketed_tables import local_view, plainly, settings, spare_classes

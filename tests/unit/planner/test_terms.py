@@ -9,10 +9,10 @@ from typing import get_args
 
 import msgspec
 
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.judge import TRANSPARENT_JOINS
 from parquetry.planner.protocol.terms import Terms, terms
 from parquetry.prune.report.join_values import How
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.judge import TRANSPARENT_JOINS
 
 ANSWERS = (Path(__file__).parents[3] / "bridge" / "protocol" / "Answers.scala").read_text()
 

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from parquetry.joins import Verdict
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions import PageCursor, TableRef, View
-from parquetry.prune import Usable, Verdict
+from parquetry.prune import Usable
 
 Values: TypeAlias = list[str | None]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from parquetry.joins import LIMITS, TRANSPARENT_JOINS, Limits
 from parquetry.planner.protocol import questions
-from parquetry.prune import LIMITS, TRANSPARENT_JOINS, Limits
 
 
 class Terms(msgspec.Struct, frozen=True):

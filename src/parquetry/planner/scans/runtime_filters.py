@@ -9,12 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_BUILD_SIZE, settle
-from parquetry.metastore import TableSnapshot
-from parquetry.planner.lake import Lake
-from parquetry.planner.protocol import answers, questions
-from parquetry.planner.protocol.values import to_wire
-from parquetry.planner.scans.request import ScanRequest
-from parquetry.prune import (
+from parquetry.joins import (
     LIMITS,
     Candidate,
     KeyFiles,
@@ -28,6 +23,11 @@ from parquetry.prune import (
     placement_columns,
     spread,
 )
+from parquetry.metastore import TableSnapshot
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.protocol.values import to_wire
+from parquetry.planner.scans.request import ScanRequest
 
 
 def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:

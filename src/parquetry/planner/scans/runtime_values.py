@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from parquetry.config import RUNTIME_PRUNING, SESSION_PREFIX, Settings
+from parquetry.joins import LIMITS
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
 from parquetry.predicate import Compare, In, Predicate, name_text, raw_values
 from parquetry.prune import (
-    LIMITS,
     Condition,
     Origin,
     RunTimeReport,

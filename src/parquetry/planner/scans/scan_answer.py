@@ -1,7 +1,7 @@
 """The answer for a scan: statistics, metrics, EXPLAIN's line, the report, and its files if they are listed.
 
 **Deferred listing.** The file list waits until runtime filters arrive, or until it is certain that none will
-(`late_scan`). Until then Spark gets estimates from the table's totals (`prune.runtime.totals`). These do not
+(`late_scan`). Until then Spark gets estimates from the table's totals (`joins.runtime.totals`). These do not
 decide which files Spark reads, because the bridge asks the same question once more, without `late`.
 """
 
@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from parquetry.config import RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
+from parquetry.config import BUCKET_JOIN, RUNTIME_PRUNING, RUNTIME_PRUNING_MAX_WAIT, Settings
 from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.joins import LIMITS, ScanBuckets, estimate_from_totals, filterable, has_parts
 from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
@@ -23,17 +24,7 @@ from parquetry.planner.protocol.answers import FileList
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import IsNull, Not
-from parquetry.prune import (
-    LIMITS,
-    Condition,
-    Report,
-    ScanReport,
-    condition_text,
-    estimate_from_totals,
-    filterable,
-    has_parts,
-    steps,
-)
+from parquetry.prune import Condition, Report, ScanReport, condition_text, steps
 
 _MIN_ROW_BYTES = 8
 _MAX_PUSHED_CHARACTERS = 1000
@@ -125,6 +116,19 @@ def answer_without_files(
         most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
         decided=_decided(report),
+    )
+
+
+def reported_buckets(buckets: ScanBuckets, settings: Settings) -> answers.ReportedBuckets:
+    """Return the buckets of a scan as the bridge reports them to Spark."""
+    return answers.ReportedBuckets(
+        version=buckets.version,
+        count=buckets.count,
+        held=buckets.in_files,
+        columns=[column.name for column in buckets.columns],
+        types=[column.type for column in buckets.columns],
+        order=[answers.SortOrder(each.column, each.descending) for each in buckets.order],
+        larger=settings[BUCKET_JOIN] == "larger",
     )
 
 

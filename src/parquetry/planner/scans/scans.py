@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 
 from parquetry.config import RUNTIME_PRUNING, settle
 from parquetry.data_files import UNKNOWN, FileColumns
+from parquetry.joins import (
+    ColumnRanges,
+    filterable,
+    has_parts,
+    have_one_row_group,
+    ranges_for_readers,
+    scan_buckets,
+)
 from parquetry.layout import logical_schema
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.planner.lake import Lake
@@ -19,7 +27,6 @@ from parquetry.planner.predicates import implied_by
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.file_subset import only_chosen, with_matches
-from parquetry.planner.scans.partitioning import scan_buckets
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.planner.scans.runtime_values import runtime_report, unused
 from parquetry.planner.scans.scan_answer import (
@@ -27,13 +34,13 @@ from parquetry.planner.scans.scan_answer import (
     file_list,
     late_scan,
     report_of,
+    reported_buckets,
     statistics,
     without_added,
 )
 from parquetry.predicate import columns_of, filter_from_json, opaque_parts
 from parquetry.prune import (
     AggregateCall,
-    ColumnRanges,
     Condition,
     DirectoryValues,
     Report,
@@ -45,10 +52,6 @@ from parquetry.prune import (
     decided_conditions,
     directory_values,
     exact_conditions,
-    filterable,
-    has_parts,
-    have_one_row_group,
-    ranges_for_readers,
     select_files,
     steps,
     usable,
@@ -139,7 +142,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
     selection = _selected(request, q)
     block = selection.block
     partitions, numbers = _partitions_with_files(selection)
-    buckets = scan_buckets(snapshot, q, partitions, block.files)
+    buckets = scan_buckets(snapshot, partitions, block.files, q.columns, q.buckets)
     of_buckets = (
         without_buckets(snapshot, selection.partitions, block, q.columns)
         if buckets is None
@@ -166,7 +169,7 @@ def plan_scan(lake: Lake, q: questions.PlanScan) -> answers.PlannedScan:
         answer,
         files=file_list(block.files, numbers, locations, None if buckets is None else buckets.of_files),
         partitions=_values(snapshot, partitions, q.columns),
-        buckets=None if buckets is None else buckets.reported,
+        buckets=None if buckets is None else reported_buckets(buckets, settings),
         again=_evaluated_again(request),
         row_groups=_ranges(ranges),
         unused=unused(request.arrived, selection.report, {each.column for each in ranges}),

@@ -15,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from parquetry.hashing.bucket_hash import bucket_numbers
+from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
 from parquetry.metastore import (
     ColumnStatistics,
@@ -30,7 +31,6 @@ from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 from parquetry.planner.scans import runtime_values
 from parquetry.prune.report.report import Report
-from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import ColumnType, Value, parse_type
 from tests.support.spark.packed_values import membership, tuples
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -22,7 +23,6 @@ from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner
 from parquetry.planner.protocol import codec
 from parquetry.prune.report.report import Report
-from parquetry.prune.runtime.cost_model import LIMITS
 from parquetry.types import parse_type
 from tests.support.spark.packed_values import membership
 

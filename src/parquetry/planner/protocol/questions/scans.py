@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from parquetry.joins import Candidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
-from parquetry.prune import Candidate
 
 
 class Reading(Predicates, tag="reading", frozen=True, kw_only=True):

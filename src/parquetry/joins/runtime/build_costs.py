@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parquetry.prune.report.sql_words import node_words
-from parquetry.prune.runtime.candidates import Build, Candidate, Verdict
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.estimates import KeyFiles, Spread
+from parquetry.joins.runtime.candidates import Build, Candidate, Verdict
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.estimates import KeyFiles, Spread
+from parquetry.prune import node_words
 from parquetry.texts import size_text
 
 SpreadOf = Callable[[int], Spread | None]

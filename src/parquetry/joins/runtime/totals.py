@@ -22,15 +22,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.predicate import Filter, IsNull, Not
-from parquetry.prune.condition import Condition
-from parquetry.prune.report.scan import ScanReport, Step
-from parquetry.prune.rule import Remaining, Scan
-from parquetry.prune.rules.bytes import BytesRule
-from parquetry.prune.rules.files import FileRule
-from parquetry.prune.rules.partitions import PartitionRule
-from parquetry.prune.runtime.cost_model import LIMITS
+from parquetry.prune import BytesRule, Condition, FileRule, PartitionRule, Remaining, Scan, ScanReport, Step
 from parquetry.scan import plan_scan
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from parquetry.joins.runtime.estimates import estimate_rows, spread
 from parquetry.metastore import (
     FileRecord,
     Metastore,
@@ -17,7 +18,6 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
 from parquetry.predicate.nodes import And, Compare, In, IsNull, Not, Or, Predicate
-from parquetry.prune.runtime.estimates import estimate_rows, spread
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type

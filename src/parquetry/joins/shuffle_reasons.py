@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from parquetry.prune.report.buckets import BucketReport
-from parquetry.prune.report.join import JoinReport
-from parquetry.prune.report.sql_words import node_words, plain_text
+from parquetry.prune import BucketReport, JoinReport, node_words, plain_text
 from parquetry.texts import size_text
 
 _V2 = "spark.sql.sources.v2.bucketing."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.totals import estimate_from_totals
 from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
 from parquetry.metastore import (
     ColumnStatistics,
@@ -17,8 +19,6 @@ from parquetry.metastore import (
 from parquetry.metastore.commits.committer import commit
 from parquetry.predicate.nodes import And, Compare, IsNull, Not, Or, Predicate
 from parquetry.prune.condition import Condition
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.totals import estimate_from_totals
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type

@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from parquetry.data_files import UNKNOWN
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.estimates import numeric_bounds
+from parquetry.joins.runtime.filterable import laid_out_within
+from parquetry.joins.runtime.totals import end_partitions
 from parquetry.metastore import FileBlock, TableSnapshot, file_blocks
-from parquetry.prune.rules.file_knowledge import FileKnowledge, spelled
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.estimates import numeric_bounds
-from parquetry.prune.runtime.filterable import laid_out_within
-from parquetry.prune.runtime.totals import end_partitions
+from parquetry.prune import FileKnowledge, spelled
 
 
 def dense_key_count(small: TableSnapshot, key: str, large: TableSnapshot, column: str) -> int | None:

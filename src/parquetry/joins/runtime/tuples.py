@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from parquetry.joins.runtime.build_costs import cost_verdict
+from parquetry.joins.runtime.candidates import Candidate, Verdict
 from parquetry.metastore import TableMetadata
-from parquetry.prune.runtime.build_costs import cost_verdict
-from parquetry.prune.runtime.candidates import Candidate, Verdict
 
 
 class PlacementColumns(msgspec.Struct, frozen=True):

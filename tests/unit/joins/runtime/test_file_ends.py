@@ -7,6 +7,8 @@ from decimal import Decimal
 import pytest
 
 from parquetry.errors import ValueTypeError
+from parquetry.joins.runtime.estimates import KeyFiles, key_files
+from parquetry.joins.runtime.key_ranges import partition_key_ranges
 from parquetry.metastore import (
     FileRecord,
     Metastore,
@@ -16,8 +18,6 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.prune.runtime.estimates import KeyFiles, key_files
-from parquetry.prune.runtime.key_ranges import partition_key_ranges
 from parquetry.prune.select import Selection, select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import Value

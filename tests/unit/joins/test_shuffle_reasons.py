@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from parquetry.prune.report import shuffle_reasons
+from parquetry.joins import shuffle_reasons
+from parquetry.joins.shuffle_reasons import JoinFacts, Key, KeyColumn, ScanFacts, Side, explain_joins
 from parquetry.prune.report.buckets import BucketReport
 from parquetry.prune.report.join import JoinReport
 from parquetry.prune.report.report import Report
-from parquetry.prune.report.shuffle_reasons import JoinFacts, Key, KeyColumn, ScanFacts, Side, explain_joins
 
 BY_ID = BucketReport(("id",), ("int",), "2", 8)
 BY_TWO = BucketReport(("x", "y"), ("int", "string"), "2", 8)

@@ -7,17 +7,17 @@ from typing import Any, Literal
 
 import pytest
 
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.row_group_ranges import (
+    ColumnRanges,
+    ranges_for_readers,
+)
 from parquetry.metastore import ColumnStatistics, FileRecord, Metastore, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.storage.model import TableColumn, TableMetadata
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.nodes import Compare, In, Predicate, TupleIn
 from parquetry.prune.condition import Condition
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.row_group_ranges import (
-    ColumnRanges,
-    ranges_for_readers,
-)
 from parquetry.prune.select import select_files
 from parquetry.store.memory import MemoryStore
 from parquetry.types import parse_type

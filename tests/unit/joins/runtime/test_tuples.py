@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from parquetry.joins.runtime.candidates import Candidate, PlanTimeValues, Verdict
+from parquetry.joins.runtime.judge import decide
+from parquetry.joins.runtime.outcomes import CandidateOutcome, reports
+from parquetry.joins.runtime.tuples import PlacementColumns, placement_columns
 from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
 from parquetry.metastore.storage.model import TableColumn, TableMetadata
-from parquetry.prune.runtime.candidates import Candidate, PlanTimeValues, Verdict
-from parquetry.prune.runtime.judge import decide
-from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
-from parquetry.prune.runtime.tuples import PlacementColumns, placement_columns
-from tests.unit.prune.runtime.test_candidates import LIMIT, build, candidate
+from tests.unit.joins.runtime.test_candidates import LIMIT, build, candidate
 
 BY_PARTITIONS = PlacementColumns(frozenset(("day", "y", "h")))
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from parquetry.prune.report.sql_words import join_words, node_words
-from parquetry.prune.runtime.build_costs import (
+from parquetry.joins.runtime.build_costs import (
     KeyFilesOf,
     SpreadOf,
     affordable,
@@ -25,8 +24,9 @@ from parquetry.prune.runtime.build_costs import (
     key_range_part,
     refuse_scattered,
 )
-from parquetry.prune.runtime.candidates import Candidate, Verdict
-from parquetry.prune.runtime.tuples import PlacementColumns, group_tuples
+from parquetry.joins.runtime.candidates import Candidate, Verdict
+from parquetry.joins.runtime.tuples import PlacementColumns, group_tuples
+from parquetry.prune import join_words, node_words
 
 _PRUNABLE_JOINS = {
     ("INNER", "left"),

@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import UNKNOWN
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.filterable import sorted_within
 from parquetry.metastore import TableMetadata
 from parquetry.predicate import NO_ROWS, ONLY_NULL, And, Bounds, Compare, In, Predicate
-from parquetry.prune.rules.file_knowledge import FileKnowledge
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.filterable import sorted_within
-from parquetry.prune.select import Selection
+from parquetry.prune import FileKnowledge, Selection
 from parquetry.types import ColumnType, Value
 
 _UNKNOWN_BEYOND = float(1 << 62)

@@ -7,10 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from parquetry.prune.report.join_values import How, ValuesReport
-from parquetry.prune.report.scan import ScanReport
-from parquetry.prune.report.sql_words import key_of_not_in, plain_text
-from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
+from parquetry.joins.runtime.candidates import Candidate, Gathered, Verdict
+from parquetry.prune import How, ScanReport, ValuesReport, key_of_not_in, plain_text
 
 
 class CandidateOutcome(msgspec.Struct, frozen=True):

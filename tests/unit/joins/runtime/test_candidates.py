@@ -10,10 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from parquetry.prune.report.join_values import How, ValuesReport
-from parquetry.prune.report.report import Report
-from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step as Counted
-from parquetry.prune.runtime.candidates import (
+from parquetry.joins.runtime.candidates import (
     Build,
     Candidate,
     Gathered,
@@ -22,9 +19,12 @@ from parquetry.prune.runtime.candidates import (
     PlanTimeValues,
     Verdict,
 )
-from parquetry.prune.runtime.estimates import KeyFiles, Spread
-from parquetry.prune.runtime.judge import decide
-from parquetry.prune.runtime.outcomes import CandidateOutcome, reports
+from parquetry.joins.runtime.estimates import KeyFiles, Spread
+from parquetry.joins.runtime.judge import decide
+from parquetry.joins.runtime.outcomes import CandidateOutcome, reports
+from parquetry.prune.report.join_values import How, ValuesReport
+from parquetry.prune.report.report import Report
+from parquetry.prune.report.scan import IneffectiveCondition, ScanReport, Step as Counted
 
 MB = 1 << 20
 LIMIT = 10 * MB

@@ -22,8 +22,7 @@ import numpy as np
 from parquetry.errors import ValueTypeError
 from parquetry.metastore import TableMetadata
 from parquetry.predicate import NO_ROWS, ONLY_NULL
-from parquetry.prune.rules.file_knowledge import FileKnowledge
-from parquetry.prune.select import Selection
+from parquetry.prune import FileKnowledge, Selection
 from parquetry.types import STORED_BITS, ColumnType, Value
 
 

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 from parquetry.config import BLOOM_FILTER_COLUMNS, SORT_BY, WRITERS
 from parquetry.identifiers import parse_paths
+from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.metastore import TableMetadata
-from parquetry.prune.runtime.cost_model import LIMITS
 
 _LAYOUT_SETTINGS = (SORT_BY, BLOOM_FILTER_COLUMNS, *WRITERS)
 

@@ -12,9 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from parquetry.prune.report.join_values import How
-from parquetry.prune.report.scan import ScanReport
-from parquetry.prune.report.sql_words import node_words
+from parquetry.prune import How, ScanReport, node_words
 
 
 class PlanNode(msgspec.Struct, frozen=True):

@@ -22,14 +22,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from parquetry.joins.runtime.cost_model import LIMITS
+from parquetry.joins.runtime.estimates import likely_matches
+from parquetry.joins.runtime.filterable import laid_out_within
 from parquetry.metastore import TableMetadata
 from parquetry.predicate import Compare, In, Predicate, TupleIn
-from parquetry.prune.condition import Condition
-from parquetry.prune.reader_filters import before_gregorian, same_order_in_orc
-from parquetry.prune.runtime.cost_model import LIMITS
-from parquetry.prune.runtime.estimates import likely_matches
-from parquetry.prune.runtime.filterable import laid_out_within
-from parquetry.prune.select import Selection
+from parquetry.prune import Condition, Selection, before_gregorian, same_order_in_orc
 from parquetry.scan import ranges
 from parquetry.types import ColumnType, Value, order_key
 

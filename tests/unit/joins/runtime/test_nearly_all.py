@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from parquetry.joins.runtime.dense_keys import dense_key_count
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
@@ -16,7 +17,6 @@ from parquetry.metastore import (
 )
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot
-from parquetry.prune.runtime.dense_keys import dense_key_count
 from parquetry.store.memory import MemoryStore
 
 COLUMNS = (TableColumn("k", "long"), TableColumn("name", "string"), TableColumn("day", "integer"))

@@ -1,0 +1,41 @@
+"""Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
+
+`runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
+of a scan as joins see them. `shuffle_reasons` explains the joins of a plan for a report.
+"""
+
+from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
+
+if FOR_TYPE_CHECKERS:
+    from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
+    from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
+    from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits
+    from parquetry.joins.runtime.dense_keys import dense_key_count as dense_key_count
+    from parquetry.joins.runtime.estimates import (
+        KeyFiles as KeyFiles,
+        Spread as Spread,
+        estimate_rows as estimate_rows,
+        key_files as key_files,
+        spread as spread,
+    )
+    from parquetry.joins.runtime.filterable import filterable as filterable, has_parts as has_parts
+    from parquetry.joins.runtime.judge import TRANSPARENT_JOINS as TRANSPARENT_JOINS, decide as decide
+    from parquetry.joins.runtime.key_ranges import partition_key_ranges as partition_key_ranges
+    from parquetry.joins.runtime.outcomes import CandidateOutcome as CandidateOutcome, reports as reports
+    from parquetry.joins.runtime.row_group_ranges import (
+        ColumnRanges as ColumnRanges,
+        have_one_row_group as have_one_row_group,
+        ranges_for_readers as ranges_for_readers,
+    )
+    from parquetry.joins.runtime.totals import (
+        estimate_from_totals as estimate_from_totals,
+        is_not_null as is_not_null,
+    )
+    from parquetry.joins.runtime.tuples import placement_columns as placement_columns
+    from parquetry.joins.shuffle_reasons import (
+        SETTINGS as SETTINGS,
+        JoinFacts as JoinFacts,
+        explain_joins as explain_joins,
+    )
+
+lazy_exports(__name__)
