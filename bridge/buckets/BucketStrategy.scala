@@ -12,7 +12,7 @@ import org.apache.spark.sql.parquetry.versions.ScanRelation
 object BucketStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(query) =>
-      val changed = sorted(OrderJoinKeysAsSorted(JoinAtLargerBucketCount(query)))
+      val changed = sorted(OrderJoinKeysAsSorted(AgreeOnBucketCounts(query)))
       if (changed eq query) Nil else Seq(planLater(ReturnAnswer(changed)))
     case _ => Nil
   }

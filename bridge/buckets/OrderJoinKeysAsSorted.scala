@@ -1,10 +1,9 @@
 package org.apache.spark.sql.parquetry.buckets
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.parquetry.joingraph.BroadcastSide
+import org.apache.spark.sql.parquetry.joingraph.{BroadcastSide, EquiJoin, JoinSide}
 
 /**
  * Puts the equalities of a join into the sort order of one side's files. If the files are sorted by a, b,
@@ -16,9 +15,9 @@ import org.apache.spark.sql.parquetry.joingraph.BroadcastSide
  */
 object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case join @ Join(left, right, _, Some(condition), _) => join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) if leftKeys.length > 1 && BroadcastSide.find(join).isEmpty =>
-        sorted(left, leftKeys).orElse(sorted(right, rightKeys)).fold(join) { order =>
+    case join @ Join(_, _, _, Some(condition), _) => join match {
+      case EquiJoin(left, right, _) if left.keys.length > 1 && BroadcastSide.find(join).isEmpty =>
+        sorted(left).orElse(sorted(right)).fold(join) { order =>
           val parts = splitConjunctivePredicates(condition)
           val inOrder = parts.sortBy(position(_, order))
           if (inOrder == parts) join else join.copy(condition = Some(inOrder.reduceLeft(And(_, _))))
@@ -30,12 +29,11 @@ object OrderJoinKeysAsSorted extends Rule[LogicalPlan] with PredicateHelper {
   /**
    * The keys of a side in the sort order of its files, or None if these are sorted by other columns first.
    */
-  private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Option[Seq[ExprId]] = {
-    val origins = JoinAtLargerBucketCount.origins(plan)
-    val ids = keys.collect { case a: Attribute if origins.contains(a.exprId) => origins(a.exprId) -> a.exprId }.toMap
-    JoinAtLargerBucketCount.scans(plan).flatMap(_.ordering).map(_.take(keys.length).collect {
+  private def sorted(side: JoinSide): Option[Seq[ExprId]] = {
+    val ids = side.keys.zip(side.columns).collect { case (key: Attribute, Some(column)) => column.exprId -> key.exprId }.toMap
+    side.scans.flatMap(_.ordering).map(_.take(side.keys.length).collect {
       case SortOrder(a: Attribute, Ascending, NullsFirst, _) => a.exprId
-    }).find(order => order.length == keys.length && order.toSet == ids.keySet).map(_.map(ids))
+    }).find(order => order.length == side.keys.length && order.toSet == ids.keySet).map(_.map(ids))
   }
 
   private def position(part: Expression, order: Seq[ExprId]): Int = part match {

@@ -55,24 +55,26 @@ object KeyRangeFromFiles extends PredicateHelper {
       Some(KeyRangeFromFiles(relation,
         relation.copy(scan = told, output = partitions ++ Seq(least, greatest), keyGroupedPartitioning = None, ordering = None),
         least, greatest))
-    case Filter(condition, child) => ends(key, child).map(found =>
-      splitConjunctivePredicates(condition).filter(e => e.references.subsetOf(found.plan.outputSet) && (JoinRanges.total(e) || simple(e)))
-        .reduceOption(And(_, _)).fold(found)(kept => found.copy(plan = Filter(kept, found.plan))))
-    case Project(list, child) => for {
-      below <- list.collectFirst {
-        case column: Attribute if column.exprId == key.exprId => column
-        case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
-      }
-      found <- ends(below, child)
-    } yield {
-      val kept = list.filter(e => e.references.subsetOf(found.plan.outputSet) && JoinRanges.total(e))
-      found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))
+    case _: Join | _: UnaryNode => Lineage.below(key, plan) match {
+      case Seq((column: Attribute, child)) if plan.isInstanceOf[Project] || column.exprId == key.exprId =>
+        ends(column, child).map(above(plan, child, _))
+      case _ => None
     }
-    case join: Join => join.children.find(_.outputSet.contains(key)).flatMap(side => ends(key, side).map(within(join, side, _)))
-    case aggregate: Aggregate => // nodes above it refer to grouping columns alone
-      if (aggregate.child.outputSet.contains(key)) ends(key, aggregate.child) else None
-    case node: UnaryNode if node.child.outputSet.contains(key) => ends(key, node.child)
     case _ => None
+  }
+
+  /** The plan with a node above it; of an aggregate, the nodes above refer to grouping columns alone. */
+  private def above(node: LogicalPlan, child: LogicalPlan, found: KeyRangeFromFiles): KeyRangeFromFiles = {
+    def there(e: Expression) = e.references.subsetOf(found.plan.outputSet)
+    node match {
+      case Filter(condition, _) => splitConjunctivePredicates(condition).filter(e => there(e) && (JoinRanges.total(e) || simple(e)))
+        .reduceOption(And(_, _)).fold(found)(kept => found.copy(plan = Filter(kept, found.plan)))
+      case Project(list, _) =>
+        val kept = list.filter(e => there(e) && JoinRanges.total(e))
+        found.copy(plan = Project(kept ++ Seq(found.least, found.greatest), found.plan))
+      case join: Join => within(join, child, found)
+      case _ => found
+    }
   }
 
   /**

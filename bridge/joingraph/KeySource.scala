@@ -47,7 +47,7 @@ case class KeySource(relation: DataSourceV2ScanRelation, scan: ParquetryScan, ke
   }
 }
 
-object KeySource extends PredicateHelper {
+object KeySource {
   def widens(from: DataType, to: DataType, zone: Option[String]): Boolean = (from, to) match {
     case (narrow: IntegralType, wide: IntegralType) => narrow.defaultSize < wide.defaultSize
     case (narrow: IntegralType, wide: DecimalType) => wide.isWiderThan(narrow)
@@ -60,28 +60,12 @@ object KeySource extends PredicateHelper {
   }
 
   /** Follows a key down a plan, to each scan of ours that it comes from. */
-  def of(key: Expression, plan: LogicalPlan, steps: Seq[StepFacts] = Nil): Seq[KeySource] =
-    if (key.references.isEmpty || !key.references.subsetOf(plan.outputSet)) Nil
-    else plan match {
-      case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
-        Seq(KeySource(relation, scan, bare(key), steps))
-      case project: Project => of(replaceAlias(key, getAliasMap(project)), project.child, steps :+ step(project))
-      case aggregate: Aggregate =>
-        val below = replaceAlias(key, getAliasMap(aggregate))
-        of(below, aggregate.child, steps :+ step(aggregate, keyed = fixed(aggregate.groupingExpressions, below)))
-      case eval: BaseEvalPython if key.references.exists(eval.resultAttrs.contains) =>
-        val functions = AttributeMap(eval.resultAttrs.zip(eval.udfs))
-        of(key.transform { case a: Attribute => functions.getOrElse(a, a) }, eval.child, steps :+ step(eval))
-      case window: Window => of(key, window.child, steps :+ step(window, keyed = fixed(window.partitionSpec, key)))
-      case limit: WindowGroupLimit => of(key, limit.child, steps :+ step(limit, keyed = fixed(limit.partitionSpec, key)))
-      case union: Union => union.children.flatMap { child =>
-        val columns = AttributeMap(union.output.zip(child.output))
-        of(key.transform { case a: Attribute => columns(a) }, child, steps :+ step(union))
-      }
-      case join: Join =>
-        of(key, join.left, steps :+ step(join, side = "left")) ++ of(key, join.right, steps :+ step(join, side = "right"))
-      case other => other.children.flatMap(child => of(key, child, steps :+ step(other)))
-    }
+  def of(key: Expression, plan: LogicalPlan, steps: Seq[StepFacts] = Nil): Seq[KeySource] = plan match {
+    case _ if key.references.isEmpty => Nil
+    case relation @ ScanRelation(_, scan: ParquetryScan, _, _, _) =>
+      if (key.references.subsetOf(relation.outputSet)) Seq(KeySource(relation, scan, bare(key), steps)) else Nil
+    case node => Lineage.below(key, node).flatMap { case (below, child) => of(below, child, steps :+ step(node, child, below)) }
+  }
 
   /**
    * Removes Spark's normalization of a float for hashing: for the planner both zeros are equal, and so are
@@ -97,11 +81,15 @@ object KeySource extends PredicateHelper {
     (key.deterministic && !key.exists(_.isInstanceOf[AggregateExpression]) &&
       key.references.forall(a => keys.exists(_.semanticEquals(a))))
 
-  private def step(plan: LogicalPlan, keyed: Boolean = false, side: String = ""): StepFacts = {
-    val node = plan match {
-      case join: Join => LogicalNames.of(join.joinType)
-      case other => other.nodeName
+  private def step(node: LogicalPlan, child: LogicalPlan, key: Expression): StepFacts = {
+    def facts(name: String, side: String = "", keyed: Boolean = false) =
+      StepFacts(name, side, keyed, node.expressions.forall(_.deterministic))
+    node match {
+      case join: Join => facts(LogicalNames.of(join.joinType), side = if (child eq join.left) "left" else "right")
+      case aggregate: Aggregate => facts(node.nodeName, keyed = fixed(aggregate.groupingExpressions, key))
+      case window: Window => facts(node.nodeName, keyed = fixed(window.partitionSpec, key))
+      case limit: WindowGroupLimit => facts(node.nodeName, keyed = fixed(limit.partitionSpec, key))
+      case _ => facts(node.nodeName)
     }
-    StepFacts(node, side, keyed, plan.expressions.forall(_.deterministic))
   }
 }

@@ -4,7 +4,6 @@ import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
@@ -57,13 +56,12 @@ class SharedScans(plan: LogicalPlan) {
    * key columns.
    */
   private def exchanged(side: LogicalPlan, above: LogicalPlan): Option[(Boolean, Seq[Expression])] = above match {
-    case join: Join => ExtractEquiJoinKeys.unapply(join).flatMap { case (_, leftKeys, rightKeys, _, _, left, _, _) =>
+    case join @ EquiJoin(left, right, _) =>
       val build = BroadcastSide.find(join)
-      val (keys, own) = if (left eq side) (leftKeys, BuildLeft) else (rightKeys, BuildRight)
+      val (keys, own) = if (left.plan eq side) (left.keys, BuildLeft) else (right.keys, BuildRight)
       Option.when(build.forall(_ == own))(build.isDefined -> keys.map(_.transform {
         case column: Attribute => BoundReference(side.output.indexWhere(_.exprId == column.exprId), column.dataType, nullable = true)
       }))
-    }
     case _ => None
   }
 

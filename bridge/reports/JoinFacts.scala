@@ -2,7 +2,6 @@ package org.apache.spark.sql.parquetry.reports
 
 import java.util.{Collections, IdentityHashMap}
 
-import scala.collection.mutable
 import scala.util.Try
 
 import org.json4s._
@@ -12,12 +11,11 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, NormalizeNaNAndZero}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
-import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ReusedExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
-import org.apache.spark.sql.parquetry.joingraph.LogicalNames
+import org.apache.spark.sql.parquetry.joingraph.{Lineage, LogicalNames}
 import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json}
 import org.apache.spark.sql.parquetry.scan.Reported
 import org.apache.spark.sql.parquetry.versions.Bucketing
@@ -75,38 +73,16 @@ object JoinFacts {
   private def typeOf(join: BaseJoinExec): String = LogicalNames.of(join.joinType)
 
   private def side(plan: SparkPlan, keys: Seq[Expression]): JValue = {
-    val aliases = mutable.Map.empty[ExprId, Expression]
-    val scans = mutable.ArrayBuffer.empty[(BatchScanExec, Reported)]
-    def collect(plan: SparkPlan): Unit = {
-      plan match {
-        case project: ProjectExec => named(project.projectList)
-        case aggregate: BaseAggregateExec => named(aggregate.groupingExpressions ++ aggregate.resultExpressions)
-        case reused: ReusedExchangeExec => same(reused.output, reused.child.output)
-        case cached: InMemoryTableScanExec => same(cached.relation.output, cached.relation.cachedPlan.output)
-        case scan: BatchScanExec => scan.scan match {
-          case ours: Reported => scans += scan -> ours
-          case _ =>
-        }
-        case _ =>
-      }
-      allBelow(plan).foreach(collect)
-    }
-    def named(expressions: Seq[Expression]): Unit = expressions.foreach {
-      case alias: Alias => aliases(alias.exprId) = alias.child
-      case _ =>
-    }
-    def same(outputs: Seq[Attribute], of: Seq[Attribute]): Unit =
-      outputs.zip(of).foreach { case (a, b) => if (a.exprId != b.exprId) aliases(a.exprId) = b }
-    collect(plan)
-    def traced(key: Expression): Expression = {
-      val next = key.transform { case a: Attribute if aliases.contains(a.exprId) => aliases(a.exprId) }
-      if (next.fastEquals(key)) key else traced(next)
-    }
+    def collect(plan: SparkPlan): Seq[(BatchScanExec, Reported)] = (plan match {
+      case scan: BatchScanExec => Seq(scan.scan).collect { case ours: Reported => scan -> ours }
+      case _ => Nil
+    }) ++ allBelow(plan).flatMap(collect)
+    val scans = collect(plan)
     val columns = scans.zipWithIndex.flatMap { case ((scan, _), i) => scan.output.map(_.exprId -> i) }.toMap
     val on = onTheWay(plan)
     JObject(
       "name" -> JString(nameOf(plan)),
-      "keys" -> JArray(keys.map(key => keyFact(traced(key), columns)).toList),
+      "keys" -> JArray(keys.map(key => keyFact(traced(key, plan), columns)).toList),
       "scans" -> JArray(scans.map { case (_, scan) =>
         JObject("table" -> scan.report \ "table", "buckets" -> (scan.bucketsInPlanning match {
           case JNothing => JNull
@@ -125,6 +101,11 @@ object JoinFacts {
         case _: UnionExec => "UNION"
         case _: BaseLimitExec => "LIMIT"
       }.distinct))
+  }
+
+  /** A key of a plan as an expression of its leaves' columns, as far as its columns can be followed. */
+  private def traced(key: Expression, plan: SparkPlan): Expression = key.transformUp { case column: Attribute =>
+    Lineage.below(column, plan, allBelow(plan)).headOption.fold[Expression](column) { case (below, input) => traced(below, input) }
   }
 
   /**

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.joingraph.{InnerJoins, SharedScans}
+import org.apache.spark.sql.parquetry.joingraph.{JoinGraph, SharedScans}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.ScanRelation
 
@@ -50,7 +50,7 @@ object KeepSharedSubqueryScans extends PredicateHelper {
     plan.transform {
       case filter @ Filter(condition, relation @ ScanRelation(_, scan: ParquetryScan, _, _, _)) if which(relation) =>
         val (found, others) = splitConjunctivePredicates(condition).partition {
-          case found: DynamicPruningSubquery => !InnerJoins.selective(found.buildQuery) || also(found, scan)
+          case found: DynamicPruningSubquery => !JoinGraph.selective(found.buildQuery) || also(found, scan)
           case _ => false
         }
         if (found.isEmpty) filter else others.reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))

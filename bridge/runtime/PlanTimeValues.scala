@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.connector.expressions.{FieldReference, LiteralValue}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.parquetry.joingraph.KeySource
+import org.apache.spark.sql.parquetry.joingraph.{KeySource, Lineage}
 import org.apache.spark.sql.parquetry.metadata.RowsScan
 import org.apache.spark.sql.parquetry.predicates.EvaluatedPartitionPredicates
 import org.apache.spark.sql.parquetry.protocol.{Bridge, KnownFacts, StepFacts}
@@ -31,7 +31,7 @@ case class PlanTimeValues(tree: Option[JValue], count: Int, complete: Boolean) {
   def facts: KnownFacts = KnownFacts(count, complete, useful = tree.isDefined)
 }
 
-object PlanTimeValues extends PredicateHelper {
+object PlanTimeValues {
   def of(source: KeySource, key: Expression, build: LogicalPlan): Option[PlanTimeValues] = for {
     values <- Option.when(comparable(key.dataType))(build).flatMap(values(key, _)).map(_ - null)
     if values.size <= source.scan.mostValues
@@ -47,8 +47,8 @@ object PlanTimeValues extends PredicateHelper {
 
   /** The values that a key may have in the rows of a plan, or None if they are not known. */
   private def values(key: Expression, plan: LogicalPlan): Option[Set[Any]] = plan match {
-    case project: Project if project.child.isInstanceOf[DataSourceV2ScanRelation] =>
-      values(replaceAlias(key, getAliasMap(project)), project.child)
+    case Project(_, _: DataSourceV2ScanRelation) =>
+      Lineage.below(key, plan).headOption.flatMap { case (below, relation) => values(below, relation) }
     case relation @ ScanRelation(_, answered: RowsScan, _, _, _) if key.deterministic =>
       evaluated(BindReferences.bindReference(key, relation.output), answered.rows)
     case _ => KeySource.of(key, plan) match {

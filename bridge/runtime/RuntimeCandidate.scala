@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{
-  JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, PruneBuildColumns}
+  JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, Lineage, LogicalNames, PruneBuildColumns}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, BuildFacts, CandidateFacts, PartFacts}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.{PruningSubquery, ScanRelation}
@@ -145,12 +145,7 @@ object RuntimeCandidate extends PredicateHelper {
 
   /** Whether Python computes a key: its results may differ in a second run. */
   private def python(key: Expression, plan: LogicalPlan): Boolean = key.exists(_.isInstanceOf[PythonFuncExpression]) ||
-    (plan match {
-      case eval: BaseEvalPython if eval.resultAttrs.exists(key.references.contains) => true
-      case project: Project => python(replaceAlias(key, getAliasMap(project)), project.child)
-      case aggregate: Aggregate => python(replaceAlias(key, getAliasMap(aggregate)), aggregate.child)
-      case other => other.children.exists(child => key.references.exists(child.outputSet.contains) && python(key, child))
-    })
+    key.references.exists(column => Lineage.below(column, plan).exists { case (below, child) => python(below, child) })
 
   /** The first non-deterministic node of a plan, if there is one: it may give other rows in a second run. */
   private def unrepeatable(plan: LogicalPlan): Option[String] = plan.collectFirst {

@@ -4,13 +4,12 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.parquetry.joingraph.{
-  BroadcastSide, InnerJoins, JoinRanges, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
+  BroadcastSide, EquiJoin, JoinGraph, JoinRanges, JoinSide, KeyRangeFromFiles, KeySource, KeyTuple, LogicalNames, SharedScans}
 import org.apache.spark.sql.parquetry.protocol.{Bridge, CandidateFacts}
 
 /**
@@ -56,11 +55,11 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   /** Adds candidates with the values of one side of a join, for the other side. */
   private def direct(join: Join): Unit = {
     val equal = join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, other, _, left, right, _) =>
+      case EquiJoin(left, right, other) =>
         val broadcast = BroadcastSide.find(join).filter(_ => SQLConf.get.exchangeReuseEnabled)
-        for (place <- leftKeys.indices) {
-          of(join, "left", left, leftKeys(place), right, rightKeys, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
-          of(join, "right", right, rightKeys(place), left, leftKeys, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
+        for (place <- left.keys.indices) {
+          of(join, "left", left, right, place, broadcast.contains(BuildRight), other.exists(ofNotIn))
+          of(join, "right", right, left, place, broadcast.contains(BuildLeft), other.exists(ofNotIn))
         }
         true
       case _ => false
@@ -86,11 +85,12 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   private def ofNotIn(e: Expression): Boolean = e.exists { case IsNull(_: EqualTo) => true; case _ => false }
 
   private def of(
-      join: Join, side: String, pruned: LogicalPlan, key: Expression, build: LogicalPlan, keys: Seq[Expression], place: Int,
-      shared: Boolean, nullAware: Boolean): Unit = {
+      join: Join, side: String, probed: JoinSide, built: JoinSide, place: Int, shared: Boolean, nullAware: Boolean): Unit = {
+    val (pruned, key) = (probed.plan, probed.keys(place))
+    val JoinSide(build, keys) = built
     val sources = key match {
       case column: Attribute =>
-        val joined = InnerJoins.of(pruned)
+        val joined = JoinGraph.of(pruned)
         KeySource.of(column, pruned) ++ joined.closure(column).tail.flatMap(equal => joined.items.flatMap(KeySource.of(equal, _)))
       case computed => KeySource.of(computed, pruned)
     }
@@ -159,7 +159,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
   /** The topmost join of each group of inner joins. */
   private def roots(plan: LogicalPlan): Seq[Join] = plan match {
     case join: Join =>
-      val joined = InnerJoins.of(join)
+      val joined = JoinGraph.of(join)
       val parts = if (joined.items.exists(_ eq join)) join.children else joined.items ++ joined.apart
       parts.flatMap(roots) :+ join
     case other => other.children.flatMap(roots)
@@ -170,17 +170,17 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
    * remain.
    */
   private def narrowed(root: Join): Unit = {
-    val joined = InnerJoins.of(root)
+    val joined = JoinGraph.of(root)
     for {
       (a, b) <- if (joined.items.length > 2 && joined.items.length <= most) joined.equal else Nil
       (column, key) <- Seq(a -> b, b -> a)
       pruned <- joined.items.find(_.outputSet.contains(column))
       item <- joined.items.find(_.outputSet.contains(key)) if !(item eq pruned)
-      build <- joined.narrowed(item, key, pruned) ++ Some(item).filter(InnerJoins.selective)
+      build <- joined.narrowed(item, key, pruned) ++ Some(item).filter(JoinGraph.selective)
     } narrowed(root, Inner, "inner", KeySource.of(column, pruned), build, key, item)
     for {
       join <- if (joined.items.length <= most) joined.beside else Nil
-      (a, b) <- InnerJoins.equalities(join)
+      (a, b) <- JoinGraph.equalities(join)
       (column, key) <- Seq(a -> b, b -> a)
       (side, pruned) <- Seq("left" -> join.left, "right" -> join.right).filter(one => joined.apart.exists(_ eq one._2))
       if pruned.outputSet.contains(column)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.parquetry.joingraph.Lineage
 
 /** Facts about a query's rows that its plan shows before they are computed. */
 object RowsFacts {
@@ -16,33 +17,19 @@ object RowsFacts {
     columns.asScala.forall(name => plan.output.find(_.name == name).exists(value(plan, _).isDefined))
   }
 
-  /** The one value that all rows have of a column, as an expression without columns. */
-  private def value(plan: LogicalPlan, column: Attribute): Option[Expression] = plan match {
-    case Project(columns, child) => value(columns, column, child)
-    case Aggregate(_, columns, child, _) => value(columns, column, child)
-    case _: Filter | _: SubqueryAlias | _: View | _: Sort | _: GlobalLimit | _: LocalLimit | _: RepartitionOperation | _: RebalancePartitions =>
-      value(plan.children.head, column)
-    case union: Union =>
-      val place = union.output.indexWhere(_.exprId == column.exprId)
-      val values = union.children.map(child => value(child, child.output(place)))
-      values.head.filter(one => values.forall(_.exists(_.semanticEquals(one))))
+  /** The one value that all rows of a plan give an expression, as an expression without columns. */
+  private def value(plan: LogicalPlan, of: Expression): Option[Expression] = plan match {
+    case _ if of.references.isEmpty => Some(of).filter(_.deterministic)
     case local: LocalRelation =>
-      val place = local.output.indexWhere(_.exprId == column.exprId)
-      local.data.map(_.get(place, column.dataType)).distinct match {
-        case Seq(one) => Some(Literal(one, column.dataType))
-        case _ => None
-      }
+      def there(column: Attribute) = local.data.map(_.get(local.output.indexWhere(_.exprId == column.exprId), column.dataType)).distinct
+      Option.when(of.deterministic && of.references.forall(there(_).length == 1))(
+        of.transform { case column: Attribute => Literal(there(column).head, column.dataType) })
+    case _: Project | _: Aggregate | _: Filter | _: SubqueryAlias | _: View | _: Sort | _: GlobalLimit | _: LocalLimit |
+        _: RepartitionOperation | _: RebalancePartitions | _: Union =>
+      val values = Lineage.below(of, plan).map { case (below, child) => value(child, below) }
+      values.headOption.flatten.filter(one => values.forall(_.exists(_.semanticEquals(one))))
     case _ => None
   }
-
-  private def value(columns: Seq[NamedExpression], column: Attribute, child: LogicalPlan): Option[Expression] =
-    columns.find(_.exprId == column.exprId).flatMap {
-      case Alias(made, _) if made.deterministic =>
-        val values = made.references.toSeq.map(of => of.exprId -> value(child, of)).toMap
-        Option.when(values.values.forall(_.isDefined))(made.transform { case of: Attribute => values(of.exprId).get })
-      case of: Attribute => value(child, of)
-      case _ => None
-    }
 
   /**
    * Returns Spark's estimate of the bytes of a query's largest step, or -1 if bytes do not show how much work

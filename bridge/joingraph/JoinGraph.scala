@@ -1,8 +1,10 @@
 package org.apache.spark.sql.parquetry.joingraph
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.protocol.Bridge
 
 /**
@@ -15,9 +17,9 @@ import org.apache.spark.sql.parquetry.protocol.Bridge
  * @param items plans that are no inner joins themselves
  * @param beside outer, semi and anti joins with one side among the items; the other side stands apart
  */
-case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)], beside: Seq[Join]) {
+case class JoinGraph(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)], beside: Seq[Join]) {
   /** The sides of `beside` that are not among the items. */
-  def apart: Seq[LogicalPlan] = beside.map(InnerJoins.apart)
+  def apart: Seq[LogicalPlan] = beside.map(JoinGraph.apart)
   /** A column, and all columns that are equal to it in each row. */
   def closure(column: Attribute): Seq[Attribute] = {
     def grown(known: Seq[Attribute]): Seq[Attribute] = {
@@ -27,7 +29,7 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
     }
     grown(Seq(column))
   }
-  private def and(join: Join): InnerJoins = copy(beside = beside :+ join)
+  private def and(join: Join): JoinGraph = copy(beside = beside :+ join)
   private def in(known: Seq[Attribute], a: Attribute): Boolean = known.exists(_.exprId == a.exprId)
 
   /**
@@ -53,7 +55,7 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
       val on = equal.flatMap { case (a, b) => Seq(a -> b, b -> a) }
         .filter { case (a, b) => item.outputSet.contains(a) && other.outputSet.contains(b) }
       if (on.forall { case (a, _) => key.exists(_.exprId == a.exprId) } || depth == 0) None
-      else narrowed(other, None, others, depth - 1).orElse(Option.when(InnerJoins.selective(other))(other)).map(_ -> on)
+      else narrowed(other, None, others, depth - 1).orElse(Option.when(JoinGraph.selective(other))(other)).map(_ -> on)
     }
     Option.when(found.nonEmpty)(found.foldLeft(item) { case (plan, (other, on)) =>
       Join(plan, other, LeftSemi, on.map { case (a, b) => EqualTo(a, b): Expression }.reduceOption(And(_, _)), JoinHint.NONE)
@@ -61,11 +63,11 @@ case class InnerJoins(items: Seq[LogicalPlan], equal: Seq[(Attribute, Attribute)
   }
 }
 
-object InnerJoins extends PredicateHelper {
-  def of(plan: LogicalPlan): InnerJoins = plan match {
+object JoinGraph extends PredicateHelper {
+  def of(plan: LogicalPlan): JoinGraph = plan match {
     case Join(left, right, _: InnerLike, condition, _) =>
       val (one, other) = (of(left), of(right))
-      InnerJoins(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities), one.beside ++ other.beside)
+      JoinGraph(one.items ++ other.items, one.equal ++ other.equal ++ condition.toSeq.flatMap(equalities), one.beside ++ other.beside)
     case join @ Join(left, _, LeftOuter | LeftSemi | LeftAnti, _, _) => of(left).and(join)
     case join @ Join(_, right, RightOuter, _, _) => of(right).and(join)
     case aggregate: Aggregate if joins(aggregate) && aggregate.groupingExpressions.nonEmpty => of(aggregate.child)
@@ -73,7 +75,7 @@ object InnerJoins extends PredicateHelper {
     case Filter(condition, child) if condition.deterministic && joins(child) =>
       val below = of(child)
       below.copy(equal = below.equal ++ equalities(condition))
-    case other => InnerJoins(Seq(other), Nil, Nil)
+    case other => JoinGraph(Seq(other), Nil, Nil)
   }
 
   private def apart(join: Join): LogicalPlan = if (join.joinType == RightOuter) join.left else join.right
@@ -92,4 +94,39 @@ object InnerJoins extends PredicateHelper {
   def equalities(join: Join): Seq[(Attribute, Attribute)] = join.condition.toSeq.flatMap(equalities)
   private def equalities(condition: Expression): Seq[(Attribute, Attribute)] =
     splitConjunctivePredicates(condition).collect { case EqualTo(a: Attribute, b: Attribute) => a -> b }
+}
+
+/** A join with equalities: its two sides, and the rest of its condition. */
+object EquiJoin {
+  def unapply(join: Join): Option[(JoinSide, JoinSide, Option[Expression])] = ExtractEquiJoinKeys.unapply(join).map {
+    case (_, leftKeys, rightKeys, other, _, left, right, _) => (JoinSide(left, leftKeys), JoinSide(right, rightKeys), other)
+  }
+}
+
+/** A side of a join, with its keys in the order of the other side's keys. */
+case class JoinSide(plan: LogicalPlan, keys: Seq[Expression]) {
+  /** The scans below nodes that move no row to another partition. */
+  lazy val scans: Seq[DataSourceV2ScanRelation] = JoinSide.scans(plan)
+  /** For each key, the column of one of these scans that it is, or None if it is computed. */
+  lazy val columns: Seq[Option[Attribute]] = keys.map(JoinSide.column(_, plan))
+}
+
+object JoinSide {
+  private def movesNoRow(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Join => true
+    case _ => false
+  }
+
+  private def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] = plan match {
+    case relation: DataSourceV2ScanRelation => Seq(relation)
+    case node if movesNoRow(node) => node.children.flatMap(scans)
+    case _ => Nil
+  }
+
+  private def column(key: Expression, plan: LogicalPlan): Option[Attribute] = (key, plan) match {
+    case (column: Attribute, _: DataSourceV2ScanRelation) => Some(column)
+    case (_: Attribute, node) if movesNoRow(node) =>
+      Lineage.below(key, node).collectFirst(Function.unlift { case (below, child) => column(below, child) })
+    case _ => None
+  }
 }
