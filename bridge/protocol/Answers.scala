@@ -317,6 +317,8 @@ object Answers {
 
   def verdicts(answer: JValue): Seq[VerdictAnswer] =
     (answer \ "verdicts").children.map(v => VerdictAnswer(Outcome.of(text(v \ "how")), text(v \ "reason"), number(v \ "tuple")))
+  /** The number of buckets that each scan of the question reports to Spark. */
+  def bucketCounts(answer: JValue): Seq[Int] = (answer \ "bucket_counts").children.map(long(_).toInt)
 
   def procedure(answer: JValue): ProcedureAnswer = ProcedureAnswer(
     text(answer \ "name"), text(answer \ "description"), (answer \ "parameters").children.map { p =>

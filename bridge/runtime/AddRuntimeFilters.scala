@@ -97,7 +97,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
 
   private def judge(candidates: Seq[RuntimeCandidate]): Seq[RuntimeVerdict] =
     candidates.groupBy(_.source.scan.table.ref).toSeq.flatMap { case (catalog, some) =>
-      val answer = catalog.ask("judge_runtime_filters", Settings.field, "candidates" -> JArray(some.map(candidate =>
+      val answer = catalog.ask("plan_joins", Settings.field, "candidates" -> JArray(some.map(candidate =>
         JObject(candidate.source.scan.table.identity.toList ++ List[JField](
           Json.readOptions(candidate.source.relation.relation.options),
           "facts" -> candidate.facts.json,

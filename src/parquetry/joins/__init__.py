@@ -1,12 +1,17 @@
 """Decide what joins need: which runtime filters, in how many buckets, and why Spark shuffles.
 
 `runtime` judges which values of joins are worth collecting, and makes use of them. `buckets` has the buckets
-of a scan as joins see them. `shuffle_reasons` explains the joins of a plan for a report.
+of a scan, and `bucket_counts` chooses the number of both sides. `shuffle_reasons` explains the joins of a
+plan for a report.
 """
 
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.joins.bucket_counts import (
+        BucketGraph as BucketGraph,
+        choose_bucket_counts as choose_bucket_counts,
+    )
     from parquetry.joins.buckets import ScanBuckets as ScanBuckets, scan_buckets as scan_buckets
     from parquetry.joins.runtime.candidates import Candidate as Candidate, Verdict as Verdict
     from parquetry.joins.runtime.cost_model import LIMITS as LIMITS, Limits as Limits

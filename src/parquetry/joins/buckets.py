@@ -2,18 +2,19 @@
 
 A join, an aggregate or a window on the bucket columns then needs no shuffle. Spark sees no buckets if one of
 the files is in no known bucket, or if a partition has no buckets or other bucket columns. How joins use the
-buckets is Spark's decision.
+buckets is Spark's decision, but for their number (`bucket_counts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from parquetry.data_files import FileColumns, TableColumn
+from parquetry.joins.bucket_counts import can_read_as
 from parquetry.layout import BucketSpec, SortColumn, common
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.prune import BucketReport, bucket_specs
@@ -21,7 +22,7 @@ from parquetry.texts import counted, size_text
 from parquetry.types import type_text
 
 
-class ScanBuckets(NamedTuple):
+class ScanBuckets(msgspec.Struct, frozen=True):
     """The buckets of a scan.
 
     Attributes:
@@ -90,7 +91,7 @@ def scan_buckets(
     spec = _common_spec(snapshot, partitions)
     if spec is None:
         return None
-    count = wanted if wanted and _can_read_as(spec.count, wanted) else spec.count
+    count = wanted if wanted and can_read_as(spec.count, wanted) else spec.count
     in_files = min(spec.count, count)
     in_order = bool(spec.sort)
     of_files = np.zeros(0, np.int64)
@@ -134,7 +135,3 @@ def _order(spec: BucketSpec, read: dict[str, TableColumn]) -> list[SortColumn]:
             break
         order.append(SortColumn(column.name, each.descending))
     return order
-
-
-def _can_read_as(count: int, wanted: int) -> bool:
-    return wanted % count == 0 or count % wanted == 0

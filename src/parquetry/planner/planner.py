@@ -19,7 +19,7 @@ from parquetry.planner.engine import Engine, Failure
 from parquetry.planner.lake import Lake
 from parquetry.planner.procedures import analyze, calls
 from parquetry.planner.protocol import answers, codec, questions
-from parquetry.planner.scans import runtime_filters, scans
+from parquetry.planner.scans import joins, scans
 from parquetry.planner.streams import streams
 from parquetry.planner.tables import namespaces, partitions, tables, views
 from parquetry.prune import reading_by_position
@@ -35,7 +35,7 @@ _ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] 
     **partitions.ANSWERS,
     **scans.ANSWERS,
     **streams.ANSWERS,
-    **runtime_filters.ANSWERS,
+    **joins.ANSWERS,
     **calls.ANSWERS,
     **analyze.ANSWERS,
 }

@@ -323,10 +323,16 @@ class MaybeAggregated(Answer, frozen=True):
     aggregated: Aggregated | None
 
 
-class RuntimeVerdicts(Answer, frozen=True):
-    """The decisions about runtime filters, one for one of the candidates in the question."""
+class PlannedJoins(Answer, frozen=True, omit_defaults=True):
+    """The decisions about the joins of one query.
+
+    Attributes:
+        verdicts: the decisions about runtime filters, one for each candidate in the question.
+        bucket_counts: the number of buckets that each scan of the question's graph reports to Spark.
+    """
 
     verdicts: list[Verdict]
+    bucket_counts: list[int] = []
 
 
 class KeyRangeRows(Answer, frozen=True):

@@ -1,4 +1,4 @@
-"""Decide which runtime filters the scans of a query wait for; read key ranges from statistics."""
+"""Answer what the joins of a query need: runtime filters, numbers of buckets, key ranges from statistics."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from parquetry.joins import (
     Candidate,
     KeyFiles,
     Spread,
+    choose_bucket_counts,
     decide,
     dense_key_count,
     estimate_rows,
@@ -30,23 +31,24 @@ from parquetry.planner.protocol.values import to_wire
 from parquetry.planner.scans.request import ScanRequest
 
 
-def judge_runtime_filters(lake: Lake, q: questions.JudgeRuntimeFilters) -> answers.RuntimeVerdicts:
-    """Return a verdict for each candidate, by the settings of its scan's table.
+def plan_joins(lake: Lake, q: questions.PlanJoins) -> answers.PlannedJoins:
+    """Return a verdict for each candidate, by the settings of its scan's table, and the numbers of buckets.
 
     Raises:
         ConfigurationError: a setting of the session cannot be used.
         PropertyError: a table property or an option of the read cannot be used.
     """
     requests = [_CandidateRequest(lake, each) for each in q.candidates]
-    return answers.RuntimeVerdicts(
-        decide(
+    return answers.PlannedJoins(
+        verdicts=decide(
             [each.candidate() for each in requests],
             [each.limit(q.settings) for each in requests],
             lambda position: requests[position].spread(),
             lambda position: requests[position].dense_key_count(),
             lambda position: requests[position].key_files(),
             lambda position: placement_columns(requests[position].scan.snapshot.metadata),
-        )
+        ),
+        bucket_counts=[] if q.buckets is None else choose_bucket_counts(q.buckets),
     )
 
 
@@ -182,6 +184,6 @@ def file_key_ranges(lake: Lake, q: questions.FileKeyRanges) -> answers.KeyRangeR
 
 
 ANSWERS: dict[type[questions.Question], Callable[[Lake, Any], answers.Answer]] = {
-    questions.JudgeRuntimeFilters: judge_runtime_filters,
+    questions.PlanJoins: plan_joins,
     questions.FileKeyRanges: file_key_ranges,
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from parquetry.joins import Candidate
+from parquetry.joins import BucketGraph, Candidate
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 
@@ -187,13 +187,18 @@ class RuntimeCandidate(msgspec.Struct, frozen=True):
     values_of: ConditionedTable | None = None
 
 
-class JudgeRuntimeFilters(CatalogQuestion, tag="judge_runtime_filters", frozen=True):
-    """Answer: `RuntimeVerdicts`. The candidates belong to one query, and to tables of this catalog.
+class PlanJoins(CatalogQuestion, tag="plan_joins", frozen=True):
+    """Answer: `PlannedJoins`, what the joins of one query need.
+
+    The bridge knows the candidates when it optimizes a plan. It knows which joins go by buckets only later,
+    when Spark plans the nodes, and then asks again if Spark does not solve their numbers by itself.
 
     Attributes:
-        candidates: all of them.
+        candidates: for runtime filters of tables of this catalog.
+        buckets: the joins by buckets, of tables of any catalog.
         settings: of the session, with names that begin with `parquetry.`.
     """
 
-    candidates: list[RuntimeCandidate]
+    candidates: list[RuntimeCandidate] = []
+    buckets: BucketGraph | None = None
     settings: dict[str, str] = {}
