@@ -4,6 +4,7 @@ filters.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import parquetry
+from parquetry.planner import statements
+from parquetry.spark.configuration.catalog_settings import BRIDGE_PACKAGE
+from parquetry.spark.serving.callbacks import PlannerGateway
 from tests.support.effort import sampled
 from tests.support.spark import plans
 from tests.support.tables.bucketed_tables import (
@@ -286,6 +290,50 @@ def test_the_larger_number_is_asked_for_by_either_side(session: SparkSession, ta
         frame = session.sql(f"SELECT * FROM {three} {left} l JOIN {six} {right} r ON l.k = r.k")
         assert plans.tasks(frame) == 6
         assert "read as 6" in frame._jdf.queryExecution().toString()
+
+
+class GraphGateway(PlannerGateway):
+    """The planner, with the graphs of joins by buckets that it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graphs: list[dict[str, Any]] = []
+
+    def ask(self, question: str) -> str:
+        asked = json.loads(question)
+        if asked["op"] == "plan_joins" and asked.get("buckets"):
+            self.graphs.append(asked["buckets"])
+        return super().ask(question)
+
+
+@pytest.mark.needs("folding buckets")
+def test_numbers_of_buckets_are_one_question_a_plan(session: SparkSession, tables: Tables) -> None:
+    """A plan asks once about all its joins, and not at all if their numbers are equal or Spark folds them."""
+    names = {name: tables[name].table for name in ("three", "six", "twelve", "two_of", "six_of")}
+    bridge = getattr(session._jvm, BRIDGE_PACKAGE).protocol.Bridge
+    gateway = GraphGateway()
+    bridge.install(gateway, list(statements.STATEMENT_WORDS))
+
+    def graphs(query: str, mode: str) -> list[dict[str, Any]]:
+        gateway.graphs.clear()
+        with settings(session, {"parquetry.bucket-join": mode}):
+            session.sql(query.format(**names))._jdf.queryExecution().executedPlan()
+        return list(gateway.graphs)
+
+    chain = "SELECT * FROM {three} a JOIN {six} b ON a.k = b.k JOIN {twelve} c ON b.k = c.k"
+    try:
+        assert graphs(chain, "smaller") == []
+        assert graphs("SELECT * FROM {six} a JOIN {six} b ON a.k = b.k", "larger") == []
+        (graph,) = graphs(chain, "larger")
+        assert [scan["count"] for scan in graph["scans"]] == [3, 6, 12]
+        assert graph["joins"] == [
+            {"columns": 1, "left": [0], "right": [1]},
+            {"columns": 1, "left": [1, 0], "right": [2]},
+        ]
+        (graph,) = graphs("SELECT * FROM {two_of} a JOIN {six_of} b ON a.k = b.k AND a.p = b.p", "larger")
+        assert graph["joins"] == [{"columns": 2, "left": [0], "right": [1]}]
+    finally:
+        bridge.install(PlannerGateway(), list(statements.STATEMENT_WORDS))
 
 
 def test_nothing_is_read_again_for_a_broadcast(session: SparkSession, tables: Tables) -> None:

@@ -228,6 +228,25 @@ def test_a_scan_that_is_not_there_has_no_values(
     assert reason in {each.reason for each in told(frame)}, str(parquetry.report(frame))
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        "SELECT plus_three(k) AS key FROM {d}",
+        "SELECT k AS key FROM {d} UNION ALL SELECT plus_three(e) FROM {d}",
+    ],
+)
+def test_a_key_of_a_python_function_gives_no_values(
+    spark: SparkSession, tables: dict[str, str], build: str
+) -> None:
+    """The report names the function, whichever input of a UNION calls it."""
+    spark.udf.register("plus_three", lambda number: None if number is None else number + 3, "int")
+    query = f"SELECT /*+ BROADCAST(b) */ sum(f.v), count(*) FROM {{f}} f JOIN ({build}) b ON f.k = b.key"
+    frame = spark.sql(ours(query))
+    assert frame.collect() == plainly(spark, query.format(**tables))
+    reasons = {each.reason for each in told(frame) if each.table.endswith(".fact")}
+    assert reasons == {"a Python function computes key"}
+
+
 def test_what_spark_prunes_is_not_pruned_twice(spark: SparkSession, tables: dict[str, str]) -> None:
     """Where Spark's own filter takes the values from the broadcast, there is no second one."""
     frame = spark.sql(ours(SHAPES.query("inner, a condition of Spark's liking")))

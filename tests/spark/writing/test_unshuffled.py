@@ -174,6 +174,7 @@ def test_a_partition_that_is_named_needs_no_shuffle(
         (f"SELECT *, DATE '2026-01-01', '' FROM ({FEW})", 0),
         (f"SELECT *, NULL, NULL FROM ({FEW})", 0),
         (f"SELECT max(id), 1D, 'x', DATE '2026-01-01', 'a' FROM ({FEW}) GROUP BY s", 1),
+        (f"SELECT max(id), 1D, 'x', DATE '2026-01-01', cast(count(*) AS STRING) FROM ({FEW}) GROUP BY id < 9", 2),
         (f"SELECT *, DATE '2026-01-01', if(id < 5, 'a', 'b') FROM ({FEW})", 1),
         (f"SELECT *, DATE '2026-01-01', concat('a', cast(floor(rand() * 3) AS INT)) FROM ({FEW})", 1),
         (f"SELECT *, DATE '2026-01-01', 'a' FROM ({FEW}) UNION ALL SELECT *, DATE '2026-01-01', 'b' FROM ({FEW})", 1),
