@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,
