@@ -20,6 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from parquetry.compaction.partition_condition import partition_condition
 from parquetry.compaction.recut import Look, Recutting, unplaced
 from parquetry.data_files import FileRecord
@@ -162,7 +164,7 @@ def worth_rewriting(
             groups[tuple(part.slot_of(file) for part in parts)].append(i)
         else:
             chosen.add(i)
-    moved = {(files[i].cell_number, files[i].bucket): files[i] for i in chosen}.values()
+    moved = {_without_contents(files[i]) for i in chosen}
     for slots, group in groups.items():
         # rows of files in a wrong place may come here
         joined = any(
@@ -178,6 +180,11 @@ def worth_rewriting(
             empty = one_file and not joined and all(files[i].rows == 0 for i in group)
             chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
     return sorted(chosen)
+
+
+def _without_contents(file: FileRecord) -> FileRecord:
+    """Return what a file's record says of its slot. Files of one slot have equal ones."""
+    return msgspec.structs.replace(file, path="", bytes=0, rows=None, modified=None, columns=None)
 
 
 def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:

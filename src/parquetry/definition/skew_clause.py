@@ -117,8 +117,7 @@ def located(
         raise SkewedValueError(
             "The skewed values have no directories that could be elsewhere: say STORED AS DIRECTORIES first."
         )
-    by_physical = {column.physical: column for column in columns}
-    chosen = [by_physical[name] for name in skew.columns]
+    chosen = skew.columns_among(columns)
     types = [column.column_type for column in chosen]
     places = {_same(cell): place for place, cell in enumerate(skew.values(types))}
     locations = list(skew.locations or [None] * len(skew.cells))

@@ -9,7 +9,7 @@ an arrangement in turn, and do not know their kinds:
 | a write, by `slots.SlotLayout`         | `slots`, `slot_directory`, `record_slot`, `sort`             |
 | a commit                               | `require`, `columns`                                         |
 | a compaction                           | `slot_of`, `may_hold`, `is_in_slot`, `one_file_per_slot`     |
-| runtime filters, estimates             | `choosing_columns`, `slots`                                  |
+| runtime filters, estimates from totals | `choosing_columns`, `columns`                                |
 | vacuum, claims on folders              | `locations`                                                  |
 | DESCRIBE, SHOW CREATE TABLE            | `describe`, `properties`                                     |
 

@@ -195,6 +195,21 @@ def test_third_part_outside_of_layouts() -> None:
     only = WiderSpec(ranges=RANGES)
     assert worth_rewriting(files, only, TYPES, "/t", 128) == [1, 2]
     assert worth_rewriting([*files, FileRecord("d", 1, 1)], only, TYPES, "/t", 128) == [0, 1, 2, 3]
+    unsorted = [
+        RangedFile("x=9/e", 1, 1, cell=0, bucket=1, range=1),
+        RangedFile("x=9/f", 1, 1, cell=0, bucket=1, range=2),
+    ]
+    kept = RangedFile("x=10/g", 100, 1, cell=0, bucket=1, range=2)
+    both = WiderSpec(SKEW, ranges=RANGES)
+    assert worth_rewriting([*unsorted, kept], both, TYPES, "/t", 128) == [0, 1]
+    assert worth_rewriting([unsorted[0], msgspec.structs.replace(kept, bytes=1)], both, TYPES, "/t", 128) == [
+        0
+    ]
+    assert worth_rewriting([*unsorted, msgspec.structs.replace(kept, bytes=1)], both, TYPES, "/t", 128) == [
+        0,
+        1,
+        2,
+    ]
     metadata = TableMetadata(COLUMNS, (), "parquet", "file:/t", arrangement=ALL)
     assert placement_columns(metadata).used_together(frozenset(("day", "x", "y"))) == {"day", "x"}
     assert sort_column(metadata, ALL) == "day"
