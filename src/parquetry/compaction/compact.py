@@ -164,7 +164,7 @@ def worth_rewriting(
             groups[tuple(part.slot_of(file) for part in parts)].append(i)
         else:
             chosen.add(i)
-    moved = {_without_contents(files[i]) for i in chosen}
+    moved = {_slot_record(files[i]) for i in chosen}
     for slots, group in groups.items():
         # rows of files in a wrong place may come here
         joined = any(
@@ -182,7 +182,7 @@ def worth_rewriting(
     return sorted(chosen)
 
 
-def _without_contents(file: FileRecord) -> FileRecord:
+def _slot_record(file: FileRecord) -> FileRecord:
     """Return what a file's record says of its slot. Files of one slot have equal ones."""
     return msgspec.structs.replace(file, path="", bytes=0, rows=None, modified=None, columns=None)
 

@@ -21,7 +21,11 @@ if FOR_TYPE_CHECKERS:
         cell_text as cell_text,
     )
     from parquetry.layout.common_buckets import common as common
-    from parquetry.layout.grown_maps import can_grow as can_grow, earlier_rest as earlier_rest, grown as grown
+    from parquetry.layout.grown_maps import (
+        can_grow as can_grow,
+        earlier_rest as earlier_rest,
+        grow_map as grow_map,
+    )
     from parquetry.layout.heavy_values import (
         Counted as Counted,
         Heavy as Heavy,

@@ -64,7 +64,7 @@ def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
     )
 
 
-def grown(
+def grow_map(
     own: ArrangementSpec,
     written: ArrangementSpec,
     table: ArrangementSpec,

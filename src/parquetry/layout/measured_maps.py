@@ -83,7 +83,7 @@ class Measuring:
         cells = choose(counted.counts, counted.rows, self.auto, self.skew.columns, self.types)
         return msgspec.structs.replace(self.arrangement, skew=measured_map(self.skew, cells))
 
-    def extended(self, arrangement: ArrangementSpec, counted: Counted) -> ArrangementSpec:
+    def extend(self, arrangement: ArrangementSpec, counted: Counted) -> ArrangementSpec:
         """Return a partition's arrangement with the values that are heavy by now.
 
         Args:

@@ -26,8 +26,8 @@ from parquetry.publishing.hive_record import (
     hive_columns,
     hive_storage,
     hive_values,
+    missing_in_hive,
     statistics,
-    unpublished,
 )
 from parquetry.texts import counted
 from parquetry.types import ColumnType
@@ -137,7 +137,7 @@ def _less_told(
     names: dict[str, list[str]] = {"plain": [], "not bucketed": []}
     for partition, record in zip(partitions, told, strict=True):
         name_of_it = snapshot.describe(partition.key) if snapshot.metadata.partition_by else snapshot.label
-        for lacking in unpublished(partition.arrangement, record.storage):
+        for lacking in missing_in_hive(partition.arrangement, record.storage):
             names[lacking].append(name_of_it)
     return [Published(action, len(some), _some(some)) for action, some in names.items() if some]
 

@@ -179,7 +179,7 @@ def hive_storage(
     )
 
 
-def unpublished(arrangement: ArrangementSpec, storage: HiveStorage) -> list[str]:
+def missing_in_hive(arrangement: ArrangementSpec, storage: HiveStorage) -> list[str]:
     """Return what a partition has and its storage for Hive lacks: ``plain``, ``not bucketed``.
 
     ``plain`` means that its heavy values are published without directories, and ``not bucketed`` without

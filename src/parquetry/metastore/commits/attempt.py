@@ -12,7 +12,7 @@ import msgspec
 
 from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout import ArrangementSpec, grown
+from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
@@ -113,7 +113,7 @@ class Merge:
     ) -> PartitionEntry:
         """Return a partition's entry whose map grows by the added files' map; see `layout.grown_maps`."""
         metadata = self._transaction.metadata or self._base.metadata
-        grow = partial(grown, own, written, metadata.arrangement, metadata.columns, files)
+        grow = partial(grow_map, own, written, metadata.arrangement, metadata.columns, files)
         try:
             now = grow(lambda: read_files(self._base.store, self._base.id, old))
         except (TableNotFoundError, MetastoreDamagedError):

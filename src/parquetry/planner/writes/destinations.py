@@ -76,7 +76,7 @@ class Destinations:
             else:
                 all_rows = _together(part, counted, stated) if self.extends else None
                 own[key] = (
-                    part.arrangement if all_rows is None else measuring.extended(part.arrangement, all_rows)
+                    part.arrangement if all_rows is None else measuring.extend(part.arrangement, all_rows)
                 )
                 growing.add(key)
         default = None if snapshot.metadata.partition_by else next(iter(own.values()), None)
