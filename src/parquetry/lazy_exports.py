@@ -40,7 +40,7 @@ def lazy_exports(package: str) -> None:
 
     >>> from parquetry import layout
     >>> layout.SkewMap.__module__, "PLAIN" in dir(layout), "PLAIN" in layout.__all__
-    ('parquetry.layout.arrangement', True, True)
+    ('parquetry.layout.skew_map', True, True)
     >>> layout.Unknown
     Traceback (most recent call last):
         ...

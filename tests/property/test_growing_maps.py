@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from parquetry.compaction.compact import rewrites
-from parquetry.layout.arrangement import REST, AutoSkew
-from parquetry.layout.cell_directories import cell_location
+from parquetry.layout.cells import REST, AutoSkew
 from parquetry.layout.heavy_values import Counted, least_count
-from parquetry.layout.measured_maps import skewed_columns
+from parquetry.layout.skew_map import cell_location
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,
@@ -96,7 +95,7 @@ class Lake:
         return [self._file(skew, cell, some) for (cell, _), some in by_cell.items()]
 
     def _file(self, skew: SkewMap, cell: int, rows: list[Row]) -> FileRecord:
-        types = [column.column_type for column in skewed_columns(COLUMNS, skew)]
+        types = [column.column_type for column in skew.columns_among(COLUMNS)]
         path = f"{cell_location(skew, types, cell)}/{len(self.rows)}"
         self.rows[path] = rows
         columns = {

@@ -7,11 +7,7 @@ the files hold.
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.adoption.buckets import (
-        assign_partition_buckets as assign_partition_buckets,
-        unbucketed as unbucketed,
-    )
-    from parquetry.adoption.cells import adopt as adopt
+    from parquetry.adoption.buckets import adopt_files as adopt_files
     from parquetry.adoption.difference import Difference as Difference
     from parquetry.adoption.sync import SyncOptions as SyncOptions, synchronise as synchronise
 

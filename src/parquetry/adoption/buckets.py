@@ -7,22 +7,58 @@ without.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from parquetry.adoption.bucket_names import Bucketed, assign_buckets
-from parquetry.adoption.cells import Adopted
+from parquetry.adoption.cells import Adopted, adopt
 from parquetry.adoption.difference import Difference
+from parquetry.data_files import FileRecord
 from parquetry.definition.bucket_begin import bucket_begin
-from parquetry.layout import BucketSpec
+from parquetry.layout import ArrangementSpec, BucketSpec
 from parquetry.locations import bucket_from_name, join_relative, path_within
 from parquetry.metastore import TableSnapshot, Transaction, row_sum
 from parquetry.predicate import Filter, KnownValues, Match, match
 from parquetry.texts import counted
 from parquetry.types import Value
+from parquetry.verification import lacks_tuples
 
 
-def assign_partition_buckets(
+def adopt_files(
+    snapshot: TableSnapshot,
+    values: tuple[Value, ...],
+    location: str,
+    files: Sequence[FileRecord],
+    own: ArrangementSpec,
+    before: Sequence[FileRecord] = (),
+) -> tuple[Adopted, list[Difference]]:
+    """Return a partition's new files with their cells and buckets, and the partition's arrangement with them.
+
+    Args:
+        snapshot: of the table.
+        values: of the partition.
+        location: of the partition.
+        files: the new files, with statistics, their paths below the partition.
+        own: how the partition is arranged, or would be.
+        before: the partition's other files.
+
+    Returns:
+        The files, and a report if they are not in the buckets that they should be in.
+    """
+    metadata = snapshot.metadata
+    lacks = lacks_tuples(location, metadata.format)
+    adopted = adopt(files, metadata.data_columns, own, lacks, before)
+    specs = [own.buckets]
+    if not before:  # the writer that replaced all files may have used the table's current arrangement
+        specs.append(metadata.arrangement.buckets)
+    bucketed = _assign_buckets(snapshot, values, location, adopted, specs)
+    arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
+    report = list(_unbucketed(snapshot, values, location, bucketed))
+    return replace(adopted, files=bucketed.files, arrangement=arrangement), report
+
+
+def _assign_buckets(
     snapshot: TableSnapshot,
     values: tuple[Value, ...],
     location: str,
@@ -47,7 +83,7 @@ def assign_partition_buckets(
     )
 
 
-def unbucketed(
+def _unbucketed(
     snapshot: TableSnapshot, values: tuple[Value, ...], location: str, bucketed: Bucketed
 ) -> Iterator[Difference]:
     """Report a partition whose files are not in the buckets that it should have."""
@@ -85,14 +121,14 @@ def look_again(transaction: Transaction, condition: Filter | None) -> Iterator[D
         if not files or any(bucket_from_name(file.path) is None for file in files):
             continue
         adopted = Adopted(list(files), [], arrangement, [], [])
-        bucketed = assign_partition_buckets(snapshot, values, partition.location, adopted, [spec])
+        bucketed = _assign_buckets(snapshot, values, partition.location, adopted, [spec])
         if bucketed.buckets is not None:
             now = msgspec.structs.replace(arrangement, buckets=bucketed.buckets)
             transaction.replace(values, bucketed.files, partition.entry.location, now)
             size = sum(file.bytes for file in files)
             detail = f"in {counted(bucketed.buckets.count, 'bucket')}"
             yield Difference("changed", _name(snapshot, values), len(files), row_sum(files), size, detail)
-        yield from unbucketed(snapshot, values, partition.location, bucketed)
+        yield from _unbucketed(snapshot, values, partition.location, bucketed)
 
 
 def _holds(condition: Filter, snapshot: TableSnapshot, values: tuple[Value, ...]) -> bool:

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
-from parquetry.adoption.buckets import assign_partition_buckets, look_again, unbucketed
-from parquetry.adoption.cells import Adopted, adopt
+from parquetry.adoption.buckets import adopt_files, look_again
+from parquetry.adoption.cells import Adopted
 from parquetry.adoption.compare import ChangedPartition, Changes
 from parquetry.adoption.difference import Difference
 from parquetry.adoption.discover import NOT_READ, DiscoveredPartition, Unfit
@@ -26,7 +24,6 @@ from parquetry.metastore import TableSnapshot, Transaction, commit, require_file
 from parquetry.predicate import Filter
 from parquetry.progress import Progress, silent, track
 from parquetry.types import Value
-from parquetry.verification import lacks_tuples
 
 _MAX_COMMIT_ATTEMPTS = 5
 """How often a sync starts again because others have changed the table meanwhile."""
@@ -150,20 +147,17 @@ class _Sync:
         snapshot = transaction.base
         root, place = snapshot.metadata.location, folder.relative_path
         read = footers.read_next()
-        metadata, lies_at = snapshot.metadata, join_location(root, place)
-        lacks = lacks_tuples(lies_at, metadata.format)
-        adopted = adopt(read.files, metadata.data_columns, metadata.arrangement, lacks)
-        bucketed = assign_partition_buckets(
-            snapshot, folder.values, lies_at, adopted, [metadata.arrangement.buckets]
+        lies_at = join_location(root, place)
+        adopted, unbucketed = adopt_files(
+            snapshot, folder.values, lies_at, read.files, snapshot.metadata.arrangement
         )
         own_place = place != path_below(root, snapshot.placement.default_location(folder.values))
         location = lies_at if own_place and place else None
-        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
-        transaction.add(folder.values, location, bucketed.files, arrangement)
+        transaction.add(folder.values, location, adopted.files, adopted.arrangement)
         yield _partition_difference(snapshot, "added", folder.values, adopted.files)
         yield from _about(snapshot, folder, read)
         yield from _doubted(snapshot, folder, adopted, unfit)
-        yield from unbucketed(snapshot, folder.values, lies_at, bucketed)
+        yield from unbucketed
 
     def _changed(
         self, transaction: Transaction, footers: NewFooters, change: ChangedPartition, unfit: list[Unfit]
@@ -179,21 +173,17 @@ class _Sync:
         gone = [path for path in change.deleted if path not in broken]
         dropped = {*gone, *found}
         kept = [file for file in known.files if path_within(known.location, file.path) not in dropped]
-        lacks = lacks_tuples(known.location, snapshot.metadata.format)
-        adopted = adopt(read.files, snapshot.metadata.data_columns, known.arrangement, lacks, kept)
-        specs = [known.arrangement.buckets]
-        if not kept:  # the writer that replaced all files may have used the table's current arrangement
-            specs.append(snapshot.metadata.arrangement.buckets)
-        bucketed = assign_partition_buckets(snapshot, values, known.location, adopted, specs)
+        adopted, unbucketed = adopt_files(
+            snapshot, values, known.location, read.files, known.arrangement, kept
+        )
         if adopted.files or gone:
-            files = [*adopted.before, *bucketed.files]
-            arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
-            transaction.replace(values, files, known.entry.location, arrangement)
+            files = [*adopted.before, *adopted.files]
+            transaction.replace(values, files, known.entry.location, adopted.arrangement)
             detail = f"{len(adopted.files)} read, {len(gone)} gone"
             yield _partition_difference(snapshot, "changed", values, files, detail)
         yield from _about(snapshot, change.partition, read)
         yield from _doubted(snapshot, change.partition, adopted, unfit)
-        yield from unbucketed(snapshot, values, known.location, bucketed)
+        yield from unbucketed
 
     def _drop_partition(self, transaction: Transaction, values: tuple[Value, ...]) -> Difference:
         """Make the transaction drop a partition whose files do not exist any more, if the options say so."""

@@ -17,7 +17,7 @@ of one bucket become one file.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -26,8 +26,7 @@ from parquetry.compaction.partition_condition import partition_condition
 from parquetry.compaction.recut import Look, Recutting, unplaced
 from parquetry.data_files import FileRecord
 from parquetry.errors import PartitionNotFoundError
-from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
-from parquetry.locations import is_absolute, join_location, storage_path
+from parquetry.layout import ArrangementSpec
 from parquetry.metastore import PartitionSnapshot, TableSnapshot, cheapest_plan
 from parquetry.predicate.evaluate import evaluate
 from parquetry.progress import Progress, silent
@@ -68,13 +67,13 @@ class _CompactionCandidate:
     Attributes:
         partition: the partition before.
         files: its files.
-        own: its map of heavy values, if that map follows its rows (`SKEWED BY … ON AUTO`).
+        follows: whether its heavy values follow its rows (`SKEWED BY … ON AUTO`).
         looked_at: whether to count its rows, for heavy values.
     """
 
     partition: PartitionSnapshot
     files: Sequence[FileRecord]
-    own: SkewMap | None = None
+    follows: bool = False
     looked_at: bool = False
 
 
@@ -100,23 +99,21 @@ def rewrites(
     Raises:
         FilterError: the condition cannot be used.
     """
-    names = {column.physical: column.column_type for column in snapshot.metadata.columns}
+    types = {column.physical: column.column_type for column in snapshot.metadata.columns}
     recutting = None if look is None else Recutting.for_table(snapshot.metadata)
 
     def chosen(files: Sequence[FileRecord], arrangement: ArrangementSpec, location: str) -> list[int]:
-        skew = arrangement.skew
-        types = [] if skew is None else [names[name] for name in skew.columns]
         return worth_rewriting(files, arrangement, types, location, target)
 
     candidates: list[_CompactionCandidate] = []
     for done, partition in enumerate(selected_partitions(snapshot, where, zone), 1):
         if partition.file_count:
-            files, own = partition.files, None if recutting is None else recutting.own(partition)
-            small = [files[i] for i in chosen(files, partition.arrangement, partition.location)]
-            if recutting is not None and own is not None:
+            files, own = partition.files, partition.arrangement
+            small = [files[i] for i in chosen(files, own, partition.location)]
+            if recutting is not None and recutting.follows(partition):
                 looked_at = recutting.is_looked_at(own, files, small)
-                if looked_at or small or recutting.new_map(own, files, None) != own:
-                    candidates.append(_CompactionCandidate(partition, files, own, looked_at))
+                if looked_at or small or recutting.new_arrangement(own, files, None) != own:
+                    candidates.append(_CompactionCandidate(partition, files, True, looked_at))
             elif small:
                 candidates.append(_CompactionCandidate(partition, files))
         progress("Looking for small files", done, snapshot.totals.partitions if where is None else None)
@@ -125,10 +122,10 @@ def rewrites(
     found = []
     for each in candidates:
         now, arrangement = each.files, each.partition.arrangement
-        if recutting is not None and each.own is not None:
-            skew = recutting.new_map(each.own, now, counted.get(each.partition.key))
-            now = recutting.reassigned(now, each.own, skew)
-            arrangement = msgspec.structs.replace(arrangement, skew=skew)
+        if recutting is not None and each.follows:
+            before = arrangement
+            arrangement = recutting.new_arrangement(before, now, counted.get(each.partition.key))
+            now = recutting.reassigned(now, before, arrangement)
         taken = set(chosen(now, arrangement, each.partition.location))
         if taken:
             anew = tuple(file for i, file in enumerate(now) if i in taken)
@@ -140,7 +137,7 @@ def rewrites(
 def worth_rewriting(
     files: Sequence[FileRecord],
     arrangement: ArrangementSpec,
-    types: Sequence[ColumnType],
+    types: Mapping[str, ColumnType],
     location: str,
     target: int,
 ) -> list[int]:
@@ -149,59 +146,45 @@ def worth_rewriting(
     Args:
         files: the partition's files.
         arrangement: the partition's arrangement.
-        types: the types of the columns of its skew map.
+        types: the types of the table's columns, by physical names.
         location: the partition's location; paths are relative to it.
         target: the size in bytes that a file should have.
 
     >>> from parquetry.layout import PLAIN
     >>> files = [FileRecord("a", 60), FileRecord("b", 40), FileRecord("c", 120), FileRecord("d", 99)]
-    >>> worth_rewriting(files, PLAIN, [], "/t", 128)
+    >>> worth_rewriting(files, PLAIN, {}, "/t", 128)
     [0, 1]
     """
-    skew = arrangement.skew if arrangement.skew is not None and arrangement.skew.directories else None
-    buckets = arrangement.buckets
+    parts = arrangement.parts
+    one_file = any(part.one_file_per_slot for part in parts)
     chosen: set[int] = set()
-    groups: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+    groups: dict[tuple[int | None, ...], list[int]] = defaultdict(list)
     for i, file in enumerate(files):
-        if (skew is None or _is_in_cell_directory(file, skew, types, location)) and in_bucket(file, buckets):
-            groups[file.cell, file.bucket].append(i)
+        if all(part.is_in_slot(file, types, location) for part in parts):
+            groups[tuple(part.slot_of(file) for part in parts)].append(i)
         else:
             chosen.add(i)
-    moved = {(files[i].cell, files[i].rest_of or 0, files[i].bucket) for i in chosen}
-    for (cell, bucket), group in groups.items():
+    moved = {_slot_record(files[i]) for i in chosen}
+    for slots, group in groups.items():
         # rows of files in a wrong place may come here
         joined = any(
-            (from_cell == cell or (from_cell is None and (cell == REST or (cell or 0) >= first)))
-            and of in (bucket, None)
-            for from_cell, first, of in moved
+            all(part.may_hold(file, slot or 0) for part, slot in zip(parts, slots, strict=True))
+            for file in moved
         )
-        if buckets is not None and sum(files[i].bytes for i in group) <= target:
+        if one_file and sum(files[i].bytes for i in group) <= target:
             merged = group
         else:
             merged = [i for i in group if files[i].bytes < _SMALL_FILE_SHARE * target]
         needed = max(1, -(-sum(files[i].bytes for i in merged) // target))
         if len(merged) + joined >= _MIN_FILES_PER_MERGED_FILE * needed:
-            empty = buckets is not None and not joined and all(files[i].rows == 0 for i in group)
+            empty = one_file and not joined and all(files[i].rows == 0 for i in group)
             chosen.update(merged[1:] if empty else merged)  # an empty bucket keeps its file
     return sorted(chosen)
 
 
-def in_bucket(file: FileRecord, buckets: BucketSpec | None) -> bool:
-    """Return whether a file's bucket is known and its sort order right; True if the table has no buckets."""
-    return buckets is None or (file.bucket is not None and (file.sorted or not buckets.sort))
-
-
-def _is_in_cell_directory(
-    file: FileRecord, skew: SkewMap, types: Sequence[ColumnType], location: str
-) -> bool:
-    """Return whether a file's cell is known, and the file is in the cell's directory, below any partition."""
-    if file.cell is None:
-        return False
-    place = cell_location(skew, types, file.cell)
-    folder = join_location(location, file.path).rpartition("/")[0]
-    if is_absolute(place):
-        return storage_path(folder) == storage_path(place)
-    return folder.endswith(f"/{place}")
+def _slot_record(file: FileRecord) -> FileRecord:
+    """Return what a file's record says of its slot. Files of one slot have equal ones."""
+    return msgspec.structs.replace(file, path="", bytes=0, rows=None, modified=None, columns=None)
 
 
 def selected_partitions(snapshot: TableSnapshot, where: str | None, zone: str) -> Iterator[PartitionSnapshot]:

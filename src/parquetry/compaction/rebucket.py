@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from parquetry.compaction.compact import Rewrite, in_bucket, selected_partitions
+from parquetry.compaction.compact import Rewrite, selected_partitions
 from parquetry.data_files import FileRecord
 from parquetry.errors import ArrangementError
 from parquetry.layout import BucketSpec
@@ -48,7 +48,7 @@ def rebucketing(
         anew: list[FileRecord] = []
         kept: list[FileRecord] = []
         for file in partition.files:
-            (kept if is_so and in_bucket(file, spec) else anew).append(file)
+            (kept if is_so and spec.is_in_slot(file, {}, partition.location) else anew).append(file)
         if anew or not is_so:
             found.append(Rewrite(partition, tuple(anew), tuple(kept), arrangement))
         progress("Looking for other buckets", done, snapshot.totals.partitions if where is None else None)

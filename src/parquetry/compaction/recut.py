@@ -29,21 +29,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from parquetry.data_files import FileRecord, Row, StatedTuples, TableColumn
+from parquetry.data_files import FileRecord, Row, StatedTuples
 from parquetry.layout import (
     REST,
-    AutoSkew,
+    ArrangementSpec,
     Counted,
+    Measuring,
     SkewMap,
     cell_key,
     choose,
     earlier_rest,
-    is_measured_by,
     least_count,
-    skewed_columns,
 )
 from parquetry.metastore import PartitionSnapshot, TableMetadata, row_sum
-from parquetry.types import ColumnType
 
 WEIGHT_OF_KEPT_VALUES = 2
 """Factor for the rows of a value that has a directory: it keeps the directory down to a half of the share."""
@@ -57,64 +55,58 @@ class Recutting:
     """Decides which values of a table's partitions get or lose a directory.
 
     Attributes:
-        table: the table's map of heavy values.
-        auto: the limits that make a value heavy.
-        columns: the skewed columns.
-        stated: finds values in the statistics of these columns.
+        measuring: how the table measures heavy values.
+        stated: finds values in the statistics of the skewed columns.
     """
 
-    table: SkewMap
-    auto: AutoSkew
-    columns: Sequence[TableColumn]
+    measuring: Measuring
     stated: StatedTuples
 
     @classmethod
     def for_table(cls, metadata: TableMetadata) -> Recutting | None:
         """Return the `Recutting` of a table, or None if its heavy values are not found automatically."""
-        skew = metadata.arrangement.skew
-        if skew is None or skew.auto is None or not skew.directories:
+        measuring = Measuring.from_table(metadata.arrangement, metadata.columns)
+        if measuring is None or not measuring.skew.directories:
             return None
-        columns = skewed_columns(metadata.columns, skew)
-        return cls(skew, skew.auto, columns, StatedTuples(columns))
+        return cls(measuring, StatedTuples(measuring.columns))
 
-    @property
-    def types(self) -> list[ColumnType]:
-        """Return the types of the columns."""
-        return [column.column_type for column in self.columns]
+    def follows(self, partition: PartitionSnapshot) -> bool:
+        """Return whether a partition's map follows the partition's rows, whose number is known."""
+        return partition.entry.rows is not None and self.measuring.follows(partition.arrangement)
 
-    def own(self, partition: PartitionSnapshot) -> SkewMap | None:
-        """Return a partition's map if it follows the partition's rows, whose number is known, else None."""
-        follows = is_measured_by(partition.arrangement, self.table, self.columns)
-        return partition.arrangement.skew if follows and partition.entry.rows is not None else None
-
-    def is_looked_at(self, skew: SkewMap, files: Sequence[FileRecord], anew: Sequence[FileRecord]) -> bool:
+    def is_looked_at(
+        self, own: ArrangementSpec, files: Sequence[FileRecord], anew: Sequence[FileRecord]
+    ) -> bool:
         """Return whether to count a partition's rows; see the module.
 
         Args:
-            skew: the partition's map.
+            own: the partition's arrangement.
             files: the partition's files.
             anew: the files among them that are rewritten in any case.
         """
-        least = least_count(row_sum(files) or 0, self.auto.share)
+        least = least_count(row_sum(files) or 0, self.measuring.auto.share)
         if (row_sum(unplaced(anew)) or 0) >= least:
             return True
-        there = skew.numbers()
+        there = _map(own).numbers()
         counts = self.stated.counts(unplaced(files))
         return any(count >= least and cell_key(cell) not in there for cell, count in counts.items())
 
-    def new_map(self, skew: SkewMap, files: Sequence[FileRecord], counted: Counted | None) -> SkewMap:
-        """Return the map that a partition has after its compaction.
+    def new_arrangement(
+        self, own: ArrangementSpec, files: Sequence[FileRecord], counted: Counted | None
+    ) -> ArrangementSpec:
+        """Return the arrangement that a partition has after its compaction.
 
         Args:
-            skew: the partition's map before.
+            own: the partition's arrangement before.
             files: the partition's files.
             counted: how often values occur in files without a heavy value, or None if they were not counted.
                 Then no value gets a directory, and a value loses its directory only if these files cannot
                 have rows with it.
         """
         if counted is None and any(file.cell is None for file in files):
-            return skew
-        counts = dict.fromkeys(skew.values(self.types), 0)
+            return own
+        skew, types = _map(own), self.measuring.types
+        counts = dict.fromkeys(skew.values(types), 0)
         cells = list(counts)
         numbers = {cell_key(cell): cell for cell in cells}
         for file in files:
@@ -127,27 +119,30 @@ class Recutting:
             cell: count * (WEIGHT_OF_KEPT_VALUES if cell_key(cell) in numbers else 1)
             for cell, count in counts.items()
         }
-        chosen = choose(weights, row_sum(files) or 0, self.auto, skew.columns, self.types)
+        chosen = choose(weights, row_sum(files) or 0, self.measuring.auto, skew.columns, types)
         staying = {cell_key(cell) for cell in chosen}
         kept = [number for number, cell in enumerate(skew.cells) if cell_key(cell) in staying]
         places = tuple(skew.locations[number] for number in kept) if skew.locations else ()
         kept_map = SkewMap(skew.columns, tuple(skew.cells[number] for number in kept), True, places)
-        return kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
+        now = kept_map.with_cells([cell for cell in chosen if cell_key(cell) not in numbers])
+        return msgspec.structs.replace(own, skew=now)
 
-    def reassigned(self, files: Sequence[FileRecord], before: SkewMap, after: SkewMap) -> list[FileRecord]:
+    def reassigned(
+        self, files: Sequence[FileRecord], before: ArrangementSpec, after: ArrangementSpec
+    ) -> list[FileRecord]:
         """Return a partition's files with their cells in a new map.
 
         A file of a value that is no longer heavy belongs to the rest, but is still in a directory of its own.
 
         Args:
             files: the partition's files.
-            before: the partition's map before.
-            after: its new map, from `new_map`.
+            before: the partition's arrangement before.
+            after: its new one, from `new_arrangement`.
         """
-        numbers, there = after.numbers(), before.numbers()
+        numbers, there = _map(after).numbers(), _map(before).numbers()
         old = [numbers.get(key) for key in there]
         staying = sum(number is not None for number in old)
-        added: list[Row] = list(after.values(self.types)[staying:])
+        added: list[Row] = list(_map(after).values(self.measuring.types)[staying:])
 
         def in_new_map(file: FileRecord) -> FileRecord:
             if file.cell is None:
@@ -159,6 +154,12 @@ class Recutting:
             return msgspec.structs.replace(file, cell=REST if number is None else number)
 
         return list(map(in_new_map, files))
+
+
+def _map(arrangement: ArrangementSpec) -> SkewMap:
+    """Return the map of a partition whose map follows its rows."""
+    assert arrangement.skew is not None  # else `follows` is false
+    return arrangement.skew
 
 
 def unplaced(files: Sequence[FileRecord]) -> list[FileRecord]:

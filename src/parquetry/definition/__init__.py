@@ -7,11 +7,8 @@ This package turns the clauses' texts into arrangements and properties, or refus
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.definition.bucket_clause import described_buckets as described_buckets
-    from parquetry.definition.bucketing import (
-        bucket_properties as bucket_properties,
-        set_buckets as set_buckets,
-    )
+    from parquetry.definition.bucket_clause import bucket_transform as bucket_transform
+    from parquetry.definition.bucketing import set_buckets as set_buckets
     from parquetry.definition.constraints import with_constraints as with_constraints
     from parquetry.definition.drop_columns import (
         elementary as elementary,
@@ -40,10 +37,8 @@ if FOR_TYPE_CHECKERS:
         require_rules as require_rules,
         require_unskewed as require_unskewed,
         set_skew as set_skew,
-        skew_properties as skew_properties,
         subject as subject,
         without as without,
     )
-    from parquetry.definition.skew_text import described_skew as described_skew
 
 lazy_exports(__name__)

@@ -1,4 +1,4 @@
-"""Hive's CLUSTERED BY clause for the columns of a table: read it, write it, and check its columns.
+"""Hive's CLUSTERED BY clause for the columns of a table: read it, and check its columns.
 
 A bucket column needs a hash, and a sort column an order. Names of columns match in any letter case. A bucket
 column is stored in the files: a partition column has only one value in each of them.
@@ -14,6 +14,7 @@ from parquetry.ddl import ClusteredBy
 from parquetry.errors import BucketError, NotBucketedError, UnsupportedError
 from parquetry.identifiers import part_text
 from parquetry.layout import MAX_BUCKETS, BucketSpec, SortColumn, Version
+from parquetry.metastore import TableMetadata
 from parquetry.types import type_text
 
 _WITHOUT_ORDER = ("map", "variant", "interval", "geometry", "geography")
@@ -133,42 +134,14 @@ def _names(type: Any) -> Iterator[str]:
         yield from _names(part)
 
 
-def sort_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[str]:
-    """Return the sort columns of buckets under their current names, with DESC where descending."""
-    names = {column.physical: part_text(column.name) for column in columns}
-    return [f"{names[each.column]}{' DESC' if each.descending else ''}" for each in buckets.sort]
+def bucket_transform(metadata: TableMetadata) -> tuple[list[str], int, list[str]] | None:
+    """Return the buckets as Spark's transform `bucket`: the columns, the count, and the sort columns.
 
-
-def clustered_by_text(buckets: BucketSpec, columns: Sequence[TableColumn]) -> str:
-    """Return the text after the words `CLUSTERED BY` for some buckets. Columns have their current names.
-
-    >>> from parquetry.layout import SortColumn
-    >>> columns = [TableColumn("X", "integer"), TableColumn("a b", "string")]
-    >>> clustered_by_text(BucketSpec(("a b", "X"), 4, sort=(SortColumn("X", True),)), columns)
-    '(`a b`, X) SORTED BY (X DESC) INTO 4 BUCKETS'
+    It has no descending order. It is None for a table without buckets.
     """
-    names = {column.physical: part_text(column.name) for column in columns}
-    order = f" SORTED BY ({', '.join(sort_text(buckets, columns))})" if buckets.sort else ""
-    return f"({', '.join(names[name] for name in buckets.columns)}){order} INTO {buckets.count} BUCKETS"
-
-
-def described_buckets(buckets: BucketSpec, columns: Sequence[TableColumn]) -> list[tuple[str, str]]:
-    """Return the rows of DESCRIBE FORMATTED about buckets, as names and texts, in Hive's order.
-
-    Args:
-        buckets: of a table or of a partition.
-        columns: of the table's files.
-
-    >>> for name, text in described_buckets(BucketSpec(("x",), 8, 1), [TableColumn("x", "integer")]): print(f"{name}: {text}")
-    Num Buckets: 8
-    Bucket Columns: [x]
-    Sort Columns: []
-    bucketing_version: 1
-    """
-    names = {column.physical: column.name for column in columns}
-    return [
-        ("Num Buckets", str(buckets.count)),
-        ("Bucket Columns", f"[{', '.join(names[name] for name in buckets.columns)}]"),
-        ("Sort Columns", f"[{', '.join(sort_text(buckets, columns))}]"),
-        ("bucketing_version", str(buckets.version)),
-    ]
+    buckets = metadata.arrangement.buckets
+    if buckets is None:
+        return None
+    names = {column.physical: column.name for column in metadata.columns}
+    sort = () if any(each.descending for each in buckets.sort) else buckets.sort
+    return [names[name] for name in buckets.columns], buckets.count, [names[each.column] for each in sort]

@@ -15,11 +15,11 @@ import msgspec
 
 from parquetry.config import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
 from parquetry.ddl import ClusteredBy, filter_text, parse_clustered_by
-from parquetry.definition.bucket_clause import bucket_spec, clustered_by_text, require_hashable
+from parquetry.definition.bucket_clause import bucket_spec, require_hashable
 from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
-from parquetry.layout import ArrangementSpec, BucketSpec, Version
+from parquetry.layout import ArrangementSpec, BucketSpec, Version, is_hive_compatible
 from parquetry.metastore import TableMetadata, TableSnapshot, Transaction, commit, decode_arrangement
 from parquetry.types import STRING, sql_literal
 
@@ -63,7 +63,7 @@ def recorded(label: str, metadata: TableMetadata) -> TableMetadata:
         changed = msgspec.structs.replace(now, version=_version(metadata))
         require_hashable(changed, metadata.data_columns)
         metadata = with_buckets(metadata, changed)
-    if compatible is not None and compatible.strip().lower() != _compatible(_version(metadata)):
+    if compatible is not None and compatible.strip().lower() != is_hive_compatible(_version(metadata)):
         raise PropertyError(
             f"Table property {HIVE_COMPATIBLE!r} is {compatible!r}, and follows from {BUCKETING_VERSION!r}, which is "
             f"{_version(metadata)}: leave it out, or set {BUCKETING_VERSION!r} to 1 or 2 for buckets of Hive's, to spark for "
@@ -92,10 +92,6 @@ def _version(metadata: TableMetadata) -> Version:
     return version
 
 
-def _compatible(version: Version) -> str:
-    return "false" if version == "spark" else "true"
-
-
 def without(metadata: TableMetadata, name: str) -> TableMetadata:
     """Return metadata without one of the properties.
 
@@ -112,18 +108,6 @@ def without(metadata: TableMetadata, name: str) -> TableMetadata:
         )
     default: Version = settle(properties=kept)[BUCKETING_VERSION]
     return with_buckets(metadata, msgspec.structs.replace(now, version=default))
-
-
-def bucket_properties(metadata: TableMetadata) -> dict[str, str]:
-    """Return the properties that describe the record."""
-    buckets = metadata.arrangement.buckets
-    if buckets is None:
-        return {}
-    return {
-        CLUSTERED_BY: clustered_by_text(buckets, metadata.data_columns),
-        BUCKETING_VERSION: str(buckets.version),
-        HIVE_COMPATIBLE: _compatible(buckets.version),
-    }
 
 
 def set_buckets(

@@ -24,14 +24,13 @@ from parquetry.ddl import (
 )
 from parquetry.definition.list_bucketing_rules import Occasion, Subject, require_allowed
 from parquetry.definition.skew_clause import Zone, located, skew_map
-from parquetry.definition.skew_text import skewed_by_text, skewed_locations_text
 from parquetry.errors import (
     NotSkewedError,
     PartitionNotFoundError,
     SkewedColumnChangeError,
     SkewedLocationError,
 )
-from parquetry.layout import DEFAULT_DIRECTORY, AutoSkew, SkewMap
+from parquetry.layout import DEFAULT_DIRECTORY, ArrangementSpec, AutoSkew, SkewMap
 from parquetry.metastore import (
     PartitionSnapshot,
     TableMetadata,
@@ -102,24 +101,13 @@ def without(metadata: TableMetadata, name: str) -> TableMetadata:
     return with_skew(metadata, msgspec.structs.replace(skew, locations=()))
 
 
-def skew_properties(metadata: TableMetadata) -> dict[str, str]:
-    """Return the properties that describe the record."""
-    skew = metadata.arrangement.skew
-    if skew is None:
-        return {}
-    columns = metadata.data_columns
-    places = skewed_locations_text(skew, columns)
-    shown = {SKEWED_BY: skewed_by_text(skew, columns)}
-    return shown if places is None else {**shown, SKEWED_LOCATIONS: places}
-
-
-def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> SkewMap:
+def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -> ArrangementSpec:
     """Make a transaction give directories of a partition other locations, for files written from now on.
 
     Existing files stay where they are, and are read as before.
 
     Returns:
-        The partition's heavy values with their new locations.
+        The partition's arrangement with the new locations.
 
     Raises:
         PartitionNotFoundError: there is no such partition.
@@ -142,7 +130,7 @@ def relocate(transaction: Transaction, locations: SkewedLocations, zone: Zone) -
         placed = located(skew, locations.pairs, snapshot.metadata.data_columns, zone)
         arrangement = msgspec.structs.replace(part.arrangement, skew=placed)
         transaction.replace(part.values, part.files, part.location, arrangement)
-        return placed
+        return arrangement
     raise PartitionNotFoundError(
         f"Table {snapshot.label} has no partition where {text}: SHOW PARTITIONS lists them."
     )

@@ -18,7 +18,6 @@ import msgspec
 
 from parquetry.data_files import TableColumn
 from parquetry.ddl import SkewedBy
-from parquetry.definition.skew_text import cell_text
 from parquetry.errors import (
     DuplicateSkewedColumnError,
     InvalidSkewedColumnError,
@@ -28,7 +27,7 @@ from parquetry.errors import (
     SkewedWidthError,
     ValueTypeError,
 )
-from parquetry.layout import DEFAULT_DIRECTORY, MAX_CELLS, AutoSkew, SkewMap, cell_directory
+from parquetry.layout import DEFAULT_DIRECTORY, MAX_CELLS, AutoSkew, SkewMap, cell_directory, cell_text
 from parquetry.locations import MAX_NAME_BYTES, take_apart
 from parquetry.sqltext import LiteralConstant
 from parquetry.types import ColumnType, Value, type_text, value_from_text
@@ -118,8 +117,7 @@ def located(
         raise SkewedValueError(
             "The skewed values have no directories that could be elsewhere: say STORED AS DIRECTORIES first."
         )
-    by_physical = {column.physical: column for column in columns}
-    chosen = [by_physical[name] for name in skew.columns]
+    chosen = skew.columns_among(columns)
     types = [column.column_type for column in chosen]
     places = {_same(cell): place for place, cell in enumerate(skew.values(types))}
     locations = list(skew.locations or [None] * len(skew.cells))

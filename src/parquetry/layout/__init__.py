@@ -6,38 +6,34 @@ This package does not depend on its users: the metastore, pruning and the writer
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
-    from parquetry.layout.arrangement import (
+    from parquetry.layout.arrangement import PLAIN as PLAIN, ArrangementSpec as ArrangementSpec
+    from parquetry.layout.bucket_spec import (
         MAX_BUCKETS as MAX_BUCKETS,
-        MAX_CELLS as MAX_CELLS,
-        PLAIN as PLAIN,
-        REST as REST,
-        ArrangementSpec as ArrangementSpec,
-        AutoSkew as AutoSkew,
         BucketSpec as BucketSpec,
-        SkewMap as SkewMap,
-        SortColumn as SortColumn,
         Version as Version,
-        cell_key as cell_key,
+        is_hive_compatible as is_hive_compatible,
     )
-    from parquetry.layout.cell_directories import (
-        DEFAULT_DIRECTORY as DEFAULT_DIRECTORY,
-        cell_directory as cell_directory,
-        cell_location as cell_location,
+    from parquetry.layout.cells import (
+        MAX_CELLS as MAX_CELLS,
+        REST as REST,
+        AutoSkew as AutoSkew,
+        cell_key as cell_key,
+        cell_text as cell_text,
     )
     from parquetry.layout.common_buckets import common as common
-    from parquetry.layout.grown_maps import can_grow as can_grow, earlier_rest as earlier_rest, grown as grown
+    from parquetry.layout.grown_maps import (
+        can_grow as can_grow,
+        earlier_rest as earlier_rest,
+        grow_map as grow_map,
+    )
     from parquetry.layout.heavy_values import (
         Counted as Counted,
         Heavy as Heavy,
         choose as choose,
-        extended_map as extended_map,
         least_count as least_count,
-        measured_map as measured_map,
     )
-    from parquetry.layout.measured_maps import (
-        is_measured_by as is_measured_by,
-        skewed_columns as skewed_columns,
-    )
+    from parquetry.layout.measured_maps import Measuring as Measuring
+    from parquetry.layout.part import ArrangementPart as ArrangementPart, SortColumn as SortColumn
     from parquetry.layout.schema_json import (
         Field as Field,
         check_fields as check_fields,
@@ -48,6 +44,16 @@ if FOR_TYPE_CHECKERS:
         physical_schema as physical_schema,
         struct_type as struct_type,
         without_collation as without_collation,
+    )
+    from parquetry.layout.skew_map import (
+        DEFAULT_DIRECTORY as DEFAULT_DIRECTORY,
+        SkewMap as SkewMap,
+        cell_directory as cell_directory,
+    )
+    from parquetry.layout.slots import (
+        NO_SLOT as NO_SLOT,
+        SlotLayout as SlotLayout,
+        SlotNumbers as SlotNumbers,
     )
 
 lazy_exports(__name__)

@@ -1,224 +1,20 @@
-"""Records of how the rows of a partition are arranged: directories for heavy values, buckets, a sort order.
+"""The record of how the rows of a partition are arranged: its parts, and what they say together.
 
-`ArrangementSpec` is the whole record, and explains the idea. `SkewMap` and `BucketSpec` are its parts. All
-are immutable, and their constructors check them.
+`ArrangementSpec` is the whole record, and explains the idea. `part` says what its parts answer.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from decimal import Context, Decimal
-from typing import Any, Literal, TypeAlias
+from typing import cast
 
 import msgspec
 
-from parquetry.data_files import FileRecord
+from parquetry.data_files import FileRecord, TableColumn
 from parquetry.errors import ArrangementError
-from parquetry.locations import is_absolute
-from parquetry.texts import counted
-from parquetry.types import ColumnType, Value
-
-Version = Literal[1, 2, "spark"]
-REST = -1
-"""The cell of files whose rows are all in none of a map's cells: the files of Hive's default directory."""
-
-_ALL_DIGITS = Context(prec=200)  # more than a decimal(38, s) has
-
-
-def _recorded(value: Any) -> Any:
-    """Return a value as it is recorded. Equal values are recorded alike, so that records can be compared."""
-    match value:
-        case float() if math.isnan(value):
-            return math.nan
-        case float():
-            return value + 0.0  # -0.0 becomes 0.0
-        case Decimal():
-            plain = format(value.normalize(_ALL_DIGITS), "f")
-            return plain.removeprefix("-") if not value else plain
-        case None | bool() | int() | str() | bytes():
-            return value
-    raise ArrangementError(
-        f"A cell holds {value!r} of type {type(value).__name__}, which is no value of a column: give an internal value."
-    )
-
-
-CellKey: TypeAlias = tuple[tuple[type, Any], ...]
-
-
-def cell_key(cell: Sequence[Any]) -> CellKey:
-    """Return a key that identifies a cell by its recorded or internal values: 1 is not True, 0.0 is -0.0."""
-    return tuple((type(value), value) for value in map(_recorded, cell))
-
-
-def _check_columns(what: str, columns: Sequence[str]) -> None:
-    if not columns:
-        raise ArrangementError(f"{what} names no column: name one or more.")
-    _check_distinct(what, columns)
-
-
-def _check_distinct(what: str, columns: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in columns:
-        if name.lower() in seen:
-            raise ArrangementError(f"{what} names the column {name!r} twice: name it once.")
-        seen.add(name.lower())
-
-
-MAX_CELLS = 1000
-"""Most cells of a map, whether named or measured: each costs a comparison for every row that is written."""
-
-
-class AutoSkew(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The limits for heavy values, in tables that measure them in each partition while it is loaded.
-
-    Attributes:
-        share: the least share of a partition's rows that a heavy tuple has; above 0, at most 1.
-        most: greatest number of cells of a partition.
-
-    Raises:
-        ArrangementError: the share or the number is out of bounds.
-
-    >>> AutoSkew(share=0.05, most=16)
-    AutoSkew(share=0.05, most=16)
-    """
-
-    share: float
-    most: int
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise ArrangementError(
-                f"A heavy value has a share of {self.share} of the rows: give one above 0 and at most 1."
-            )
-        if not 1 <= self.most <= MAX_CELLS:
-            raise ArrangementError(
-                f"At most {self.most} values are to be heavy: give a number from 1 to {MAX_CELLS}."
-            )
-
-
-class SkewMap(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The heavy values of a partition: tuples of values with many rows each, perhaps with directories.
-
-    Attributes:
-        columns: physical names.
-        cells: the heavy tuples, with values in the order of `columns`: internal values (`parquetry.types`),
-            decimals as text. Empty if the rows were counted, and no tuple is heavy.
-        directories: whether each cell has a directory of its own, and all other rows share one.
-        locations: for each cell the absolute location of its directory, or None for the usual one; or empty.
-        auto: the limits for measuring the cells of each new partition, or None if `cells` has them.
-
-    Raises:
-        ArrangementError: a column or a cell is named twice, a cell has a wrong number of values, or a value
-            is no value of a column. Or a location is not absolute, or some cells lack one. Or there are cells
-            although they are to be measured.
-    """
-
-    columns: tuple[str, ...]
-    cells: tuple[tuple[Any, ...], ...] = ()
-    directories: bool = False
-    locations: tuple[str | None, ...] = ()
-    auto: AutoSkew | None = None
-
-    def __post_init__(self) -> None:
-        _check_columns("A skew map", self.columns)
-        if self.auto is not None and self.cells:
-            raise ArrangementError(
-                f"A skew map over {', '.join(self.columns)} has {len(self.cells)} cells, and is to measure them: give "
-                "either."
-            )
-        cells = tuple(tuple(map(_recorded, cell)) for cell in self.cells)
-        seen = set()
-        for cell in cells:
-            if len(cell) != len(self.columns):
-                raise ArrangementError(
-                    f"A skew map over {counted(len(self.columns), 'column')} ({', '.join(self.columns)}) has the cell {cell!r} of "
-                    f"{counted(len(cell), 'value')}: give one value for each column."
-                )
-            key = cell_key(cell)
-            if key in seen:
-                raise ArrangementError(f"A skew map names the cell {cell!r} twice: name it once.")
-            seen.add(key)
-        if self.locations and len(self.locations) != len(cells):
-            raise ArrangementError(
-                f"A skew map has {len(self.locations)} locations for {len(cells)} cells: give one for each, or None."
-            )
-        for location in self.locations:
-            if location is not None and not is_absolute(location):
-                raise ArrangementError(
-                    f"The location {location!r} of a cell is not absolute: begin it with / or a scheme."
-                )
-        msgspec.structs.force_setattr(self, "cells", cells)
-
-    def numbers(self) -> dict[CellKey, int]:
-        """Return the number of each cell by its key, see `cell_key`.
-
-        >>> SkewMap(("x",), ((10,), (20,))).numbers()[cell_key((20,))]
-        1
-        """
-        return {cell_key(cell): number for number, cell in enumerate(self.cells)}
-
-    def with_cells(self, cells: Sequence[Sequence[Any]]) -> SkewMap:
-        """Return the map with more cells, after its own."""
-        if not cells:
-            return self
-        places = (*self.locations, *(None,) * len(cells)) if self.locations else ()
-        return SkewMap(self.columns, (*self.cells, *map(tuple, cells)), self.directories, places, self.auto)
-
-    def values(self, types: Sequence[ColumnType]) -> tuple[tuple[Value, ...], ...]:
-        """Return the cells as internal values, given the columns' types."""
-        return tuple(
-            tuple(
-                Decimal(value) if type.name == "decimal" and value is not None else value
-                for type, value in zip(types, cell, strict=True)
-            )
-            for cell in self.cells
-        )
-
-
-class SortColumn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A column that rows are sorted by: its physical name, and whether its order is descending."""
-
-    column: str
-    descending: bool = False
-
-
-MAX_BUCKETS = 100_000
-"""Most buckets of a partition; Spark's own tables have the same limit."""
-
-
-class BucketSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The buckets that rows are spread over by the hash of some columns.
-
-    Attributes:
-        columns: physical names.
-        count: of the buckets.
-        version: of the hash: 1 for Hive 1 and 2, 2 for Hive 3 and later, or ``spark``.
-        sort: the columns that each bucket is sorted by.
-        unsettled: whether equal values may be in different buckets, because another writer may resolve
-            differently what the hash leaves open (`hashing.portability`). Then a file's bucket is only part
-            of its name.
-
-    Raises:
-        ArrangementError: a column is named twice, the count is not from 1 to 100,000, or the version is
-            unknown.
-    """
-
-    columns: tuple[str, ...]
-    count: int
-    version: Version = 2
-    sort: tuple[SortColumn, ...] = ()
-    unsettled: bool = False
-
-    def __post_init__(self) -> None:
-        _check_columns("A bucket spec", self.columns)
-        _check_distinct("The sort order of a bucket spec", [each.column for each in self.sort])
-        if not 1 <= self.count <= MAX_BUCKETS:
-            raise ArrangementError(
-                f"A bucket spec has a count of {self.count}: give a number from 1 to {MAX_BUCKETS}."
-            )
-        if self.version not in (1, 2, "spark"):
-            raise ArrangementError(f"A bucket spec has the version {self.version!r}: give 1, 2 or 'spark'.")
+from parquetry.layout.bucket_spec import BucketSpec, require_bucket
+from parquetry.layout.part import ArrangementPart, FileOrder, SortColumn, require_distinct
+from parquetry.layout.skew_map import SkewMap, require_cell
 
 
 class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -291,43 +87,70 @@ class ArrangementSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     sort: tuple[SortColumn, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_distinct("A sort order", [each.column for each in self.sort])
+        require_distinct("A sort order", [each.column for each in self.sort])
+
+    @property
+    def parts(self) -> tuple[ArrangementPart, ...]:
+        """Return the parts that it has, the outermost first: their slots are divided by the next ones."""
+        values = (getattr(self, name) for name in self.__struct_fields__)
+        return tuple(
+            FileOrder(value) if isinstance(value, tuple) else cast(ArrangementPart, value)
+            for value in values
+            if value
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the physical names of all its columns, each once."""
-        names: list[str] = []
-        if self.skew is not None:
-            names += self.skew.columns
-        if self.buckets is not None:
-            names += self.buckets.columns
-            names += (each.column for each in self.buckets.sort)
-        names += (each.column for each in self.sort)
+        names = (
+            name for part in self.parts for name in (*part.columns, *(each.column for each in part.sort))
+        )
         return tuple(dict.fromkeys(names))
 
+    @property
+    def order(self) -> tuple[SortColumn, ...]:
+        """Return the columns that each file is sorted by: the order of the innermost part that has one."""
+        return next((part.sort for part in reversed(self.parts) if part.sort), ())
+
+    @property
+    def locations(self) -> frozenset[str]:
+        """Return the absolute locations of its directories that are not below the partition."""
+        return frozenset(place for part in self.parts for place in part.locations if place is not None)
+
+    @property
+    def divides(self) -> bool:
+        """Return whether the rows' values decide about their files."""
+        return any(part.columns for part in self.parts)
+
     def require(self, file: FileRecord) -> None:
-        """Make sure that a file's cell and bucket exist in this arrangement.
+        """Make sure that what a file's record says of its rows exists in this arrangement.
 
         Raises:
             ArrangementError: the file's record does not fit.
         """
-        cells = -1 if self.skew is None else len(self.skew.cells)
-        if file.cell is not None and not REST <= file.cell < cells:
-            there = (
-                "there are no cells" if self.skew is None else f"there are {cells} cells and the rest, {REST}"
-            )
-            raise ArrangementError(f"File {file.path} is of cell {file.cell}, and {there}.")
-        if file.rest_of is not None and (file.cell is not None or not 0 < file.rest_of <= cells):
-            raise ArrangementError(
-                f"File {file.path} has no row of the first {file.rest_of} cells, and there are {max(cells, 0)}."
-            )
-        count = 0 if self.buckets is None else self.buckets.count
-        if file.bucket is not None and not 0 <= file.bucket < count:
-            raise ArrangementError(
-                f"File {file.path} is of bucket {file.bucket}, and there are {count} buckets."
-            )
-        if file.sorted and not (self.sort or (self.buckets is not None and self.buckets.sort)):
+        for part in self.parts:
+            part.require(file)
+        if self.skew is None:
+            require_cell(file, None)
+        if self.buckets is None:
+            require_bucket(file, 0)
+        if file.sorted and not self.order:
             raise ArrangementError(f"File {file.path} is sorted, and no sort order is known.")
+
+    def describe(self, columns: Sequence[TableColumn], location: str | None = None) -> list[tuple[str, str]]:
+        """Return the rows of DESCRIBE FORMATTED, the innermost part's first, as Hive has them.
+
+        Args:
+            columns: the columns in the table's files.
+            location: the partition's path from its table's folder on, such as `/t/ds=1`, or None for a table.
+        """
+        return [row for part in reversed(self.parts) for row in part.describe(columns, location)]
+
+    def properties(self, columns: Sequence[TableColumn]) -> dict[str, str]:
+        """Return the table properties that define it, given the columns in the table's files."""
+        return {
+            name: text for part in reversed(self.parts) for name, text in part.properties(columns).items()
+        }
 
 
 PLAIN = ArrangementSpec()

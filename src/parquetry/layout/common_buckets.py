@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from parquetry.layout.arrangement import BucketSpec, SortColumn
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.part import SortColumn
 
 
 def common(specs: Sequence[BucketSpec]) -> BucketSpec | None:

@@ -26,9 +26,9 @@ from itertools import takewhile
 
 import msgspec
 
-from parquetry.data_files import FileRecord, StatedTuples
-from parquetry.layout.arrangement import REST, ArrangementSpec, SkewMap, cell_key
-from parquetry.types import ColumnType
+from parquetry.data_files import FileRecord, StatedTuples, TableColumn
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.cells import MAX_CELLS, REST, cell_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Grown:
     """A partition whose map has grown.
 
     Attributes:
-        skew: the map.
+        arrangement: the partition's arrangement, with the map.
         before: the older files with their changed records, or None if no record changes.
         files: the added files, with their records.
     """
 
-    skew: SkewMap
+    arrangement: ArrangementSpec
     before: tuple[FileRecord, ...] | None
     files: tuple[FileRecord, ...]
 
@@ -60,51 +60,57 @@ def can_grow(own: ArrangementSpec, other: ArrangementSpec) -> bool:
         and one.columns == two.columns
         and one.auto is None
         and two.auto is None
-        and (own.buckets, own.sort) == (other.buckets, other.sort)
+        and msgspec.structs.replace(own, skew=two) == other
     )
 
 
-def grown(
-    own: SkewMap,
-    before: Callable[[], Sequence[FileRecord]],
-    written: SkewMap,
+def grow_map(
+    own: ArrangementSpec,
+    written: ArrangementSpec,
+    table: ArrangementSpec,
+    columns: Sequence[TableColumn],
     files: Sequence[FileRecord],
-    types: Sequence[ColumnType],
-    stated: StatedTuples,
-    most: int,
+    before: Callable[[], Sequence[FileRecord]] | None,
 ) -> Grown:
     """Return a partition after it adopts files that were written for another map.
 
     Args:
-        own: the partition's map.
-        before: returns the partition's files; called only if cells are added.
-        written: the map that the files were written for.
+        own: the partition's arrangement.
+        written: the arrangement that the files were written for; see `can_grow`.
+        table: the table's arrangement, which may limit the number of cells. Further cells count as the rest,
+            in directories of their own.
+        columns: all columns of the table.
         files: to add.
-        types: of the columns.
-        stated: the statistics of the columns.
-        most: greatest number of cells. Further cells count as the rest, in directories of their own.
+        before: returns the partition's files; called only if cells are added. If it is None, none is added.
     """
-    there_are, theirs = own.numbers(), written.numbers()
+    skew, theirs = own.skew, written.skew
+    assert skew is not None  # else `can_grow` refuses
+    assert theirs is not None
+    limits = None if table.skew is None else table.skew.auto
+    most = len(skew.cells) if before is None else MAX_CELLS if limits is None else limits.most
+    skewed = skew.columns_among(columns)
+    types, stated = [column.column_type for column in skewed], StatedTuples(skewed)
+    there_are, cells_of_files = skew.numbers(), theirs.numbers()
     used = {file.cell for file in files}  # a cell without files here may have been removed by others
-    cells = [cell for i, cell in enumerate(written.cells) if i in used and cell_key(cell) not in there_are]
-    cells = cells[: max(0, most - len(own.cells))]
-    skew = own.with_cells(cells)
+    cells = [cell for i, cell in enumerate(theirs.cells) if i in used and cell_key(cell) not in there_are]
+    cells = cells[: max(0, most - len(skew.cells))]
+    now = skew.with_cells(cells)
     there = None
-    if cells:
-        values = skew.values(types)[len(own.cells) :]
+    if cells and before is not None:
+        values = now.values(types)[len(skew.cells) :]
         old = before()
         there = tuple(
-            earlier_rest(file, len(own.cells))
+            earlier_rest(file, len(skew.cells))
             if file.cell == REST and stated.possible(file, values)
             else file
             for file in old
         )
         if all(one is other for one, other in zip(old, there, strict=True)):
             there = None
-    numbers = skew.numbers()
-    known = [key in theirs for key in numbers]
+    numbers = now.numbers()
+    known = [key in cells_of_files for key in numbers]
     first = len(list(takewhile(bool, known)))
-    others = [row for row, is_known in zip(skew.values(types), known, strict=True) if not is_known]
+    others = [row for row, is_known in zip(now.values(types), known, strict=True) if not is_known]
 
     def in_new_map(file: FileRecord) -> FileRecord:
         match file.cell:
@@ -113,10 +119,10 @@ def grown(
             case -1:
                 return earlier_rest(file, first) if stated.possible(file, others) else file
             case cell:
-                number = numbers.get(cell_key(written.cells[cell]), REST)
+                number = numbers.get(cell_key(theirs.cells[cell]), REST)
                 return msgspec.structs.replace(file, cell=number)
 
-    return Grown(skew, there, tuple(map(in_new_map, files)))
+    return Grown(msgspec.structs.replace(own, skew=now), there, tuple(map(in_new_map, files)))
 
 
 def earlier_rest(file: FileRecord, cells: int) -> FileRecord:

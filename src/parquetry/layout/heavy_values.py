@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from parquetry.layout.arrangement import AutoSkew, SkewMap, cell_key
+from parquetry.layout.cells import AutoSkew, cell_key
+from parquetry.layout.skew_map import SkewMap
 from parquetry.locations import MAX_NAME_BYTES
 from parquetry.locations.partition_path import partition_path
 from parquetry.types import ColumnType, Value, order_key

@@ -58,13 +58,12 @@ def _count(
     files: Sequence[tuple[ms.PartitionSnapshot, Sequence[ms.FileRecord]]],
 ) -> dict[bytes, layout.Counted]:
     """Return how often values of the skewed columns occur in some files, by the keys of their partitions."""
-    skew = snapshot.metadata.arrangement.skew
-    assert skew is not None
-    assert skew.auto is not None
+    measuring = layout.Measuring.from_table(snapshot.metadata.arrangement, snapshot.metadata.columns)
+    assert measuring is not None  # else compaction counts nothing
     paths = [locations.join_location(part.location, file.path) for part, some in files for file in some]
-    columns = layout.skewed_columns(snapshot.metadata.columns, skew)
+    columns = measuring.columns
     # values that have directories keep them while they have at least this part of the share
-    share = skew.auto.share / compaction.WEIGHT_OF_KEPT_VALUES
+    share = measuring.auto.share / compaction.WEIGHT_OF_KEPT_VALUES
     counts = context.engine.heavy_values(context.full_name(snapshot), snapshot, None, columns, share, paths)
     return {snapshot.key_of(each.partition): each for each in counts}
 

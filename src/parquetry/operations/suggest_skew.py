@@ -64,9 +64,7 @@ def _together(snapshot: ms.TableSnapshot, names: Sequence[str | None] | None) ->
     skew = metadata.arrangement.skew
     if not names:
         if skew is not None:
-            return [
-                [column for name in skew.columns for column in metadata.columns if column.physical == name]
-            ]
+            return [skew.columns_among(metadata.columns)]
         return [[column] for column in metadata.data_columns if column.column_type.primitive]
     columns = [metadata.column(str(name)) for name in names]
     for i, column in enumerate(columns):

@@ -10,16 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
-from parquetry.definition import (
-    bucket_properties,
-    clustering,
-    described_buckets,
-    described_skew,
-    skew_properties,
-)
+from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
 from parquetry.identifiers import column_lists_text, joined_name, parse_name, paths_text
-from parquetry.layout import ArrangementSpec, logical_schema, physical_schema
+from parquetry.layout import logical_schema, physical_schema
 from parquetry.locations import warehouse_location
 from parquetry.metastore import (
     Metastore,
@@ -251,15 +245,14 @@ class Lake:
             properties={
                 **metadata.properties,
                 **_indexes(metadata),
-                **bucket_properties(metadata),
-                **skew_properties(metadata),
+                **metadata.arrangement.properties(metadata.data_columns),
                 **reserved,
             },
-            bucketing=_bucketing(metadata),
+            bucketing=None if (buckets := bucket_transform(metadata)) is None else Bucketing(*buckets),
             clustered_by=clustering(metadata),
             constraints=list(metadata.constraints),
             clauses=_clauses(metadata),
-            details=_details(metadata),
+            details=[list(row) for row in metadata.arrangement.describe(metadata.data_columns)],
             directories=may_have_directories(snapshot),
         )
 
@@ -307,42 +300,11 @@ def _indexes(metadata: TableMetadata) -> dict[str, str]:
 
 def _clauses(metadata: TableMetadata) -> dict[str, str]:
     """Return the properties that SHOW CREATE TABLE shows as clauses instead."""
-    shown = {**bucket_properties(metadata), **skew_properties(metadata)}
+    shown = metadata.arrangement.properties(metadata.data_columns)
     if paths := clustering(metadata):
         shown[SORT_BY] = f"({paths_text(paths)})"
     words = {CLUSTERED_BY: "CLUSTERED BY", SKEWED_BY: "SKEWED BY", SORT_BY: "CLUSTER BY"}
     return {name: f"{clause} {shown[name]}" for name, clause in words.items() if name in shown}
-
-
-def _bucketing(metadata: TableMetadata) -> Bucketing | None:
-    buckets = metadata.arrangement.buckets
-    if buckets is None:
-        return None
-    names = {column.physical: column.name for column in metadata.columns}
-    sort = () if any(each.descending for each in buckets.sort) else buckets.sort
-    columns = [names[column] for column in buckets.columns]
-    return Bucketing(columns, buckets.count, [names[each.column] for each in sort])
-
-
-def _details(metadata: TableMetadata) -> list[list[str]]:
-    return [list(pair) for pair in described_arrangement(metadata, metadata.arrangement)]
-
-
-def described_arrangement(
-    metadata: TableMetadata, arrangement: ArrangementSpec, location: str | None = None
-) -> list[tuple[str, str]]:
-    """Return the lines of DESCRIBE EXTENDED about how rows are arranged.
-
-    Args:
-        metadata: of the table.
-        arrangement: of the table or of a partition.
-        location: the partition's path from its table's folder on, such as `/t/ds=1`, or None for a table.
-    """
-    buckets, skew, columns = arrangement.buckets, arrangement.skew, metadata.data_columns
-    return [
-        *([] if buckets is None else described_buckets(buckets, columns)),
-        *([] if skew is None else described_skew(skew, columns, location)),
-    ]
 
 
 def _metastore_file(metastore: Metastore) -> tuple[int, int] | None:

@@ -22,9 +22,11 @@ from parquetry.progress import Progress, silent, track
 from parquetry.publishing.hive_record import (
     HivePartition,
     HiveTable,
+    bucket_parameters,
     hive_columns,
     hive_storage,
     hive_values,
+    missing_in_hive,
     statistics,
 )
 from parquetry.texts import counted
@@ -123,8 +125,8 @@ def _hive_partition(
     """Return a partition's record for Hive."""
     metadata, files, arrangement = snapshot.metadata, partition.files, partition.arrangement
     _require_readable(snapshot, partition, files)
-    tables = metadata.arrangement.buckets if metadata.partition_by else arrangement.buckets
-    storage = hive_storage(metadata.format, partition.location, types, arrangement, files, tables)
+    table = metadata.arrangement if metadata.partition_by else arrangement
+    storage = hive_storage(metadata.format, partition.location, types, arrangement, files, table)
     return HivePartition(hive_values(metadata.partition_types, partition.values), statistics(files), storage)
 
 
@@ -132,17 +134,12 @@ def _less_told(
     snapshot: TableSnapshot, partitions: Sequence[PartitionSnapshot], told: Sequence[HivePartition]
 ) -> list[Published]:
     """Return the partitions that are published without directories for heavy values, or without buckets."""
-    plain, unbucketed = [], []
-    for partition, storage in zip(partitions, (each.storage for each in told), strict=True):
-        arrangement = partition.arrangement
+    names: dict[str, list[str]] = {"plain": [], "not bucketed": []}
+    for partition, record in zip(partitions, told, strict=True):
         name_of_it = snapshot.describe(partition.key) if snapshot.metadata.partition_by else snapshot.label
-        skew = arrangement.skew
-        if skew is not None and skew.directories and not (storage.skew and storage.skew.directories):
-            plain.append(name_of_it)
-        if arrangement.buckets is not None and storage.buckets is None:
-            unbucketed.append(name_of_it)
-    found = [Published("plain", len(plain), _some(plain))] if plain else []
-    return [*found, Published("not bucketed", len(unbucketed), _some(unbucketed))] if unbucketed else found
+        for lacking in missing_in_hive(partition.arrangement, record.storage):
+            names[lacking].append(name_of_it)
+    return [Published(action, len(some), _some(some)) for action, some in names.items() if some]
 
 
 def _hive_table(
@@ -153,13 +150,12 @@ def _hive_table(
     told: Sequence[HivePartition],
 ) -> HiveTable:
     """Return a table's record for Hive. Without partitions, Hive reads files by the table's own storage."""
-    metadata = snapshot.metadata
-    buckets = metadata.arrangement.buckets
+    metadata, arrangement = snapshot.metadata, snapshot.metadata.arrangement
     whole = told[0] if told and not metadata.partition_by else None
     if whole is None:
-        storage = hive_storage(metadata.format, metadata.location, types, metadata.arrangement, None, buckets)
+        storage = hive_storage(metadata.format, metadata.location, types, arrangement, None, arrangement)
     else:
-        storage, buckets = whole.storage, partitions[0].arrangement.buckets
+        storage, arrangement = whole.storage, partitions[0].arrangement
     return HiveTable(
         names[0] or snapshot.database,
         names[1] or snapshot.name,
@@ -168,7 +164,7 @@ def _hive_table(
         hive_columns(snapshot.label, metadata.partition_columns),
         {
             **({} if metadata.comment is None else {"comment": metadata.comment}),
-            **({"bucketing_version": str(buckets.version)} if buckets and storage.buckets else {}),
+            **bucket_parameters(arrangement, storage),
             **({} if whole is None else whole.parameters),
             OWNED_BY: snapshot.id.hex(),
         },

@@ -156,7 +156,7 @@ def hive_storage(
     columns: dict[str, ColumnType],
     arrangement: ArrangementSpec,
     files: Sequence[FileRecord] | None,
-    tables: BucketSpec | None = None,
+    table: ArrangementSpec,
 ) -> HiveStorage:
     """Return the storage of a partition or a table.
 
@@ -167,15 +167,34 @@ def hive_storage(
         arrangement: the partition's arrangement, or the table's, which holds for new partitions.
         files: the partition's files, or None for a partitioned table: Hive reads no files of the table
             itself.
-        tables: the buckets of the table.
+        table: the table's arrangement as Hive knows it: the bucket columns and the version of the hash are
+            recorded once for a table.
     """
     skew, buckets = arrangement.skew, arrangement.buckets
     return HiveStorage(
         location,
         *_CLASSES[file_format],
         None if skew is None else hive_skew(skew, columns, location, files),
-        None if buckets is None else hive_buckets(buckets, columns, files, tables),
+        None if buckets is None else hive_buckets(buckets, columns, files, table.buckets),
     )
+
+
+def missing_in_hive(arrangement: ArrangementSpec, storage: HiveStorage) -> list[str]:
+    """Return what a partition has and its storage for Hive lacks: ``plain``, ``not bucketed``.
+
+    ``plain`` means that its heavy values are published without directories, and ``not bucketed`` without
+    buckets.
+    """
+    skew = arrangement.skew
+    plain = skew is not None and skew.directories and not (storage.skew and storage.skew.directories)
+    unbucketed = arrangement.buckets is not None and storage.buckets is None
+    return ["plain"] * plain + ["not bucketed"] * unbucketed
+
+
+def bucket_parameters(arrangement: ArrangementSpec, storage: HiveStorage) -> dict[str, str]:
+    """Return Hive's parameters of a table for its buckets: the version of the hash, if it has some."""
+    buckets = arrangement.buckets
+    return {} if buckets is None or storage.buckets is None else {"bucketing_version": str(buckets.version)}
 
 
 def hive_skew(

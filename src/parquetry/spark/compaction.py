@@ -55,7 +55,7 @@ def compact(
     arrangement = RowArrangement.from_settings(snapshot.metadata, settings, gathered=True)
     together = max(rewrite.bytes for rewrite in rewrites)
     arrangement = replace(arrangement, clustered=True, split=together > 2 * arrangement.file_bytes)
-    if any(each.arrangement.buckets is not None for each in rewrites):
+    if any(part.one_file_per_slot for each in rewrites for part in each.arrangement.parts):
         # rows of one file are to stay in one file, although the writer only estimates its size
         arrangement = replace(arrangement, file_bytes=int(arrangement.file_bytes * _FILE_SIZE_MARGIN))
     paths = (join_location(each.partition.location, file.path) for each in rewrites for file in each.files)

@@ -10,7 +10,8 @@ import pytest
 
 from parquetry.hashing.bucket_hash import bucket_ids
 from parquetry.hashing.hash_types import HashType
-from parquetry.layout.arrangement import REST, Version
+from parquetry.layout.bucket_spec import Version
+from parquetry.layout.cells import REST
 from parquetry.metastore import ArrangementSpec, BucketSpec, FileRecord, Metastore, SkewMap, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.versions.snapshot import TableSnapshot

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from parquetry.data_files.records import NO_CELL
-from parquetry.layout.arrangement import REST
+from parquetry.layout.cells import REST
 from parquetry.metastore import (
     ArrangementSpec,
     BucketSpec,

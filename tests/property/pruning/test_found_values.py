@@ -14,7 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files.bounds import column_statistics
 from parquetry.hashing.bucket_hash import bucket_numbers, normalised
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.scans.runtime_values import runtime_conditions

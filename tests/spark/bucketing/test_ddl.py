@@ -14,7 +14,9 @@ from pyspark.errors import AnalysisException, IllegalArgumentException, ParseExc
 from pyspark.sql import SparkSession, functions as sf
 
 from parquetry import metastore as ms
-from parquetry.layout.arrangement import BucketSpec, SkewMap, SortColumn
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.part import SortColumn
+from parquetry.layout.skew_map import SkewMap
 from tests.support.spark import series
 
 Rows = Callable[..., list[tuple[Any, ...]]]

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf
 
 from parquetry.hashing.bucket_hash import bucket_ids, hive_hash
 from parquetry.hashing.portability import unsettled
-from parquetry.layout.arrangement import Version
+from parquetry.layout.bucket_spec import Version
 from parquetry.types import type_from_json, type_text
 from tests.support.hive.oracle import hive_hashes
 from tests.support.hive.values import TYPES, columns, for_arrow, for_hive, hive_type

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession, functions as sf
 
 import parquetry
 from parquetry import metastore as ms
-from parquetry.layout.arrangement import Version
+from parquetry.layout.bucket_spec import Version
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction
 from parquetry.predicate.filter import Filter

@@ -14,7 +14,8 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from parquetry import metastore as ms
-from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.cells import AutoSkew
+from parquetry.layout.skew_map import SkewMap
 from tests.support.spark import series
 
 Rows = Callable[..., list[tuple[Any, ...]]]

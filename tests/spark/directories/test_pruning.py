@@ -23,8 +23,8 @@ from pyspark.sql import (
 import parquetry
 from parquetry import metastore as ms
 from parquetry.data_files.footers.parquet_statistics import read_footers
-from parquetry.layout.arrangement import REST
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY, cell_directory
+from parquetry.layout.cells import REST
+from parquetry.layout.skew_map import DEFAULT_DIRECTORY, cell_directory
 from parquetry.locations.partition_path import unescape_path_name
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction

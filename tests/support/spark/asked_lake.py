@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from parquetry.layout.arrangement import BucketSpec, SkewMap
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.skew_map import SkewMap
 from parquetry.metastore import Metastore, TableSnapshot
 from parquetry.planner.engine import NoEngine
 from parquetry.planner.planner import Planner

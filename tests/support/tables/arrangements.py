@@ -9,7 +9,7 @@ from decimal import Decimal
 import msgspec
 
 from parquetry.data_files.records import PHYSICAL_NAME
-from parquetry.layout.arrangement import AutoSkew
+from parquetry.layout.cells import AutoSkew
 from parquetry.metastore import (
     ArrangementSpec,
     BucketSpec,

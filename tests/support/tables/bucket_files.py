@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from parquetry import metastore as ms
 from parquetry.hashing.bucket_hash import bucket_ids
-from parquetry.layout.arrangement import SortColumn
+from parquetry.layout.part import SortColumn
 from parquetry.locations.file_names import bucket_from_name, is_own
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit

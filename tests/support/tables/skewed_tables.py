@@ -14,8 +14,8 @@ import pyarrow.orc
 import pyarrow.parquet
 
 from parquetry import metastore as ms
-from parquetry.layout.arrangement import REST
-from parquetry.layout.cell_directories import cell_directory
+from parquetry.layout.cells import REST
+from parquetry.layout.skew_map import cell_directory
 from parquetry.locations.uri import join_location
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.commits.transaction import Transaction

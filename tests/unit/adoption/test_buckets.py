@@ -24,7 +24,9 @@ from parquetry.adoption.bucket_names import assign_buckets
 from parquetry.adoption.difference import Difference
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SortColumn, Version
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec, Version
+from parquetry.layout.part import SortColumn
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.prune.rules.arrangements import bucket_specs

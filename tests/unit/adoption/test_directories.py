@@ -16,8 +16,8 @@ import pytest
 
 import parquetry
 from parquetry.adoption.difference import Difference
-from parquetry.layout.arrangement import REST
-from parquetry.layout.cell_directories import DEFAULT_DIRECTORY
+from parquetry.layout.cells import REST
+from parquetry.layout.skew_map import DEFAULT_DIRECTORY
 from parquetry.metastore import (
     ArrangementSpec,
     AutoSkew,

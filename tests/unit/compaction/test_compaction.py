@@ -12,16 +12,12 @@ from hypothesis import given, strategies as st
 
 from parquetry.compaction.compact import rewrites, worth_rewriting
 from parquetry.data_files.records import FileRecord, TableColumn
-from parquetry.layout.arrangement import (
-    PLAIN,
-    REST,
-    ArrangementSpec,
-    AutoSkew,
-    BucketSpec,
-    SkewMap,
-    SortColumn,
-)
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.cells import REST, AutoSkew
 from parquetry.layout.heavy_values import Counted
+from parquetry.layout.part import SortColumn
+from parquetry.layout.skew_map import SkewMap
 from parquetry.metastore import Metastore, PartitionSnapshot, TableMetadata, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.store import MemoryStore
@@ -29,14 +25,14 @@ from parquetry.types import parse_type
 from tests.support.tables.statistics import exact
 
 TARGET = 128
-INT = [parse_type("int")]
+TYPES = {"x": parse_type("int")}
 SKEWED = ArrangementSpec(SkewMap(("x",), ((6,), (7,), (8,)), True, (None, "file:/far/seven", None)))
 DEFAULT = "HIVE_DEFAULT_LIST_BUCKETING_DIR_NAME"
 
 
 def chosen(files: list[FileRecord], arrangement: ArrangementSpec = PLAIN) -> list[str]:
     """Return the paths of the files that are written anew."""
-    return [files[i].path for i in worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET)]
+    return [files[i].path for i in worth_rewriting(files, arrangement, TYPES, "/t/p=1", TARGET)]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,7 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
         FileRecord(f"{names[cell]}/{i}", size, cell=cell, bucket=bucket)
         for i, (size, cell) in enumerate(sizes)
     ]
-    taken = set(worth_rewriting(files, arrangement, INT, "/t/p=1", TARGET))
+    taken = set(worth_rewriting(files, arrangement, TYPES, "/t/p=1", TARGET))
     after = [file for i, file in enumerate(files) if i not in taken]
     merged: Counter[int] = Counter()
     for i in taken:
@@ -179,7 +175,7 @@ def test_it_comes_to_an_end(buckets: BucketSpec | None, sizes: list[tuple[int, i
         ]
     assert len(after) <= len(files)
     assert not taken or len(after) < len(files)
-    assert worth_rewriting(after, arrangement, INT, "/t/p=1", TARGET) == []
+    assert worth_rewriting(after, arrangement, TYPES, "/t/p=1", TARGET) == []
 
 
 AUTO = SkewMap(("x",), (), True, auto=AutoSkew(0.05, 2))

@@ -13,7 +13,8 @@ import pytest
 
 import parquetry
 from parquetry.errors import BucketError, ListBucketingError, PropertyError
-from parquetry.layout.arrangement import BucketSpec, SortColumn
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.part import SortColumn
 from parquetry.metastore import open_metastore
 from tests.support.goldens import GOLDENS, check_golden
 from tests.support.spark.asked_lake import BUCKETS, COLUMNS, PARTITIONED_BY_P, BridgeLake

@@ -15,7 +15,6 @@ from parquetry.data_files.records import PHYSICAL_NAME, TableColumn
 from parquetry.ddl.skewed_by import SkewedBy, parse_skewed_by
 from parquetry.ddl.skewed_locations import parse_skewed_locations
 from parquetry.definition.skew_clause import located, skew_map
-from parquetry.definition.skew_text import described_skew, skewed_by_text, skewed_locations_text
 from parquetry.errors import (
     ClauseError,
     DuplicateSkewedColumnError,
@@ -29,7 +28,8 @@ from parquetry.errors import (
     SkewedWidthError,
     SkewError,
 )
-from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.cells import AutoSkew
+from parquetry.layout.skew_map import SkewMap
 from parquetry.sqltext.literals import constants
 
 COLUMNS = (
@@ -98,7 +98,7 @@ def test_columns_are_found_in_any_case_and_recorded_as_files_know_them() -> None
         parse_skewed_by("(NAME, `I`) ON (('a', 1), (NULL, 2)) STORED AS DIRECTORIES"), COLUMNS, AUTO, str
     )
     assert skew == SkewMap(("was", "i"), (("a", 1), (None, 2)), directories=True)
-    assert skewed_by_text(skew, COLUMNS) == "(Name, i) ON (('a', 1), (NULL, 2)) STORED AS DIRECTORIES"
+    assert skew.clause(COLUMNS) == "(Name, i) ON (('a', 1), (NULL, 2)) STORED AS DIRECTORIES"
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_auto_has_no_cells_yet() -> None:
     ):
         skew = skew_map(parse_skewed_by(clause), COLUMNS, AUTO, str)
         assert skew == SkewMap(("i",), directories=directories, auto=AUTO)
-        assert skew_map(parse_skewed_by(skewed_by_text(skew, COLUMNS)), COLUMNS, AUTO, str) == skew
-        assert ("Skewed Values", "AUTO") in described_skew(skew, COLUMNS)
-        assert ("Stored As SubDirectories", "Yes" if directories else "No") in described_skew(skew, COLUMNS)
+        assert skew_map(parse_skewed_by(skew.clause(COLUMNS)), COLUMNS, AUTO, str) == skew
+        assert ("Skewed Values", "AUTO") in skew.describe(COLUMNS)
+        assert ("Stored As SubDirectories", "Yes" if directories else "No") in skew.describe(COLUMNS)
     with pytest.raises(ClauseError, match="only STORED AS DIRECTORIES can follow"):
         parse_skewed_by("(i) ON AUTO STORED AS TEXTFILE")
 
@@ -187,10 +187,10 @@ def test_locations_are_given_cell_by_cell() -> None:
     pairs = parse_skewed_locations("(('b', null) = \"file:/b\")").pairs
     both = located(first, pairs, COLUMNS, str)
     assert both.locations == ("hdfs://h/a", "file:/b")
-    shown = skewed_locations_text(both, COLUMNS)
+    shown = both.locations_clause(COLUMNS)
     assert shown == "(('a', 1) = 'hdfs://h/a', ('b', NULL) = 'file:/b')"
     assert located(TWO, parse_skewed_locations(shown).pairs, COLUMNS, str) == both
-    assert described_skew(both, COLUMNS)[-1] == (
+    assert both.describe(COLUMNS)[-1] == (
         "Skewed Value to Truncated Path", "{[a, 1]=hdfs://h/a, [b, NULL]=file:/b}",
     )  # fmt: skip
 
@@ -244,7 +244,7 @@ def test_what_is_recorded_is_said_and_read_again(rows: list[tuple[Any, ...]], di
     distinct = {repr(SkewMap(("i", "was", "n", "f"), (row,)).cells): row for row in map(_plain, rows)}
     clause = SkewedBy(("i", "name", "n", "f"), tuple(map(constants, distinct.values())), directories)
     skew = skew_map(clause, COLUMNS, AUTO, str)
-    again = skew_map(parse_skewed_by(skewed_by_text(skew, COLUMNS)), COLUMNS, AUTO, str)
+    again = skew_map(parse_skewed_by(skew.clause(COLUMNS)), COLUMNS, AUTO, str)
     assert repr(again) == repr(skew)
 
 

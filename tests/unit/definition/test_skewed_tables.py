@@ -15,7 +15,8 @@ import parquetry
 from parquetry.cli.main import main
 from parquetry.definition import require_rules
 from parquetry.errors import InvalidSkewedColumnError, ListBucketingError, SkewedValueError, SkewError
-from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.cells import AutoSkew
+from parquetry.layout.skew_map import SkewMap
 from parquetry.metastore import open_metastore
 from parquetry.metastore.dumps.dump import dump
 from parquetry.metastore.dumps.restore import restore

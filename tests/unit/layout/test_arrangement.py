@@ -12,15 +12,11 @@ import pytest
 
 from parquetry.data_files.records import FileRecord
 from parquetry.errors import ArrangementError, MetastoreDamagedError, ParquetryError
-from parquetry.layout.arrangement import (
-    PLAIN,
-    REST,
-    ArrangementSpec,
-    AutoSkew,
-    BucketSpec,
-    SkewMap,
-    SortColumn,
-)
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.cells import REST, AutoSkew
+from parquetry.layout.part import SortColumn
+from parquetry.layout.skew_map import SkewMap
 from parquetry.metastore.storage.wire import decode_arrangement, encode_arrangement
 from parquetry.types import parse_type
 from tests.support.tables.arrangements import MEASURED, OWN, SKEW, TABLES

@@ -12,8 +12,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from parquetry.layout.arrangement import AutoSkew, SkewMap
+from parquetry.layout.cells import AutoSkew
 from parquetry.layout.heavy_values import choose, least_count, measured_map
+from parquetry.layout.skew_map import SkewMap
 from parquetry.types import parse_type
 
 INT, STRING, DOUBLE = map(parse_type, ("int", "string", "double"))

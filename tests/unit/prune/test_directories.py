@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from parquetry.layout.arrangement import REST
+from parquetry.layout.cells import REST
 from parquetry.metastore import (
     ArrangementSpec,
     ColumnStatistics,

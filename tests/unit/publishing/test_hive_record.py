@@ -9,7 +9,11 @@ import pytest
 
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import UnsupportedError
-from parquetry.layout.arrangement import REST, ArrangementSpec, BucketSpec, SkewMap, SortColumn, Version
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec, Version
+from parquetry.layout.cells import REST
+from parquetry.layout.part import SortColumn
+from parquetry.layout.skew_map import SkewMap
 from parquetry.publishing.hive_record import (
     HiveBuckets,
     hive_buckets,
@@ -116,7 +120,9 @@ def test_buckets(version: Version, files: list[tuple[str, int | None]] | None, t
     """The record has buckets if Hive computes the same hashes and reads the bucket from each file's name."""
     spec = BucketSpec(("x",), 4, version)
     listed = None if files is None else [FileRecord(path, 1, bucket=bucket) for path, bucket in files]
-    storage = hive_storage("orc", "/p", X, ArrangementSpec(buckets=spec), listed, spec)
+    storage = hive_storage(
+        "orc", "/p", X, ArrangementSpec(buckets=spec), listed, ArrangementSpec(buckets=spec)
+    )
     assert storage.buckets == (HiveBuckets(("x",), 4, ()) if told else None)
     assert storage.serde.endswith("OrcSerde")
 

@@ -21,7 +21,9 @@ from parquetry.cli.main import main
 from parquetry.data_files.records import FileRecord, TableColumn
 from parquetry.errors import FilterError
 from parquetry.hashing.bucket_hash import bucket_ids, bucket_numbers
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SortColumn, Version
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec, Version
+from parquetry.layout.part import SortColumn
 from parquetry.metastore import TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.types import parse_type, type_from_json

@@ -62,8 +62,7 @@ def estimate_from_totals(
     """
     totals, arrangement = snapshot.totals, snapshot.metadata.arrangement
     # Spark must know buckets while it plans, and directories may prune more than the totals show
-    plain = totals.arrangements == 0 and arrangement.buckets is None and arrangement.skew is None
-    if totals.partitions < LIMITS.listed_partitions or not plain:
+    if totals.partitions < LIMITS.listed_partitions or totals.arrangements or arrangement.divides:
         return None
     names = frozenset(snapshot.metadata.partition_by)
     open_ones = [each for each in conditions if not each.about & names]

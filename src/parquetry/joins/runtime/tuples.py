@@ -13,52 +13,51 @@ cost hold for the tuple.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from parquetry.joins.runtime.build_costs import cost_verdict
 from parquetry.joins.runtime.candidates import Candidate, Verdict
+from parquetry.layout import ArrangementPart
 from parquetry.metastore import TableMetadata
 
 
 class PlacementColumns(msgspec.Struct, frozen=True):
-    """The columns that place a table's rows, in lower case.
+    """The columns that place a table's rows.
 
     Attributes:
-        partitions: the partition columns.
-        buckets: the bucket columns; a tuple without one of them prunes no bucket.
-        skewed: the columns whose skewed values have directories.
+        partitions: the partition columns, in lower case.
+        parts: the parts of the arrangement of new rows.
+        names: the physical names of the data columns, by their names in lower case.
     """
 
     partitions: frozenset[str] = frozenset()
-    buckets: frozenset[str] = frozenset()
-    skewed: frozenset[str] = frozenset()
+    parts: tuple[ArrangementPart, ...] = ()
+    names: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def used_together(self, columns: frozenset[str]) -> frozenset[str]:
-        """Return the columns among `columns` to use as tuples, or none if there are fewer than two.
+        """Return the columns among some to use as tuples, or none if there are fewer than two.
 
-        >>> placement_columns = PlacementColumns(frozenset("pq"), frozenset("ab"))
-        >>> sorted(placement_columns.used_together(frozenset("pqax"))), sorted(placement_columns.used_together(frozenset("pab"))), placement_columns.used_together(frozenset("pa"))
-        (['p', 'q'], ['a', 'b', 'p'], frozenset())
+        Args:
+            columns: names of columns, in lower case.
+
+        >>> placement_columns = PlacementColumns(frozenset("pq"))
+        >>> sorted(placement_columns.used_together(frozenset("pqax"))), placement_columns.used_together(frozenset("pa"))
+        (['p', 'q'], frozenset())
         """
-        buckets = self.buckets if self.buckets <= columns else frozenset()
-        joined = columns & (self.partitions | self.skewed | buckets)
+        physical = {self.names[name] for name in columns if name in self.names}
+        choosing = {name for part in self.parts for name in part.choosing_columns(physical)}
+        joined = columns & self.partitions | {name for name in columns if self.names.get(name) in choosing}
         return joined if len(joined) > 1 else frozenset()
 
 
 def placement_columns(metadata: TableMetadata) -> PlacementColumns:
     """Return the columns that place new rows of a table."""
-    arrangement = metadata.arrangement
-    names = {column.physical: column.name.lower() for column in metadata.data_columns}
     return PlacementColumns(
         frozenset(name.lower() for name in metadata.partition_by),
-        frozenset()
-        if arrangement.buckets is None
-        else frozenset(names[name] for name in arrangement.buckets.columns),
-        frozenset()
-        if arrangement.skew is None or not arrangement.skew.directories
-        else frozenset(names[name] for name in arrangement.skew.columns),
+        metadata.arrangement.parts,
+        {column.name.lower(): column.physical for column in metadata.data_columns},
     )
 
 

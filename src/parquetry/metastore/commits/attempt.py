@@ -10,9 +10,9 @@ from functools import partial
 
 import msgspec
 
-from parquetry.data_files import FileRecord, StatedTuples
+from parquetry.data_files import FileRecord
 from parquetry.errors import MetastoreDamagedError, TableNotFoundError
-from parquetry.layout import MAX_CELLS, ArrangementSpec, grown, skewed_columns
+from parquetry.layout import ArrangementSpec, grow_map
 from parquetry.locations import is_absolute
 from parquetry.metastore.cleanup import recovery
 from parquetry.metastore.commits.arrangement_rules import arrangement_for
@@ -112,30 +112,16 @@ class Merge:
         self, old: PartitionEntry, own: ArrangementSpec, written: ArrangementSpec, files: Sequence[FileRecord]
     ) -> PartitionEntry:
         """Return a partition's entry whose map grows by the added files' map; see `layout.grown_maps`."""
-        assert own.skew is not None  # else it is a conflict
-        assert written.skew is not None
         metadata = self._transaction.metadata or self._base.metadata
-        columns = skewed_columns(metadata.columns, own.skew)
-        tables = metadata.arrangement.skew
-        most = MAX_CELLS if tables is None or tables.auto is None else tables.auto.most
-        grow = partial(
-            grown,
-            own.skew,
-            lambda: read_files(self._base.store, self._base.id, old),
-            written.skew,
-            files,
-            [column.column_type for column in columns],
-            StatedTuples(columns),
-        )
+        grow = partial(grow_map, own, written, metadata.arrangement, metadata.columns, files)
         try:
-            now = grow(most)
+            now = grow(lambda: read_files(self._base.store, self._base.id, old))
         except (TableNotFoundError, MetastoreDamagedError):
             # An unreadable list does not stop an append.
-            now = grow(len(own.skew.cells))
-        arrangement = msgspec.structs.replace(own, skew=now.skew)
+            now = grow(None)
         if now.before is None:
-            return self._entries.entry(old.location, now.files, arrangement, old)
-        return self._entries.entry(old.location, (*now.before, *now.files), arrangement)
+            return self._entries.entry(old.location, now.files, now.arrangement, old)
+        return self._entries.entry(old.location, (*now.before, *now.files), now.arrangement)
 
     def _default_location(self, key: bytes) -> str:
         return self._transaction.placement.location_of(key)

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Iterator
 
 from parquetry.errors import MetastoreDamagedError
-from parquetry.layout import ArrangementSpec
 from parquetry.locations import StoragePath, path_below, storage_path
 from parquetry.metastore.deletion.claims import overlap
 from parquetry.metastore.deletion.file_access import RealPaths
@@ -62,9 +61,7 @@ def recorded_locations(value: bytes) -> set[str]:
     try:
         entry = decode_entry(value)
         return {
-            place
-            for place in (entry.location, *_cell_locations(decode_arrangement(entry.arrangement)))
-            if place
+            place for place in (entry.location, *decode_arrangement(entry.arrangement).locations) if place
         }
     except MetastoreDamagedError:
         return set()  # `recorded_files` logs it
@@ -75,7 +72,7 @@ def _new_partition_locations(store: Store, table: bytes) -> set[str]:
     return {
         place
         for metadata in _metadata(store, table)
-        for place in (metadata.location, *_cell_locations(metadata.arrangement))
+        for place in (metadata.location, *metadata.arrangement.locations)
         if place
     }
 
@@ -85,7 +82,3 @@ def _metadata(store: Store, table: bytes) -> Iterator[TableMetadata]:
     for _, value in store.scan(*prefix_range(METADATA + table)):
         with contextlib.suppress(MetastoreDamagedError):
             yield decoder(TableMetadata).decode(value)
-
-
-def _cell_locations(arrangement: ArrangementSpec) -> tuple[str | None, ...]:
-    return () if arrangement.skew is None else arrangement.skew.locations

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from parquetry.errors import LocationTakenError, WarehouseError
-from parquetry.layout import SkewMap
+from parquetry.layout import ArrangementSpec
 from parquetry.locations import absolute_location, open_location, path_below, storage_path
 from parquetry.metastore.deletion.claims import (
     Claim,
@@ -111,20 +111,19 @@ class TableLocations:
         require_free(self._claims(but=table.id), location, f"partition {name} of table {table.label}")
         return location
 
-    def require_free_cells(self, label: str, skew: SkewMap | None, table: bytes = b"") -> None:
+    def require_free_cells(self, label: str, arrangement: ArrangementSpec, table: bytes = b"") -> None:
         """Make sure that directories of heavy values are not in the locations of other tables.
 
         Args:
             label: of the table, for messages.
-            skew: the heavy values of the table or of one of its partitions.
+            arrangement: of the table or of one of its partitions.
             table: its id. Its own location may contain them.
 
         Raises:
             LocationTakenError: a location belongs to another, managed table.
         """
-        locations = {each for each in skew.locations if each is not None} if skew is not None else set()
-        claimed = list(self._claims(but=table)) if locations else []
-        for location in sorted(locations):
+        claimed = list(self._claims(but=table)) if arrangement.locations else []
+        for location in sorted(arrangement.locations):
             require_outside_metastore(self._metastore, location, f"a skewed value of table {label}")
             require_free(claimed, location, f"a skewed value of table {label}")
 

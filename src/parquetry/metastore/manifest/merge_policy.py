@@ -145,9 +145,8 @@ def sort_column(metadata: TableMetadata, arrangement: ArrangementSpec) -> str | 
         metadata: metadata of the table. Its property `sort-by` holds if the arrangement has no sort order.
         arrangement: arrangement of the partition.
     """
-    sort = arrangement.sort or (arrangement.buckets.sort if arrangement.buckets else ())
-    if sort:
-        return sort[0].column
+    if arrangement.order:
+        return arrangement.order[0].column
     try:
         first = parse_paths(metadata.properties.get("sort-by", ""))[0]
         return metadata.column(".".join(first)).physical

@@ -31,7 +31,7 @@ def skewed(metadata: TableMetadata, lake: Lake, label: str) -> TableMetadata:
         raise PropertyError(
             f"Table property {SKEWED_LOCATIONS!r} names a partition, and a new table has none: leave PARTITION out."
         )
-    lake.locations.require_free_cells(label, found.arrangement.skew)
+    lake.locations.require_free_cells(label, found.arrangement)
     return found
 
 

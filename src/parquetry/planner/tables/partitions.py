@@ -6,10 +6,9 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-import msgspec
 import pyarrow.fs as pafs
 
-from parquetry.adoption import adopt, assign_partition_buckets, unbucketed
+from parquetry.adoption import adopt_files
 from parquetry.adoption.discover import discover
 from parquetry.config import settle
 from parquetry.definition import refuse_values
@@ -24,7 +23,7 @@ from parquetry.metastore import (
     purge,
     require_files,
 )
-from parquetry.planner.lake import Lake, described_arrangement
+from parquetry.planner.lake import Lake
 from parquetry.planner.predicates import conjuncts, replace_where
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.values import from_wire, to_wire
@@ -33,7 +32,6 @@ from parquetry.predicate import And, Compare, Filter, IsNull, Predicate
 from parquetry.prune import partition_plan
 from parquetry.prune.whole_partitions import whole_partitions
 from parquetry.types import Value
-from parquetry.verification import lacks_tuples
 
 _LOG = logging.getLogger("parquetry")
 
@@ -84,16 +82,11 @@ def add(lake: Lake, q: questions.AddPartitions) -> answers.Done:
             (part,) = discover(filesystem, path, columns=columns)
             found = [file.path for file in part.files if not is_own(file.path, snapshot.id)]
             files = lake.engine.data_files(metadata.format, location, found)
-        lacks = lacks_tuples(location, metadata.format)
-        adopted = adopt(files, metadata.data_columns, metadata.arrangement, lacks)
+        adopted, unfit = adopt_files(snapshot, values, location, files, metadata.arrangement)
         taken += (join_location(location, file.path) for file in adopted.files)
-        bucketed = assign_partition_buckets(
-            snapshot, values, location, adopted, [metadata.arrangement.buckets]
-        )
-        for each in unbucketed(snapshot, values, location, bucketed):
+        for each in unfit:
             _LOG.warning("Table %s: %s", snapshot.label, each.detail)
-        arrangement = msgspec.structs.replace(adopted.arrangement, buckets=bucketed.buckets)
-        transaction.add(values, location if given else None, bucketed.files, arrangement)
+        transaction.add(values, location if given else None, adopted.files, adopted.arrangement)
     commit(transaction)
     return answers.Done()
 
@@ -171,7 +164,7 @@ def load(lake: Lake, q: questions.LoadPartition) -> answers.Properties:
     }
     rows = {} if partition.rows is None else {"rows": str(partition.rows)}
     place = _truncated(snapshot, partition.location)
-    arranged = described_arrangement(snapshot.metadata, partition.arrangement, place)
+    arranged = partition.arrangement.describe(snapshot.metadata.data_columns, place)
     return answers.Properties({**known, **rows, **dict(arranged)})
 
 

@@ -215,8 +215,8 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
         require_rules(snapshot.label, metadata, "define")
     transaction = Transaction(snapshot, "alter")
-    skew = metadata.arrangement.skew if of_partition is None else relocate(transaction, of_partition, zone)
-    lake.locations.require_free_cells(snapshot.label, skew, snapshot.id)
+    arrangement = metadata.arrangement if of_partition is None else relocate(transaction, of_partition, zone)
+    lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.id)
     if metadata != snapshot.metadata or of_partition is None:
         transaction.set_metadata(metadata)
     return lake.described(commit(transaction))

@@ -14,21 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-import msgspec
-
 from parquetry.data_files import StatedTuples
 from parquetry.keys import successor
-from parquetry.layout import (
-    REST,
-    ArrangementSpec,
-    Counted,
-    SkewMap,
-    choose,
-    extended_map,
-    is_measured_by,
-    measured_map as map_of,
-    skewed_columns,
-)
+from parquetry.layout import REST, ArrangementSpec, Counted, Measuring
 from parquetry.metastore import PartitionSnapshot, TableSnapshot
 from parquetry.scan import KeyScan, ScanPlan
 
@@ -47,8 +35,7 @@ class Destinations:
         remade: keys of such partitions that exist without files, while their map is yet to be measured. They
             get another arrangement than they have.
         keeps: whether existing partitions keep their arrangement, because rows are added to them.
-        to_measure: the map of new partitions whose heavy values have to be found in the rows, or None if
-            there is none.
+        to_measure: how the heavy values of new partitions are measured in the rows, or None if they are not.
         extends: whether the maps of existing partitions are extended by values that are heavy by now.
         growing: keys of partitions whose maps also include what others have added meanwhile.
     """
@@ -57,7 +44,7 @@ class Destinations:
     own: Mapping[bytes, ArrangementSpec] = field(default_factory=dict)
     remade: frozenset[bytes] = frozenset()
     keeps: bool = True
-    to_measure: SkewMap | None = None
+    to_measure: Measuring | None = None
     extends: bool = True
     growing: frozenset[bytes] = frozenset()
 
@@ -72,31 +59,25 @@ class Destinations:
             snapshot: of the table.
             counts: how often values occur in the rows, by the keys of all partitions that get rows.
         """
-        skew = self.to_measure
-        assert self.default is not None
-        assert skew is not None
-        assert skew.auto is not None
-        columns = skewed_columns(snapshot.metadata.columns, skew)
-        types = [column.column_type for column in columns]
-        stated = StatedTuples(columns)
+        measuring = self.to_measure
+        assert measuring is not None
+        stated = StatedTuples(measuring.columns)
         there = {part.key: part for part in partitions_of(snapshot, counts)} if self.keeps else {}
         own: dict[bytes, ArrangementSpec] = {}
         remade: set[bytes] = set()
         growing: set[bytes] = set()
         for key, counted in counts.items():
             part = there.get(key)
-            if part is None or _is_unmeasured(part):
-                cells = choose(counted.counts, counted.rows, skew.auto, skew.columns, types)
-                own[key] = msgspec.structs.replace(self.default, skew=map_of(skew, cells))
+            if part is None or _is_unmeasured(part, measuring):
+                own[key] = measuring.new_arrangement(counted)
                 (growing if part is None else remade).add(key)
-            elif not is_measured_by(part.arrangement, skew, columns):
+            elif not measuring.follows(part.arrangement):
                 own[key] = part.arrangement
             else:
-                now = part.arrangement.skew
-                assert now is not None
-                if self.extends and (all_rows := _together(part, counted, stated)) is not None:
-                    now = extended_map(now, all_rows, skew.auto, types)
-                own[key] = msgspec.structs.replace(part.arrangement, skew=now)
+                all_rows = _together(part, counted, stated) if self.extends else None
+                own[key] = (
+                    part.arrangement if all_rows is None else measuring.extend(part.arrangement, all_rows)
+                )
                 growing.add(key)
         default = None if snapshot.metadata.partition_by else next(iter(own.values()), None)
         return Destinations(
@@ -118,21 +99,19 @@ def plan_destinations(snapshot: TableSnapshot, keeps: bool, extends: bool = True
             values.
     """
     default = snapshot.metadata.arrangement
-    skew = default.skew if default.skew is not None and default.skew.auto is not None else None
-    destinations = Destinations(default, keeps=keeps, to_measure=skew, extends=extends)
-    if not keeps or (skew is None and snapshot.totals.all_arranged(default)):
+    measuring = Measuring.from_table(default, snapshot.metadata.columns)
+    destinations = Destinations(default, keeps=keeps, to_measure=measuring, extends=extends)
+    if not keeps or (measuring is None and snapshot.totals.all_arranged(default)):
         return destinations
     if not snapshot.metadata.partition_by:
         part = snapshot.partition(())
-        if part is None or (skew is not None and _is_unmeasured(part)):
+        if part is None or (measuring is not None and _is_unmeasured(part, measuring)):
             return destinations
-        grows = skew is not None and is_measured_by(
-            part.arrangement, skew, skewed_columns(snapshot.metadata.columns, skew)
-        )
+        grows = measuring is not None and measuring.follows(part.arrangement)
         if grows and extends:
             return destinations
         return Destinations(part.arrangement, growing=frozenset({part.key} if grows else ()))
-    if skew is not None:
+    if measuring is not None:
         return destinations  # partitions are looked up once their keys are known
     others = (part for part in snapshot.partitions() if part.arrangement != default)
     own = {part.key: part.arrangement for part in islice(others, MAX_OWN_ARRANGEMENTS + 1)}
@@ -171,6 +150,5 @@ def _together(part: PartitionSnapshot, added: Counted, stated: StatedTuples) -> 
     return Counted(added.partition, rows + added.rows, counts)
 
 
-def _is_unmeasured(part: PartitionSnapshot) -> bool:
-    skew = part.arrangement.skew
-    return part.file_count == 0 and skew is not None and skew.auto is not None
+def _is_unmeasured(part: PartitionSnapshot, measuring: Measuring) -> bool:
+    return part.file_count == 0 and measuring.is_due(part.arrangement)

@@ -1,4 +1,4 @@
-"""Group a scan's remaining partitions by their arrangement records.
+"""Group a scan's remaining partitions by the records of one part of their arrangements.
 
 A table of a million partitions has a handful of different records, so each record is decoded and judged once.
 If all partitions have the table's own arrangement, no record is decoded.
@@ -16,11 +16,11 @@ from parquetry.config import BUCKET_BEGIN_PARTITION
 from parquetry.data_files import Numbers
 from parquetry.definition.bucket_begin import bucket_begin
 from parquetry.errors import PropertyError
-from parquetry.layout import ArrangementSpec, BucketSpec, SkewMap
+from parquetry.layout import ArrangementPart, ArrangementSpec, BucketSpec, SkewMap
 from parquetry.metastore import PartitionSnapshot, TableMetadata, TableSnapshot, decode_arrangement
 from parquetry.predicate import KnownValues, Match, match
 
-T = TypeVar("T", SkewMap, BucketSpec)
+T = TypeVar("T", bound=ArrangementPart)
 
 
 class ArrangementRecords(NamedTuple, Generic[T]):
@@ -39,17 +39,15 @@ def skew_maps(
         skew = arrangement.skew
         return skew if skew is not None and skew.directories else None
 
-    return _records(snapshot, partitions, directories)
+    return arrangement_records(snapshot, partitions, directories)
 
 
 def may_have_directories(snapshot: TableSnapshot) -> bool:
-    """Return whether some partition may have directories for skewed values, without reading any partition."""
+    """Return whether some partition may have directories for its slots, without reading any partition."""
     if not snapshot.totals.arrangements:
         return False
-    skew = snapshot.metadata.arrangement.skew
-    return (skew is not None and skew.directories) or not snapshot.totals.all_arranged(
-        snapshot.metadata.arrangement
-    )
+    own = snapshot.metadata.arrangement
+    return any(part.directories for part in own.parts) or not snapshot.totals.all_arranged(own)
 
 
 def bucket_specs(
@@ -70,7 +68,7 @@ def bucket_specs(
         buckets = arrangement.buckets
         return buckets if buckets is not None and (unsettled or not buckets.unsettled) else None
 
-    records = _records(snapshot, partitions, counting)
+    records = arrangement_records(snapshot, partitions, counting)
     if records is None or BUCKET_BEGIN_PARTITION not in snapshot.metadata.properties:
         return records
     return ArrangementRecords(
@@ -91,11 +89,18 @@ def _begun(metadata: TableMetadata, partitions: Sequence[PartitionSnapshot]) -> 
     return in_buckets
 
 
-def _records(
+def arrangement_records(
     snapshot: TableSnapshot,
     partitions: Sequence[PartitionSnapshot],
     pick: Callable[[ArrangementSpec], T | None],
 ) -> ArrangementRecords[T] | None:
+    """Return the records of a part, or None if the table has none.
+
+    Args:
+        snapshot: the version of the table.
+        partitions: partitions of that version.
+        pick: returns the part of an arrangement, or None if it has none that counts.
+    """
     if not snapshot.totals.arrangements:
         return None
     tables = pick(snapshot.metadata.arrangement)

@@ -35,7 +35,7 @@ class WrittenPartition(NamedTuple):
 
     Attributes:
         values: of the partition columns.
-        files: with their cells and buckets.
+        files: with their slots.
         arrangement: the arrangement that they were written for, or None if it is unknown.
         remade: whether this arrangement replaces the one that the partition has; see `Destinations.remade`.
         grows: whether the partition's map is extended by this arrangement's map; see `Destinations.growing`.
@@ -67,8 +67,7 @@ def collect(
         values = values_in(snapshot, made["directory"])
         key = snapshot.key_of(values)
         values_of.setdefault(key, values)
-        cell, bucket, is_sorted = slots.file_position(key, made["slot"])
-        by_key[key].append(msgspec.structs.replace(file, cell=cell, bucket=bucket, sorted=is_sorted))
+        by_key[key].append(slots.record(file, key, made["slot"]))
     located = _locations(snapshot, values_of)
     destinations = slots.destinations
     return [
@@ -91,7 +90,7 @@ def _with_rows(
     paths: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for made in files:
-        directory, name = slots.directory(made["slot"]).directory, base_name(made["path"])
+        directory, name = slots.numbers.directory(made["slot"]).directory, base_name(made["path"])
         if is_absolute(directory):  # the cell has a location of its own
             base, path = directory, name
         elif made["location"] is not None:
@@ -105,7 +104,7 @@ def _with_rows(
         for made, file in zip(
             below[base], _records(footers, snapshot, base, relative, below[base]), strict=True
         ):
-            if file.rows == 0 and not slots.directory(made["slot"]).bucketed:
+            if file.rows == 0 and not slots.numbers.directory(made["slot"]).one_file_per_slot:
                 useless.append(join_location(base, file.path))
                 made["deleted"] = True
             else:

@@ -108,10 +108,10 @@ class RowArrangement:
 
     def by_slot(self, slots: RowSlots) -> RowArrangement:
         """Return the arrangement that also clusters rows by slot, if any; one task writes a bucket's rows."""
-        if len(slots.directories) == 1:
+        if not slots.has_slots:
             return self
         columns = (*self.partition_columns, slots.column)
-        if not slots.bucketed:
+        if not slots.one_file_per_slot:
             return replace(self, partition_columns=columns)
         return replace(self, partition_columns=columns, clustered=True, split=False)
 

@@ -42,9 +42,11 @@ def empty_slots(
     """
     filled: dict[tuple[str, int], set[int]] = defaultdict(set)
     for file in files:
-        slot_directory = slots.directory(file["slot"])
-        spec = None if slot_directory.layout is None else slot_directory.layout.buckets
-        if spec is not None and (spec.version == 1 if wanted is None else wanted):
+        slot_directory = slots.numbers.directory(file["slot"])
+        layout = slot_directory.layout
+        if layout is None or not layout.one_file_per_slot:
+            continue
+        if layout.files_for_empty_slots if wanted is None else wanted:
             filled[file["directory"], slot_directory.first].add(file["slot"])
     if not filled:
         return []
@@ -52,13 +54,7 @@ def empty_slots(
     there = kept(set(keys.values()))
     missing = []
     for (directory, first), with_rows in filled.items():
-        slot_directory = slots.directory(first)
-        with_files = {
-            file.bucket for file in there.get(keys[directory], ()) if file.cell == slot_directory.cell
-        }
-        missing += [
-            (directory, slot)
-            for slot in slot_directory.slots
-            if slot not in with_rows and slot_directory.bucket(slot) not in with_files
-        ]
+        slot_directory = slots.numbers.directory(first)
+        with_files = slots.numbers.numbers_of(there.get(keys[directory], ()), slot_directory)
+        missing += [(directory, slot) for slot in slot_directory.slots if slot not in with_rows | with_files]
     return missing

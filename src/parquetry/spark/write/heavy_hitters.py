@@ -16,7 +16,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, functions as sf
 
 from parquetry.identifiers import quoted
-from parquetry.layout import Counted, SkewMap
+from parquetry.layout import Counted, Measuring
 from parquetry.metastore import TableSnapshot
 from parquetry.spark.write.values import comparable, key_column, text_column, value_of
 from parquetry.types import ColumnType
@@ -39,24 +39,21 @@ def cached_rows(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def measured(snapshot: TableSnapshot, rows: DataFrame, skew: SkewMap) -> dict[bytes, Counted]:
+def measured(snapshot: TableSnapshot, rows: DataFrame, measuring: Measuring) -> dict[bytes, Counted]:
     """Return the counts of values that may be heavy, by the keys of the partitions of the rows.
 
     Args:
         snapshot: of the table.
         rows: with the columns of the files.
-        skew: the map with the columns, and with the limits for heavy values.
+        measuring: the columns, and the limits for heavy values.
     """
-    assert skew.auto is not None
-    metadata = snapshot.metadata
-    kinds = {column.physical: column.column_type for column in metadata.columns}
-    partition_by = [column.physical for column in metadata.partition_columns]
+    partition_by = [column.physical for column in snapshot.metadata.partition_columns]
     found = counted(
         rows,
         list(zip(partition_by, snapshot.partition_types, strict=True)),
-        skew.columns,
-        [kinds[name] for name in skew.columns],
-        skew.auto.share,
+        [column.physical for column in measuring.columns],
+        measuring.types,
+        measuring.auto.share,
     )
     return {snapshot.key_of(each.partition): each for each in found}
 

@@ -380,10 +380,10 @@ def write_files(
     """
     rows = checked_rows(snapshot, where, stored_rows(snapshot, frame))
     try:
-        if (skew := destinations.to_measure) is None:
+        if (measuring := destinations.to_measure) is None:
             return _write(snapshot, rows, arrangement, options, destinations, kept)
         with kept_rows(rows) as rows:
-            destinations = destinations.measured(snapshot, measured(snapshot, rows, skew))
+            destinations = destinations.measured(snapshot, measured(snapshot, rows, measuring))
             return _write(snapshot, rows, arrangement, options, destinations, kept)
     except (Py4JJavaError, CapturedException) as error:
         if (refusal := write_error(snapshot, where, options, error)) is not None:
@@ -409,8 +409,12 @@ def _write(
     what = arranged.rows._jdf, metadata.format, metadata.location, elsewhere, columns
     places = json.dumps(
         [
-            {"first": directory.first, "directory": directory.directory, "bucketed": directory.bucketed}
-            for directory in slots.directories
+            {
+                "first": directory.first,
+                "directory": directory.directory,
+                "bucketed": directory.one_file_per_slot,
+            }
+            for directory in slots.numbers.directories
         ]
     )
     prefix = new_prefix(snapshot.id)

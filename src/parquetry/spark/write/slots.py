@@ -1,35 +1,25 @@
-"""Add the number of each row's slot as a column. A slot is a cell, a bucket, or a bucket of a cell.
+"""Add the number of each row's slot as a column. `layout.slots` numbers the slots, and has an example.
 
 The writer of files uses the number as a last partition column, so a task gets the rows of each slot together.
-The bridge (`DirectCommitProtocol`) replaces the level `parquetry.slot=3` of a path by the cell's directory,
-and puts the bucket into the file's name. The slots of one cell have consecutive numbers, one for each bucket.
+The bridge (`DirectCommitProtocol`) replaces the level `parquetry.slot=3` of a path by the slot's directory,
+and puts the bucket into the file's name.
 
-Example: a table has a directory for `x = 10`, and 4 buckets by `id`.
-
-| slots | rows |
-|---|---|
-| 0 | without a slot |
-| 1 to 4 | buckets 0 to 3 of all other values of `x` |
-| 5 to 8 | buckets 0 to 3 of `x = 10` |
-
-A row with `x = 10` and an `id` in bucket 2 gets slot 5 + 2 = 7.
-
-A CASE over the cells of the table's map computes the number. If partitions have arrangements of their own, a
-join gives their rows the numbers. Values are compared by SQL's `<=>`: NULL equals NULL, and NaN equals NaN.
+A CASE over the cells of the table's map computes the number of the cell's first slot. The row's bucket is
+added. If partitions have arrangements of their own, a join gives their rows the numbers. Values are compared
+by SQL's `<=>`: NULL equals NULL, and NaN equals NaN. A new kind of part needs its expression here (`_case`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as sf
 
+from parquetry.data_files import FileRecord
 from parquetry.identifiers import quoted
-from parquetry.layout import REST, ArrangementSpec, BucketSpec, SkewMap, cell_location
+from parquetry.layout import NO_SLOT, BucketSpec, SkewMap, SlotLayout, SlotNumbers
 from parquetry.metastore import TableSnapshot
 from parquetry.planner import Destinations
 from parquetry.spark.write.buckets import RowBuckets
@@ -38,73 +28,8 @@ from parquetry.types import ColumnType
 
 _SLOT_COLUMN = "parquetry.slot"
 """The column of numbers, and the beginning of helper columns' names; longer if a table has such a column."""
-_NO_SLOT = 0
-"""The number for rows without a slot. Their files record neither a cell nor a bucket."""
 
 _Sort = tuple[tuple[str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The parts of an arrangement that divide rows into slots.
-
-    Attributes:
-        skew: the map, or None if it has no directories.
-        buckets: the buckets, or None if there are none.
-    """
-
-    skew: SkewMap | None
-    buckets: BucketSpec | None
-
-    @property
-    def buckets_of_cell(self) -> int:
-        """Return the number of slots in each cell."""
-        return 1 if self.buckets is None else self.buckets.count
-
-    @property
-    def slots(self) -> int:
-        """Return the number of slots, including the slots of the rest."""
-        return self.buckets_of_cell * (1 if self.skew is None else 1 + len(self.skew.cells))
-
-    @property
-    def sort(self) -> _Sort:
-        """Return the columns that each slot is sorted by, each with whether the order is descending."""
-        return (
-            ()
-            if self.buckets is None
-            else tuple((each.column, each.descending) for each in self.buckets.sort)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SlotDirectory:
-    """The directory of a cell, and the consecutive numbers of its slots.
-
-    Attributes:
-        first: the number of the first slot.
-        directory: below the partition, or absolute.
-        layout: the layout of the slots, or None for rows without a slot.
-        cell: the cell of all the rows, or None if it is unknown.
-    """
-
-    first: int
-    directory: str
-    layout: _Layout | None = None
-    cell: int | None = None
-
-    @property
-    def slots(self) -> range:
-        """Return the numbers of the slots."""
-        return range(self.first, self.first + (1 if self.layout is None else self.layout.buckets_of_cell))
-
-    @property
-    def bucketed(self) -> bool:
-        """Return whether each slot is a bucket."""
-        return self.layout is not None and self.layout.buckets is not None
-
-    def bucket(self, slot: int) -> int | None:
-        """Return the bucket of a slot, or None if slots are not buckets."""
-        return slot - self.first if self.bucketed else None
 
 
 class RowSlots:
@@ -116,35 +41,41 @@ class RowSlots:
 
     Attributes:
         destinations: of the rows.
-        directories: the directories, in the order of their slots. The first is for rows without a slot. If it
-            is the only one, no row has a slot.
+        numbers: the numbers of the slots.
         column: the name of the column of numbers.
-        bucketed: whether any slot is a bucket.
     """
 
     def __init__(self, snapshot: TableSnapshot, destinations: Destinations) -> None:
         self.destinations = destinations
-        self.directories = [SlotDirectory(_NO_SLOT, "")]
         self._snapshot = snapshot
         self._types = {column.physical: column.column_type for column in snapshot.metadata.columns}
+        self.numbers = SlotNumbers(self._types)
         self.column = _SLOT_COLUMN
         while any(name.lower().startswith(self.column) for name in self._types):
             self.column += "_"
-        self._end = _NO_SLOT + 1
-        self._first: dict[_Layout, int] = {}
         self._buckets = RowBuckets(snapshot, f"{self.column}.bucket")
-        self._default = self._numbered(destinations.default)
-        self._own = {key: self._numbered(each) for key, each in destinations.own.items()}
-        self._firsts = [directory.first for directory in self.directories]
-        self.bucketed = any(directory.bucketed for directory in self.directories)
+        self._default = self.numbers.add(destinations.default)
+        self._own = {key: self.numbers.add(each) for key, each in destinations.own.items()}
+        for layout in self.numbers.firsts:
+            self._spread(layout)
+
+    @property
+    def has_slots(self) -> bool:
+        """Return whether any row has a slot."""
+        return bool(self.numbers.firsts)
+
+    @property
+    def one_file_per_slot(self) -> bool:
+        """Return whether the rows of some slot are to be in one file, as a bucket's are."""
+        return any(layout.one_file_per_slot for layout in self.numbers.firsts)
 
     def add(self, rows: DataFrame) -> DataFrame:
         """Return rows, which have the columns of the files, with one more column for their slots, if any."""
-        if len(self.directories) == 1:
+        if not self.has_slots:
             return rows
         names = [rows[quoted(name)] for name in rows.columns]
         rows = self._buckets.add(rows)
-        first = sf.lit(_NO_SLOT) if self._default is None else self._case(rows, self._default)
+        first = sf.lit(NO_SLOT) if self._default is None else self._case(rows, self._default)
         spread = self._spread(self._default)
         bucket = self._buckets.bucket(spread)
         if self._own:
@@ -154,12 +85,13 @@ class RowSlots:
         return rows.select(*names, (first.cast("bigint") + bucket).alias(self.column))
 
     def order(self) -> list[Column]:
-        """Return the sort order of rows within a slot: the sort columns of their buckets."""
-        if len(self.directories) == 1:
+        """Return the sort order of rows within a slot: the order of the slot's layout."""
+        if not self.has_slots:
             return []
         runs: list[tuple[_Sort, int, int]] = []  # consecutive slots with one sort order
-        for layout, first in self._first.items():
-            sort, last = layout.sort, first + layout.slots - 1
+        for layout, first in self.numbers.firsts.items():
+            sort = tuple((each.column, each.descending) for each in layout.sort)
+            last = first + layout.count - 1
             if runs and runs[-1][0] == sort:
                 runs[-1] = sort, runs[-1][1], last
             else:
@@ -179,56 +111,31 @@ class RowSlots:
             for name, descending in sort
         ]
 
-    def directory(self, slot: int) -> SlotDirectory:
-        """Return the directory of a slot."""
-        return self.directories[bisect_right(self._firsts, slot) - 1]
-
-    def file_position(self, key: bytes, slot: int) -> tuple[int | None, int | None, bool]:
-        """Return the cell and the bucket of a file, and whether it is sorted, for its record.
+    def record(self, file: FileRecord, key: bytes, number: int) -> FileRecord:
+        """Return the record of a file with its slot.
 
         Args:
+            file: the file's record.
             key: of the file's partition.
-            slot: of its rows.
+            number: of the slot of its rows.
         """
-        directory, arrangement = self.directory(slot), self.destinations.arrangement(key)
-        if directory.layout is None or arrangement is None or _layout(arrangement) != directory.layout:
-            return None, None, False
-        return directory.cell, directory.bucket(slot), bool(directory.layout.sort)
+        return self.numbers.record(file, number, self.destinations.arrangement(key))
 
     @property
     def _may_be_unassigned(self) -> bool:
         """Return whether some rows may have no slot."""
         return self._default is None or None in self._own.values()
 
-    def _spread(self, layout: _Layout | None) -> int:
-        return self._buckets.number(None if layout is None else layout.buckets)
-
-    def _numbered(self, arrangement: ArrangementSpec | None) -> _Layout | None:
-        """Number the slots of an arrangement, first the rest's. Return the layout, or None without slots."""
-        layout = None if arrangement is None else _layout(arrangement)
-        if layout is None or (layout.skew is None and layout.buckets is None):
-            return None
-        if layout not in self._first:
-            self._first[layout] = self._end
-            if layout.skew is None:
-                self._extend(layout, "", None)
-            else:
-                types = self._types_of(layout.skew)
-                for cell in (REST, *range(len(layout.skew.cells))):
-                    self._extend(layout, cell_location(layout.skew, types, cell), cell)
-            self._spread(layout)
-        return layout
-
-    def _extend(self, layout: _Layout, directory: str, cell: int | None) -> None:
-        self.directories.append(SlotDirectory(self._end, directory, layout, cell))
-        self._end += layout.buckets_of_cell
+    def _spread(self, layout: SlotLayout | None) -> int:
+        """Return the number of a layout's buckets in `RowBuckets`."""
+        return self._buckets.number(None if layout is None else layout.part(BucketSpec))
 
     def _types_of(self, skew: SkewMap) -> list[ColumnType]:
         return [self._types[name] for name in skew.columns]
 
-    def _case(self, rows: DataFrame, layout: _Layout) -> Column:
+    def _case(self, rows: DataFrame, layout: SlotLayout) -> Column:
         """Return the first slot of the cell of each row."""
-        first, skew = self._first[layout], layout.skew
+        first, skew = self.numbers.firsts[layout], layout.part(SkewMap)
         number = None
         if skew is not None:
             types = self._types_of(skew)
@@ -237,7 +144,7 @@ class RowSlots:
                     self._comparable(rows, name).eqNullSafe(value_column(type, sf.lit(text_of(type, value))))
                     for name, type, value in zip(skew.columns, types, values, strict=True)
                 ]
-                slot = sf.lit(first + cell * layout.buckets_of_cell)
+                slot = sf.lit(first + cell * layout.slots_of_directory)
                 number = (sf if number is None else number).when(_all(equal), slot)
         return sf.lit(first) if number is None else number.otherwise(sf.lit(first))
 
@@ -253,15 +160,15 @@ class RowSlots:
         for key, layout in self._own.items():
             values = self._snapshot.placement.values_of(key)
             texts = [text_of(type, value) for type, value in zip(types, values, strict=True)]
-            first = _NO_SLOT if layout is None else self._first[layout]
+            first = NO_SLOT if layout is None else self.numbers.firsts[layout]
             rest.append((*texts, first, self._spread(layout)))
-            if layout is None or layout.skew is None:
+            if layout is None or (skew := layout.part(SkewMap)) is None:
                 continue
-            kinds = self._types_of(layout.skew)
-            for cell, heavy in enumerate(layout.skew.values(kinds), 1):
+            kinds = self._types_of(skew)
+            for cell, heavy in enumerate(skew.values(kinds), 1):
                 of_cell = (text_of(kind, value) for kind, value in zip(kinds, heavy, strict=True))
-                slot = first + cell * layout.buckets_of_cell
-                cells[layout.skew.columns].append((*texts, *of_cell, slot))
+                slot = first + cell * layout.slots_of_directory
+                cells[skew.columns].append((*texts, *of_cell, slot))
         slots: list[Column] = []
         for columns, numbers in cells.items():
             rows, (slot,) = self._beside(rows, columns, numbers, f"{self.column}.{len(slots)}", 1)
@@ -304,11 +211,6 @@ class RowSlots:
 
     def _comparable(self, rows: DataFrame, name: str) -> Column:
         return comparable(self._types[name], rows[quoted(name)])
-
-
-def _layout(arrangement: ArrangementSpec) -> _Layout:
-    skew = arrangement.skew
-    return _Layout(skew if skew is not None and skew.directories else None, arrangement.buckets)
 
 
 def _sorted(values: Column, descending: bool) -> Column:

@@ -6,7 +6,8 @@ import pytest
 
 from parquetry.joins.runtime.cost_model import LIMITS
 from parquetry.joins.runtime.totals import estimate_from_totals
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from parquetry.data_files.records import ColumnStatistics, FileRecord, TableColumn
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec, BucketSpec, SortColumn
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.part import SortColumn
 from parquetry.metastore import Metastore, TableMetadata, TableSnapshot, Transaction
 from parquetry.metastore.commits.committer import commit
 from parquetry.metastore.manifest import entries

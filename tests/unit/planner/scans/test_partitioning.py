@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from parquetry.data_files.records import PHYSICAL_NAME
-from parquetry.layout.arrangement import PLAIN, ArrangementSpec, BucketSpec, SortColumn
+from parquetry.layout.arrangement import PLAIN, ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.part import SortColumn
 from parquetry.metastore import FileRecord, Metastore, TableColumn, TableMetadata, Transaction, open_metastore
 from parquetry.metastore.commits.committer import commit
 from parquetry.planner.engine import NoEngine

@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from parquetry.hashing.bucket_hash import bucket_numbers
 from parquetry.joins.runtime.cost_model import LIMITS
-from parquetry.layout.arrangement import ArrangementSpec, BucketSpec, SkewMap
+from parquetry.layout.arrangement import ArrangementSpec
+from parquetry.layout.bucket_spec import BucketSpec
+from parquetry.layout.skew_map import SkewMap
 from parquetry.metastore import (
     ColumnStatistics,
     FileRecord,

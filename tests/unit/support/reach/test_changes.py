@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.reach import changes, recording
 
-MODULE, IMPORTER = "src/parquetry/layout/arrangement.py", "src/parquetry/layout/heavy_values.py"
+MODULE, IMPORTER = "src/parquetry/layout/skew_map.py", "src/parquetry/layout/heavy_values.py"
 TESTS = {
     "tests/a/test_users.py": "from tests.support.helper import help",
     "tests/a/test_importers.py": "import json",
@@ -74,7 +74,7 @@ def test_a_body_has_changed(project: Path) -> None:
     """A change within functions reaches the tests that enter the module."""
     changed = project / MODULE
     before = changed.read_text()
-    changed.write_text(before.replace("names: list[str] = []", "names: list[str] = list()"))
+    changed.write_text(before.replace("seen = set()", "seen: set[CellKey] = set()"))
     assert before != changed.read_text()
     assert reached() == {"users"}
 
