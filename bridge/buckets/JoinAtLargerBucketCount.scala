@@ -109,7 +109,7 @@ object JoinAtLargerBucketCount extends Rule[LogicalPlan] {
   private def rebucketed(count: Int, plan: LogicalPlan, side: Side): LogicalPlan = plan match {
     case relation @ ScanRelation(_, scan: ParquetryScan, _, Some(functions), _)
         if scan.buckets.exists(b => b.count != count && (b.count == side.count || b.count % count == 0) &&
-          b.version == side.scan.version && b.columns.map(_._2) == side.scan.columns.map(_._2)) =>
+          b.version == side.scan.version && b.types == side.scan.types) =>
       scan.withBucketCount(count).fold(plan)(found => relation.copy(scan = found, keyGroupedPartitioning = Some(functions.map {
         case t @ BucketTransform(f: BucketFunction, _) => t.copy(function = f.copy(count = count))
         case other => other

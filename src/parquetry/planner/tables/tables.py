@@ -23,11 +23,22 @@ from parquetry.config import (
     settle,
 )
 from parquetry.definition import (
+    AddConstraint,
+    ClusterBy,
+    DropColumn,
+    DropConstraint,
+    OrderColumns,
+    RemoveProperty,
+    RenameColumn,
+    SetProperty,
+    TableChange,
+    UnsupportedChange,
+    UpdateColumnType,
     bucketing,
-    changed,
+    change_columns,
     clustered_by,
     constraints,
-    elementary,
+    elementary_changes,
     in_order,
     physical_path,
     recorded,
@@ -67,8 +78,6 @@ from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, n
 from parquetry.planner.tables.set_location import describe_files, set_location
 
 _LOG = logging.getLogger("parquetry")
-_UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
-"""Changes that fail if a constraint names the column, and the words for them in a message."""
 
 
 def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
@@ -195,16 +204,13 @@ def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
     snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
     metadata = snapshot.metadata
     match q.changes:
-        case [{"change": "set_property", "key": "location", "value": str(given)}]:
+        case [SetProperty(key="location", value=given)]:
             return lake.described(set_location(lake, snapshot, given))
-    for change in elementary(metadata, q.changes):
-        if change["change"] == "drop_column":
-            require_droppable(snapshot, metadata, change["column"])
+    for change in elementary_changes(metadata, q.changes):
+        if isinstance(change, DropColumn):
+            require_droppable(snapshot, metadata, change.column)
         bucketing.require_unbucketed(snapshot, metadata, change)
-        if change["change"] == "add_constraint":
-            metadata = constraints.added(snapshot, metadata, change)
-        else:
-            metadata = _altered(snapshot.label, metadata, change)
+        metadata = _alter_metadata(snapshot, metadata, change)
     require_columns(metadata, settle(properties=metadata.properties))
     bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
 
@@ -227,60 +233,85 @@ def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
     snapshot = lake.snapshot(q.table)
     try:
         bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
-        _altered(snapshot.label, snapshot.metadata, q.change)
+        _alter_metadata(snapshot, snapshot.metadata, q.change)
     except (BucketError, UnsupportedError):
         return answers.Confirmation(False)
     return answers.Confirmation(True)
 
 
-def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
-    replace = msgspec.structs.replace
-    if change["change"] == "set_property":
-        key, value = our_name(change["key"]), change["value"]
-        if key in ("comment", "owner"):
-            return replace(metadata, **{key: value})
-        _check_changeable(key)
-        check_properties({key: value})
-        return replace(metadata, properties={**metadata.properties, key: value})
-    if change["change"] == "remove_property":
-        key = our_name(change["key"])
-        if key != "comment":
-            _check_changeable(key)
-        if key in (SKEWED_BY, SKEWED_LOCATIONS):
-            return without(metadata, key)
-        if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
-            return bucketing.without(metadata, key)
-        kept = {name: value for name, value in metadata.properties.items() if name != key}
-        return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
-    if change["change"] == "drop_constraint":
-        return constraints.without(metadata, label, change)
-    if change["change"] in _UNLESS_CONSTRAINED:
-        constraints.require_unconstrained(
-            metadata, label, change["column"], _UNLESS_CONSTRAINED[change["change"]]
-        )
-    if change["change"] == "cluster_by":
-        kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
-        if change["columns"]:
-            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
-        return replace(metadata, properties=kept)
-    if change["change"] in ("rename_column", "update_type"):
-        require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
-    if change["change"] == "order":
-        return replace(metadata, columns=in_order(metadata, change["names"]))
-    columns = changed(metadata, change)
-    if change["change"] == "drop_column" and columns != metadata.columns:
-        dropped = physical_path(metadata, change["column"])
-        return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
-    if change["change"] != "rename_column":
-        return replace(metadata, columns=columns)
-    path, new = change["column"], change["to"]
-    metadata = replace(metadata, columns=columns, properties=rename_column(metadata.properties, path, new))
-    if len(path) > 1:
-        return metadata
-    old = path[0].lower()
-    return replace(
-        metadata, partition_by=tuple(new if name.lower() == old else name for name in metadata.partition_by)
+def _alter_metadata(
+    snapshot: TableSnapshot, metadata: TableMetadata, change: TableChange | OrderColumns
+) -> TableMetadata:
+    """Return a table's metadata after one change; `metadata` has the changes before it."""
+    label, replace = snapshot.label, msgspec.structs.replace
+    match change:
+        case SetProperty():
+            return _set_property(metadata, our_name(change.key), change.value)
+        case RemoveProperty():
+            return _remove_property(metadata, our_name(change.key))
+        case AddConstraint():
+            return constraints.add_constraint(snapshot, metadata, change)
+        case DropConstraint():
+            return constraints.drop_constraint(metadata, label, change)
+        case ClusterBy(columns=paths):
+            kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
+            if paths:
+                kept[SORT_BY] = clustered_by(label, metadata, paths)
+            return replace(metadata, properties=kept)
+        case OrderColumns(names=names):
+            return replace(metadata, columns=in_order(metadata, names))
+        case UnsupportedChange():
+            raise UnsupportedError(f"ALTER TABLE … {change.text} is not supported.")
+        case DropColumn(column=path):
+            constraints.require_unconstrained(metadata, label, path, "dropped")
+            columns = change_columns(metadata, change)
+            if columns == metadata.columns:
+                return metadata
+            dropped = dict.fromkeys((*metadata.dropped, physical_path(metadata, path)))
+            return replace(metadata, columns=columns, dropped=tuple(dropped))
+        case RenameColumn(column=path):
+            constraints.require_unconstrained(metadata, label, path, "renamed")
+            require_unskewed(label, metadata, path[0], renamed=True)
+            return _rename_column(metadata, change)
+        case UpdateColumnType(column=path):
+            require_unskewed(label, metadata, path[0], renamed=False)
+    return replace(metadata, columns=change_columns(metadata, change))
+
+
+def _set_property(metadata: TableMetadata, key: str, value: str) -> TableMetadata:
+    if key == "comment":
+        return msgspec.structs.replace(metadata, comment=value)
+    if key == "owner":
+        return msgspec.structs.replace(metadata, owner=value)
+    _check_changeable(key)
+    check_properties({key: value})
+    return msgspec.structs.replace(metadata, properties={**metadata.properties, key: value})
+
+
+def _remove_property(metadata: TableMetadata, key: str) -> TableMetadata:
+    if key == "comment":
+        return msgspec.structs.replace(metadata, comment=None)
+    _check_changeable(key)
+    if key in (SKEWED_BY, SKEWED_LOCATIONS):
+        return without(metadata, key)
+    if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
+        return bucketing.without(metadata, key)
+    kept = {name: value for name, value in metadata.properties.items() if name != key}
+    return msgspec.structs.replace(metadata, properties=kept)
+
+
+def _rename_column(metadata: TableMetadata, change: RenameColumn) -> TableMetadata:
+    """Return metadata with another name for a column or field, also in properties and partition columns."""
+    path, new = change.column, change.to
+    renamed = msgspec.structs.replace(
+        metadata,
+        columns=change_columns(metadata, change),
+        properties=rename_column(metadata.properties, path, new),
     )
+    if len(path) > 1:
+        return renamed
+    by = tuple(new if name.lower() == path[0].lower() else name for name in metadata.partition_by)
+    return msgspec.structs.replace(renamed, partition_by=by)
 
 
 def _check_changeable(key: str) -> None:

@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from parquetry.prune.report.join_values import How, ValuesReport
-from parquetry.prune.report.scan import ScanReport
 from parquetry.prune.report.sql_words import key_of_not_in, plain_text
 from parquetry.prune.runtime.candidates import Candidate, Gathered, Verdict
 
@@ -80,7 +79,7 @@ def _enough_in_planning(candidate: Candidate) -> str | None:
 
     If they leave nothing of a scan, it needs no values at run time, so its candidate is refused.
     """
-    report = ScanReport.from_dict(candidate.report)
+    report = candidate.report
     served = any(
         origin == "known" and _begins_with(text, candidate.column)
         for step in report.steps
@@ -109,7 +108,7 @@ def _missing(candidate: Candidate, how: str, gathered: Gathered | None) -> str |
 
 def _plan_time_reason(candidate: Candidate) -> str:
     """Return why plan-time values prune nothing, or an empty text if they prune something."""
-    steps = ScanReport.from_dict(candidate.report).steps
+    steps = candidate.report.steps
     if any(
         origin == "known" and _begins_with(text, candidate.column)
         for step in steps

@@ -53,6 +53,7 @@ from parquetry.planner.protocol.questions.partitions import (
 from parquetry.planner.protocol.questions.procedures import (
     Analyze,
     Call,
+    CallArgument,
     ListProcedures,
     LoadProcedure,
     Repair,
@@ -61,8 +62,10 @@ from parquetry.planner.protocol.questions.procedures import (
 from parquetry.planner.protocol.questions.scans import (
     AdvanceStream,
     Aggregate,
+    AggregateFunction,
     BeginStream,
     ConditionedTable,
+    DirectoryCondition,
     FileKeyRanges,
     HeavyValues,
     JudgeRuntimeFilters,
@@ -72,6 +75,8 @@ from parquetry.planner.protocol.questions.scans import (
     PushPredicates,
     Reading,
     RuntimeCandidate,
+    ScanCounts,
+    StepCount,
 )
 from parquetry.planner.protocol.questions.writes import Batch, Read, RewriteRows, Write
 
@@ -80,6 +85,7 @@ __all__ = [
     "AddPartitions",
     "AdvanceStream",
     "Aggregate",
+    "AggregateFunction",
     "AlterNamespace",
     "AlterPartition",
     "AlterTable",
@@ -87,6 +93,7 @@ __all__ = [
     "Batch",
     "BeginStream",
     "Call",
+    "CallArgument",
     "CanAlter",
     "CanDelete",
     "CatalogQuestion",
@@ -95,6 +102,7 @@ __all__ = [
     "CreateNamespace",
     "CreateTable",
     "Delete",
+    "DirectoryCondition",
     "DiscardTable",
     "DropNamespace",
     "DropPartitions",
@@ -135,8 +143,10 @@ __all__ = [
     "RewriteRows",
     "RewriteStatement",
     "RuntimeCandidate",
+    "ScanCounts",
     "ShowPartitions",
     "StageTable",
+    "StepCount",
     "TableRef",
     "Transform",
     "Truncate",
