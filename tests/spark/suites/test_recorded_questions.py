@@ -182,18 +182,30 @@ def test_a_field_that_only_one_side_knows(
     spark: SparkSession, kind: str, answer: dict[str, Any], says: str | None
 ) -> None:
     """A misspelt, missing or mistyped field of an answer is an error that names question and field."""
-    jvm: Any = spark._jvm
-    protocol = f"{BRIDGE_PACKAGE}.protocol"
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    tag = jvm.scala.reflect.ClassTag.apply(loader.loadClass(f"{protocol}.{kind}"))
-    text = json.dumps({"ok": answer})
-    read = getattr(getattr(jvm, BRIDGE_PACKAGE).protocol.PlannerAnswer("the_question", text), "as")
     if says is None:
-        assert read(tag).held()
+        assert read_answer(spark, kind, answer).held()
         return
     with pytest.raises(Exception, match="does not understand the planner's answer to the_question") as error:
-        read(tag)
+        read_answer(spark, kind, answer)
     assert says in str(error.value)
+
+
+def test_a_long_text(spark: SparkSession) -> None:
+    """A text of an answer has any length: the names of a scan's files are one text."""
+    text = "x" * 20_000_001  # one more than readers of JSON take by default
+    names = read_answer(spark, "FilesAnswer", {
+        "folders": [], "names": text, "folder": "", "partition": "", "bytes": "", "modified": "", "bucket": "",
+    }).names()  # fmt: skip
+    assert len(names) == len(text)
+
+
+def read_answer(spark: SparkSession, kind: str, answer: dict[str, Any]) -> Any:
+    """Read an answer in the JVM as a case class of the bridge."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    tag = jvm.scala.reflect.ClassTag.apply(loader.loadClass(f"{BRIDGE_PACKAGE}.protocol.{kind}"))
+    text = json.dumps({"ok": answer})
+    return getattr(getattr(jvm, BRIDGE_PACKAGE).protocol.PlannerAnswer("the_question", text), "as")(tag)
 
 
 @pytest.mark.newest("the record is of the newest")
