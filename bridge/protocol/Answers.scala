@@ -22,7 +22,7 @@ case class WrittenAnswer(files: Long, partitions: Long, rows: Long, bytes: Long)
 
 /** Names a version of a table in questions. */
 case class TableRef(id: String, version: Long, database: String, table: String) {
-  def json: JObject = Codec.encoded(this)
+  def json: JObject = Codec.encode(this)
 }
 
 /** One version of a table. */

@@ -13,7 +13,7 @@ case class CandidateFacts(
     side: String, steps: Seq[StepFacts], equality: Boolean, nullAware: Boolean, build: BuildFacts, source: Int, plan: Int,
     tupleColumn: Option[String], narrowed: Boolean, shared: Boolean, outside: Boolean, readOnce: Boolean, known: Option[KnownFacts],
     held: Option[Int], placed: Option[String], together: Option[Int] = None) {
-  def json: JObject = Codec.encoded(this)
+  def json: JObject = Codec.encode(this)
 }
 
 /** A node of the plan between a join and a scan. */

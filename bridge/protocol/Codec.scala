@@ -89,7 +89,7 @@ object Codec {
   /** Reads what the planner sends once, before any question. */
   def terms(text: String): Terms = mapper.readValue(text, classOf[Terms])
 
-  /** A case class as JSON, for a question or a report. */
-  def encoded(facts: Product): JObject =
+  /** Writes a case class as JSON, for a question or a report. */
+  def encode(facts: Product): JObject =
     JsonMethods.fromJsonNode(mapper.valueToTree[JsonNode](facts)).asInstanceOf[JObject]
 }

@@ -27,7 +27,7 @@ object RuntimeFacts {
       "verdict" -> JObject("how" -> JString(each.verdict.how.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
-        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(Codec.encoded)
+        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(Codec.encode)
       })))
   }
 
