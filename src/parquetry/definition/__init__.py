@@ -13,7 +13,6 @@ if FOR_TYPE_CHECKERS:
         set_buckets as set_buckets,
     )
     from parquetry.definition.changes import (
-        AddColumn as AddColumn,
         AddConstraint as AddConstraint,
         ClusterBy as ClusterBy,
         ColumnChange as ColumnChange,
