@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.joingraph.{EquiJoin, JoinSide}
-import org.apache.spark.sql.parquetry.protocol.{Answers, BucketsAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, JoinsAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 import org.apache.spark.sql.parquetry.versions.{Bucketing, BucketTransform, ScanRelation}
 
@@ -55,7 +55,7 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
   private case class BucketedSide(side: JoinSide, scan: DataSourceV2ScanRelation, buckets: BucketsAnswer, functions: Seq[(BucketFunction, Attribute)]) {
     /** All scans of the side with the same hash: some are joined with the first in these buckets. */
     val scans: Seq[DataSourceV2ScanRelation] = scan +: side.scans.filter(other => !(other eq scan) && bucketsOf(other).exists(found =>
-      found.version == buckets.version && found.columns.map(_._2) == buckets.columns.map(_._2)))
+      found.version == buckets.version && found.types == buckets.types))
   }
 
   private def bucketed(side: JoinSide): Option[BucketedSide] = {
@@ -92,11 +92,11 @@ object AgreeOnBucketCounts extends Rule[LogicalPlan] {
   private def ask(scans: Seq[DataSourceV2ScanRelation], joins: Seq[BucketJoin]): Seq[Int] = {
     def numbers(of: BucketedSide): JValue = JArray(of.scans.map(one => JInt(scans.indexWhere(_ eq one))).toList)
     val catalog = scans.map(_.scan).collectFirst { case scan: ParquetryScan => scan.table.ref }.get
-    Answers.bucketCounts(catalog.ask("plan_joins", "buckets" -> JObject(
+    catalog.ask("plan_joins", "buckets" -> JObject(
       "scans" -> JArray(scans.flatMap(bucketsOf).map(found =>
         JObject("count" -> JInt(found.count), "held" -> JInt(found.held), "larger" -> JBool(found.larger))).toList),
       "joins" -> JArray(joins.map(join => JObject(
         "columns" -> JInt(join.left.functions.length), "left" -> numbers(join.left), "right" -> numbers(join.right))).toList),
-      "foldable" -> JBool(Bucketing.reduces))))
+      "foldable" -> JBool(Bucketing.reduces))).as[JoinsAnswer].bucketCounts.map(_.toInt)
   }
 }

@@ -39,7 +39,7 @@ class LoadedTable(ref: CatalogRef, answer: TableAnswer, use: TableUse = TableUse
   /** Refuses to write rows that the table's constraints forbid and Spark would not test. */
   private def requireTests(): Unit =
     if (!Constraints.areEnforced) answer.constraints.find(c => c.kind == "check" && c.enforced).foreach { c =>
-      throw new ParquetryException("UNSUPPORTED", s"Table ${name()} has the constraint ${c.name} CHECK (${c.predicate}), and Spark " +
+      throw new ParquetryException("UNSUPPORTED", s"Table ${name()} has the constraint ${c.name} CHECK (${c.predicate.mkString}), and Spark " +
         s"${SPARK_VERSION_SHORT} tests no rows by constraints: write with Spark 4.1 or later, or drop the constraint there.")
     }
 }

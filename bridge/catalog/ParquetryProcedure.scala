@@ -11,9 +11,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures._
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.parquetry.metadata.RowsScan
-import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ProcedureAnswer}
+import org.apache.spark.sql.parquetry.protocol.{CallAnswer, CatalogRef, Json, ProcedureAnswer}
 import org.apache.spark.sql.parquetry.table.Cached
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /**
  * `CALL catalog.system.name(…)`: the planner defines parameters, columns and rows. Only Spark binds a
@@ -32,7 +32,7 @@ class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundPro
   override def isDeterministic: Boolean = false
 
   override val parameters: Array[ProcedureParameter] = answer.parameters.map { p =>
-    val parameter = ProcedureParameter.in(p.name, p.dataType).comment(p.comment)
+    val parameter = ProcedureParameter.in(p.name, DataType.fromDDL(p.`type`)).comment(p.comment)
     p.default.foreach(sql => parameter.defaultValue(sql))
     parameter.build()
   }.toArray
@@ -40,12 +40,12 @@ class CalledProcedure(ref: CatalogRef, answer: ProcedureAnswer) extends BoundPro
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val schema = StructType(parameters.map(p => StructField(p.name(), p.dataType())))
     val current = SparkSession.active.sessionState.catalogManager
-    val result = Answers.called(ref.ask("call", "name" -> JString(name()),
+    val result = ref.ask("call", "name" -> JString(name()),
       "arguments" -> JObject(schema.fieldNames.toList.zip(arguments(input, schema))),
       "current_catalog" -> JString(current.currentCatalog.name()),
-      "current_namespace" -> Json.strings(current.currentNamespace)))
+      "current_namespace" -> Json.strings(current.currentNamespace)).as[CallAnswer]
     Cached.refresh(ref, result.changed)
-    Iterator[Scan](new RowsScan(result.schema, result.rows, name())).asJava
+    Iterator[Scan](new RowsScan(result.schema, result.sparkRows, name())).asJava
   }
 
   private def arguments(input: InternalRow, schema: StructType): List[JValue] =

@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.parquetry.hash.{BucketFunction, HashFunction}
 import org.apache.spark.sql.parquetry.metadata.MetadataTable
-import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException}
+import org.apache.spark.sql.parquetry.protocol._
 import org.apache.spark.sql.parquetry.table.{Changes, ParquetryTable}
 import org.apache.spark.sql.parquetry.versions.Constraints
 import org.apache.spark.sql.parquetry.versions.Definitions.{DefiningCatalog, TableInfo}
@@ -42,21 +42,21 @@ abstract class PlannerCatalog
   // Tables
 
   override def listTables(namespace: Array[String]): Array[Identifier] =
-    Answers.names(ref.ask("list_tables", at(namespace))).map(Identifier.of(namespace, _)).toArray
+    ref.ask("list_tables", at(namespace)).as[NamesAnswer].names.map(Identifier.of(namespace, _)).toArray
 
   private def load(ident: Identifier, more: JField*): Table =
     // a name with more parts is a metadata table, or not ours; SELECT * FROM parquet.`path` comes here, too
     ident.namespace().length match {
-      case 1 => new LoadedTable(ref, Answers.table(ref.ask("load_table", at(ident) ++ more: _*)))
-      case 2 => new MetadataTable(ref, Answers.metadataTable(ref.ask("load_metadata_table", at(ident) ++ more: _*)))
+      case 1 => new LoadedTable(ref, ref.ask("load_table", at(ident) ++ more: _*).as[TableAnswer])
+      case 2 => new MetadataTable(ref, ref.ask("load_metadata_table", at(ident) ++ more: _*).as[MetadataTableAnswer])
       case _ => throw new NoSuchTableException(ident)
     }
 
   override def loadRelation(ident: Identifier): Relation =
     if (ident.namespace().length != 1) load(ident)
-    else Answers.relation(ref.ask("load_relation", at(ident): _*)) match {
-      case Left(table) => new LoadedTable(ref, table)
-      case Right(view) => Views.fromAnswer(view)
+    else {
+      val answer = ref.ask("load_relation", at(ident): _*).as[RelationAnswer]
+      answer.view.fold[Relation](new LoadedTable(ref, answer.table.get))(Views.fromAnswer)
     }
   override protected def placed(table: Table): Table = table match {
     case ours: ParquetryTable => EvolvedColumns.placed(ours)
@@ -98,15 +98,15 @@ abstract class PlannerCatalog
     "text" -> JString(t.describe()))
 
   override def createTable(ident: Identifier, info: TableInfo): Table =
-    new LoadedTable(ref, Answers.table(ref.ask("create_table", at(ident) ++ definition(info): _*)))
+    new LoadedTable(ref, ref.ask("create_table", at(ident) ++ definition(info): _*).as[TableAnswer])
 
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table =
-    new LoadedTable(ref, Answers.table(ref.ask("create_table",
-      at(ident) ++ definition(info) :+ ("like" -> Json.strings(source.properties().asScala.toMap)): _*)))
+    new LoadedTable(ref, ref.ask("create_table",
+      at(ident) ++ definition(info) :+ ("like" -> Json.strings(source.properties().asScala.toMap)): _*).as[TableAnswer])
 
   private def stage(ident: Identifier, info: TableInfo, mode: String): StagedTable = {
     val answer = ref.ask("stage_table", at(ident) ++ definition(info) :+ ("mode" -> JString(mode)): _*)
-    new StagedParquetryTable(ref, Answers.table(answer), mode)
+    new StagedParquetryTable(ref, answer.as[TableAnswer], mode)
   }
 
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = stage(ident, info, "create")
@@ -115,8 +115,8 @@ abstract class PlannerCatalog
     stage(ident, info, "create_or_replace")
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table = {
-    val altered = new LoadedTable(ref, Answers.table(
-      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(Changes.described))): _*)))
+    val altered = new LoadedTable(ref,
+      ref.ask("alter_table", at(ident) :+ ("changes" -> JArray(changes.toList.map(Changes.described))): _*).as[TableAnswer])
     EvolvedColumns.remember(altered, changes)
     altered
   }
@@ -124,7 +124,7 @@ abstract class PlannerCatalog
   override def dropTable(ident: Identifier): Boolean = drop(ident, purge = false)
   override def purgeTable(ident: Identifier): Boolean = drop(ident, purge = true)
   private def drop(ident: Identifier, purge: Boolean): Boolean =
-    Answers.held(ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*))
+    ref.ask("drop_table", at(ident) :+ ("purge" -> JBool(purge)): _*).as[HeldAnswer].held
 
   override def renameTable(from: Identifier, to: Identifier): Unit =
     ref.ask("rename_table", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*)
@@ -132,7 +132,7 @@ abstract class PlannerCatalog
   // Views
 
   override def listViews(namespace: Array[String]): Array[Identifier] =
-    Answers.names(ref.ask("list_views", at(namespace))).map(Identifier.of(namespace, _)).toArray
+    ref.ask("list_views", at(namespace)).as[NamesAnswer].names.map(Identifier.of(namespace, _)).toArray
 
   private def put(ident: Identifier, view: View, mode: String): View = {
     askOfView(ident)(ref.ask("put_view", at(ident) ++ Seq[JField]("view" -> Views.described(view), "mode" -> JString(mode)): _*))
@@ -145,44 +145,44 @@ abstract class PlannerCatalog
     case view: View => put(ident, Views.evolved(view, schema), "evolve")
     case _ => throw new NoSuchViewException(ident)
   }
-  override def dropView(ident: Identifier): Boolean = Answers.held(ref.ask("drop_view", at(ident): _*))
+  override def dropView(ident: Identifier): Boolean = ref.ask("drop_view", at(ident): _*).as[HeldAnswer].held
   override def renameView(from: Identifier, to: Identifier): Unit = askOfView(from, to)(
     ref.ask("rename_view", at(from) :+ ("to" -> Json.strings(to.namespace() :+ to.name())): _*))
 
   /** Turns errors about a table into errors about a view, which Spark expects for views. */
-  private def askOfView(ident: Identifier)(ask: => JValue): JValue = askOfView(ident, ident)(ask)
-  private def askOfView(missing: Identifier, existing: Identifier)(ask: => JValue): JValue = try ask catch {
+  private def askOfView(ident: Identifier)(ask: => PlannerAnswer): Unit = askOfView(ident, ident)(ask)
+  private def askOfView(missing: Identifier, existing: Identifier)(ask: => PlannerAnswer): Unit = try ask catch {
     case _: NoSuchTableException => throw new NoSuchViewException(missing)
     case _: TableAlreadyExistsException => throw new ViewAlreadyExistsException(existing)
   }
 
   // Namespaces
 
-  override def listNamespaces(): Array[Array[String]] = Answers.names(ref.ask("list_namespaces")).map(Array(_)).toArray
+  override def listNamespaces(): Array[Array[String]] = ref.ask("list_namespaces").as[NamesAnswer].names.map(Array(_)).toArray
   override def listNamespaces(namespace: Array[String]): Array[Array[String]] = {
     if (namespace.isEmpty) return listNamespaces()
     if (!namespaceExists(namespace)) throw new NoSuchNamespaceException(namespace)
     Array.empty
   }
   override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
-    Answers.properties(ref.ask("load_namespace", at(namespace))).asJava
+    ref.ask("load_namespace", at(namespace)).as[PropertiesAnswer].properties.asJava
   override def createNamespace(namespace: Array[String], metadata: util.Map[String, String]): Unit =
     ref.ask("create_namespace", at(namespace), "properties" -> Json.strings(metadata.asScala.toMap))
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit =
     ref.ask("alter_namespace", at(namespace), "changes" -> JArray(changes.toList.map {
-      case s: NamespaceChange.SetProperty => JObject("key" -> JString(s.property()), "value" -> JString(s.value()))
-      case r: NamespaceChange.RemoveProperty => JObject("key" -> JString(r.property()), "value" -> JNull)
+      case s: NamespaceChange.SetProperty => Changes.setProperty(s.property(), s.value())
+      case r: NamespaceChange.RemoveProperty => Changes.removeProperty(r.property())
       case other => throw new ParquetryException("UNSUPPORTED", s"${other.getClass.getSimpleName} on a namespace.")
     }))
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
-    Answers.held(ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)))
+    ref.ask("drop_namespace", at(namespace), "cascade" -> JBool(cascade)).as[HeldAnswer].held
 
   // Procedures
 
   override def listProcedures(namespace: Array[String]): Array[Identifier] =
-    Answers.names(ref.ask("list_procedures")).map(Identifier.of(Array("system"), _)).toArray
+    ref.ask("list_procedures").as[NamesAnswer].names.map(Identifier.of(Array("system"), _)).toArray
   override def loadProcedure(ident: Identifier): UnboundProcedure =
-    new ParquetryProcedure(ref, Answers.procedure(ref.ask("load_procedure", at(ident): _*)))
+    new ParquetryProcedure(ref, ref.ask("load_procedure", at(ident): _*).as[ProcedureAnswer])
 
   // Functions
 

@@ -23,10 +23,10 @@ object Views {
   def fromAnswer(answer: ViewAnswer): View = {
     val builder = newView()
       .withQueryText(answer.text)
-      .withCurrentCatalog(answer.catalog)
+      .withCurrentCatalog(answer.catalog.orNull)
       .withCurrentNamespace(answer.namespace.toArray)
       .withSqlConfigs(answer.settings.asJava)
-      .withSchemaMode(answer.schemaMode)
+      .withSchemaMode(answer.schemaMode.orNull)
       .withQueryColumnNames(answer.queryColumns.toArray)
     builder.withSchema(answer.schema)
     builder.withProperties(answer.properties.asJava)

@@ -66,7 +66,7 @@ object BucketFunction {
   private val pattern = s"(?s)$prefix([^_]+)_(\\d+)_(\\d+)_of_(\\d+)_(.+)".r
 
   /** The functions of a table's buckets, by names that Spark looks up in the table's catalog. */
-  def transforms(buckets: BucketsAnswer): Seq[Transform] = buckets.columns.zipWithIndex.map { case ((column, raw), i) =>
+  def transforms(buckets: BucketsAnswer): Seq[Transform] = buckets.columns.zip(buckets.types).zipWithIndex.map { case ((column, raw), i) =>
     val name = s"$prefix${buckets.version}_${buckets.count}_${i + 1}_of_${buckets.columns.length}_${raw.json}"
     Expressions.apply(name, Expressions.column(Schemas.quoted(column)))
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.metadata.{MaterialisedRows, PagesReaderFactory}
-import org.apache.spark.sql.parquetry.protocol.{Answers, Json}
+import org.apache.spark.sql.parquetry.protocol.{Json, RowsAnswer}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, RuntimeValues}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
@@ -35,13 +35,13 @@ class KeyRangeScan(private val of: ParquetryScan, private val partitions: Seq[St
   /** Decided without the rows: before runtime values arrive, these would be the ranges of all partitions. */
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
   override def toBatch: Batch = this
-  override def planInputPartitions(): Array[InputPartition] = Array(MaterialisedRows(Answers.rows(of.table.ref.ask("file_ends",
+  override def planInputPartitions(): Array[InputPartition] = Array(MaterialisedRows(Json.toRows(of.table.ref.ask("file_ends",
     of.table.identity ++ Seq[JField](
       "predicates" -> JArray(of.asked.toList),
       "joined" -> JArray(of.planTimeValues.toList),
       "runtime" -> JArray(found.map(RuntimeValues.tree(_, of.mostValues)).toList),
       "column" -> JString(column),
-      "partition_columns" -> Json.strings(partitions.map(_.name))): _*), readSchema())))
+      "partition_columns" -> Json.strings(partitions.map(_.name))): _*).as[RowsAnswer].rows, readSchema())))
   override def createReaderFactory(): PartitionReaderFactory = PagesReaderFactory
 
   private def key = (of, readSchema(), column)

@@ -7,7 +7,7 @@ import org.json4s.jackson.JsonMethods.parse
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, PageAnswer}
+import org.apache.spark.sql.parquetry.protocol.{CatalogRef, Json, PageAnswer}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -30,13 +30,13 @@ case class MetadataPages(
   def page(after: Option[JValue]): PageAnswer = {
     val fields = Seq[JField]("table" -> parse(table), "kind" -> JString(kind), "predicates" -> parse(predicates)) ++ after.map(place => "after" -> place: JField)
     val ref = CatalogRef(catalog, new CaseInsensitiveStringMap(options.asJava))
-    Answers.page(ref.ask("read_metadata_table", fields: _*), schema)
+    ref.ask("read_metadata_table", fields: _*).as[PageAnswer]
   }
 
   /** All rows; a page is requested when the rows before it have been taken. */
   override def rows: Iterator[InternalRow] =
     Iterator.unfold(Option(Option.empty[JValue]))(_.map { after =>
       val found = page(after)
-      (found.rows, found.next.map(Option(_)))
+      (Json.toRows(found.rows, schema), found.next.map(Option(_)))
     }).flatMap(_.iterator)
 }

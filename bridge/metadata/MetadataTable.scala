@@ -20,7 +20,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer, val isPast: Boolean = false) extends Table with SupportsRead {
   override def name(): String = answer.name
   /** Names the version of the table that it describes. */
-  def identity: JValue = answer.identity
+  def identity: JValue = answer.table.json
   /** The same table, of a version that the query names. */
   def past: MetadataTable = new MetadataTable(ref, answer, isPast = true)
   override def schema(): StructType = answer.schema // older code of Spark calls it instead of `columns`
@@ -46,13 +46,13 @@ class MetadataTable(ref: CatalogRef, answer: MetadataTableAnswer, val isPast: Bo
       override def build(): Scan = {
         val options = ref.options.asCaseSensitiveMap().asScala.toMap
         val predicates = compact(render(JArray(offered.map(Json.ofExpression).toList)))
-        val pages = MetadataPages(ref.name, options, compact(render(answer.identity)), answer.kind, answer.schema, predicates)
+        val pages = MetadataPages(ref.name, options, compact(render(identity)), answer.kind, answer.schema, predicates)
         val first = pages.page(None)
         val text = name() + (if (first.pushed.isEmpty) "" else first.pushed.mkString(" · pushed filters: [", ", ", "]"))
         // tasks in other JVMs cannot ask the planner
         def rows = pages.rows.take(most).toArray
         val given =
-          if (first.next.isEmpty || first.rows.length >= most) Some(first.rows)
+          if (first.next.isEmpty || first.rows.length >= most) Some(Json.toRows(first.rows, answer.schema))
           else Option.when(!SparkSession.active.sparkContext.isLocal)(rows)
         given match {
           case Some(rows) if first.pushed.isEmpty => new RowsScan(answer.schema, rows, text)

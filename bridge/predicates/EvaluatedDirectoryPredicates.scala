@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Predicate => Bound}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy
-import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json, ValueRows}
+import org.apache.spark.sql.parquetry.protocol.{CharPadding, HeavyValuesAnswer, Json, ValueRows}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.types.CharType
@@ -32,11 +32,11 @@ object EvaluatedDirectoryPredicates {
     if (conditions.isEmpty) pushed
     else {
       val trees = conditions.map(DataSourceV2Strategy.translateFilterV2(_).map(Json.ofExpression))
-      val values = Answers.heavyValues(table.ref.ask("heavy_values", table.identity ++ Seq[JField](
+      val values = table.ref.ask("heavy_values", table.identity ++ Seq[JField](
         "predicates" -> JArray(pushed.map(_.tree).toList),
         "conditions" -> JArray(conditions.zip(trees).toList.map { case (condition, tree) =>
           JObject("columns" -> Json.strings(names(condition)), "tree" -> tree.getOrElse(JNull))
-        })): _*))
+        })): _*).as[HeavyValuesAnswer].values
       conditions.indices.foldLeft(pushed) { (all, i) =>
         val fails = values(i).flatMap(failing(conditions(i), _, table))
         if (fails.isEmpty) all else beside(all, conditions(i), trees(i), fails)
@@ -63,7 +63,7 @@ object EvaluatedDirectoryPredicates {
         val fails = values.rows.map(row => places.map(row(_))).distinct.filterNot(row =>
           holds(bound, InternalRow.fromSeq(row.zip(types).map { case (value, dataType) => Json.toValue(value, dataType) })))
         Option.when(fails.nonEmpty)(JObject(
-          "columns" -> Json.strings(columns.map(_.name)), "rows" -> JArray(fails.map(row => JArray(row.toList)))))
+          "columns" -> Json.strings(columns.map(_.name)), "rows" -> JArray(fails.map(Json.ofTexts).toList)))
       }
 
   private def holds(condition: BasePredicate, values: InternalRow): Boolean =

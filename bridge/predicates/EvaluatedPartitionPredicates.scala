@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.{Cast => CastExpression, Predicate => CatalystPredicate}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.parquetry.protocol.{Answers, CharPadding, Json}
+import org.apache.spark.sql.parquetry.protocol.{CharPadding, Json, PartitionValuesAnswer}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.parquetry.versions.Pushdown
 import org.apache.spark.sql.parquetry.versions.Pushdown.OnPartitions
@@ -48,10 +48,10 @@ object EvaluatedPartitionPredicates {
    * @param kept the satisfying values, as the planner sent them
    * @param failure the error of a failed evaluation, or None; its value is kept
    */
-  case class Values(condition: Expression, tree: JObject, rows: Int, kept: List[JValue], failure: Option[Throwable]) {
+  case class Values(condition: Expression, tree: JObject, rows: Int, kept: Seq[Seq[String]], failure: Option[Throwable]) {
     def exact: Boolean = failure.isEmpty
     /** The condition for the planner, with the values that satisfy it, or NULL if all values do. */
-    def encoded: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept))))
+    def encoded: JObject = JObject(tree.obj :+ ("rows" -> (if (kept.length == rows) JNull else JArray(kept.map(Json.ofTexts).toList))))
   }
 
   /**
@@ -62,12 +62,12 @@ object EvaluatedPartitionPredicates {
     if (conditions.isEmpty) Nil
     else {
       val trees = conditions.map(described)
-      val values = Answers.partitionValues(table.ref.ask("partition_values", table.identity ++ Seq[JField](
-        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*))
+      val values = table.ref.ask("partition_values", table.identity ++ Seq[JField](
+        "predicates" -> JArray(known.toList), "conditions" -> JArray(trees.toList)): _*).as[PartitionValuesAnswer].values
       conditions.indices.map(i => over(table, conditions(i), trees(i), values(i)))
     }
 
-  private def over(table: ParquetryTable, condition: Expression, tree: JObject, rows: List[JValue]): Values = {
+  private def over(table: ParquetryTable, condition: Expression, tree: JObject, rows: Seq[Seq[String]]): Values = {
     val schema = table.partitionSchema()
     val bound = condition.transform {
       case a: AttributeReference => BoundReference(schema.fieldIndex(a.name), a.dataType, a.nullable)
@@ -77,7 +77,7 @@ object EvaluatedPartitionPredicates {
     val partition = new GenericInternalRow(schema.length)
     var failure = Option.empty[Throwable]
     val kept = rows.filter { row =>
-      row.children.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
+      row.zip(positions).foreach { case (value, i) => partition.update(i, Json.toValue(value, schema(i).dataType)) }
       try test.eval(partition) catch { case NonFatal(e) => failure = Some(e); true }
     }
     Values(condition, tree, rows.length, kept, failure)

@@ -2,13 +2,11 @@ package org.apache.spark.sql.parquetry.predicates
 
 import scala.collection.mutable
 
-import org.json4s.JValue
-
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, GeneralScalarExpression, Literal, LiteralValue, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.sources
-import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupLeaf, RowGroupPart, RowGroupParts}
+import org.apache.spark.sql.parquetry.protocol.{FoundRanges, Json, RowGroupPart}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate, Schemas}
 import org.apache.spark.sql.types.{BooleanType, StringType, VarcharType}
 
@@ -27,11 +25,11 @@ object RowGroupFilters {
       case _: VarcharType => StringType // Spark would refuse a join's values that are too long for the column
       case other => other
     }
-    def compared(op: String, values: JValue*) =
+    def compared(op: String, values: String*) =
       leaf(new Predicate(op, (column +: values.map(v => LiteralValue(Json.toValue(v, dataType), dataType))).toArray[Expression]), table)
     val parts = range.ends.map {
-      case (least, greatest) if least == greatest => compared("=", least)
-      case (least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
+      case Seq(least, greatest) if least == greatest => compared("=", least)
+      case Seq(least, greatest) => for (l <- compared(">=", least); g <- compared("<=", greatest)) yield sources.And(l, g)
     }
     val between = if (parts.exists(_.isEmpty)) None else Some(joined("OR", parts.flatten))
     // Each filter is valid alone: a file's reader ignores one that it has no form for.
@@ -44,10 +42,10 @@ object RowGroupFilters {
    */
   private def filter(part: RowGroupPart, leaves: IndexedSeq[Expression], table: ParquetryTable): Option[sources.Filter] =
     part match {
-      case RowGroupLeaf(number) => leaf(leaves(number), table)
-      case RowGroupParts(function, parts) =>
+      case RowGroupPart(Some(number), _, _) => leaf(leaves(number.toInt), table)
+      case RowGroupPart(_, function, parts) =>
         val filters = parts.map(filter(_, leaves, table))
-        if (filters.exists(_.isEmpty)) None else Some(joined(function, filters.flatten))
+        if (filters.exists(_.isEmpty)) None else Some(joined(function.get, filters.flatten))
     }
 
   private def joined(function: String, parts: Seq[sources.Filter]): sources.Filter = function match {

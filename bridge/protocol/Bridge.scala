@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.json4s._
-import org.json4s.jackson.JsonMethods.{compact, parse}
+import org.json4s.jackson.JsonMethods.compact
 import py4j.GatewayServer
 
 import org.apache.spark.sql.catalyst.analysis._
@@ -61,7 +61,7 @@ object Bridge {
   def hiddenOption(reference: String): Array[Byte] = HiddenOptions.of(reference)
 
   /** Takes the planner's terms, which hold for all questions; called before `install`. */
-  def agree(terms: String): Unit = agreed = Some(Answers.terms(parse(terms)))
+  def agree(terms: String): Unit = agreed = Some(Codec.terms(terms))
   def terms: Terms = {
     if (agreed.isEmpty) PlannerInUse.get(PlannerInUse.deadline())
     agreed.get
@@ -80,7 +80,7 @@ object Bridge {
    * @param ask     asks it of a planner
    * @param history where to look whether a statement took effect
    */
-  private def answered(op: String, ask: Planner => String, history: => String = "the table's history"): JValue = {
+  private def answered(op: String, ask: Planner => String, history: => String = "the table's history"): PlannerAnswer = {
     val deadline = PlannerInUse.deadline()
     @tailrec def answer(asked: AttachedPlanner): String = attempt(asked, ask) match {
       case Right(text) => text
@@ -96,7 +96,9 @@ object Bridge {
           s"The planner's process ended while it answered $op, which changes nothing: run the statement again.", "40003")
         answer(PlannerInUse.get(deadline))
     }
-    unwrap(answer(PlannerInUse.get(deadline)))
+    val text = answer(PlannerInUse.get(deadline))
+    Codec.error(text).foreach(error => throw raised(error))
+    new PlannerAnswer(op, text)
   }
 
   private def attempt(asked: AttachedPlanner, ask: Planner => String): Either[LostAnswer, String] =
@@ -110,12 +112,6 @@ object Bridge {
   private def about(catalog: CatalogRef): Seq[JField] =
     Seq[JField]("catalog" -> JString(catalog.name), "options" -> Json.strings(HiddenOptions.hidden(catalog.options.asScala.toMap))) ++
       Option.when(OrcPositions.used)("by_position" -> JBool(true))
-
-  private def unwrap(answer: String): JValue = {
-    val parsed = parse(answer)
-    Answers.error(parsed).foreach(error => throw raised(error))
-    parsed \ "ok"
-  }
 
   private val thrown = new ConcurrentHashMap[String, Throwable]()
 
@@ -137,25 +133,26 @@ object Bridge {
     case "NAMESPACE_EXISTS" if error.name.nonEmpty => new NamespaceAlreadyExistsException(error.name.toArray)
     case "NAMESPACE_NOT_EMPTY" if error.name.nonEmpty => new NonEmptyNamespaceException(error.name.toArray)
     case "SPARK" => thrown.remove(error.message)
-    case _ => new ParquetryException(error.code, error.message, error.sqlState)
+    case _ => new ParquetryException(error.code, error.message, error.sqlstate)
   }
 
-  def ask(catalog: CatalogRef, op: String, fields: JField*): JValue = {
+  def ask(catalog: CatalogRef, op: String, fields: JField*): PlannerAnswer = {
     val text = question(op, about(catalog) ++ fields)
     answered(op, _.ask(text), historyOf(catalog, fields))
   }
 
-  def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): JValue = {
+  def write(catalog: CatalogRef, data: Object, op: String, fields: JField*): PlannerAnswer = {
     val text = question(op, about(catalog) ++ fields)
     answered(op, _.write(text, data), historyOf(catalog, fields))
   }
 
+  private def texts(parts: Seq[JValue]): String = parts.collect { case JString(part) => part }.mkString(".")
   /** The statement that shows a table's versions, or what is in a database or a catalog. */
   private def historyOf(catalog: CatalogRef, fields: Seq[JField]): String = {
     val named = fields.toMap
     (named.get("table"), named.get("namespace")) match {
-      case (Some(table: JObject), _) => s"CALL ${catalog.name}.system.history('${Answers.path(table).mkString(".")}')"
-      case (_, Some(JArray(parts))) if named.contains("name") => s"SHOW TABLES IN ${(JString(catalog.name) +: parts).collect { case JString(part) => part }.mkString(".")}"
+      case (Some(table: JObject), _) => s"CALL ${catalog.name}.system.history('${texts(Seq(table \ "database", table \ "table"))}')"
+      case (_, Some(JArray(parts))) if named.contains("name") => s"SHOW TABLES IN ${texts(JString(catalog.name) +: parts)}"
       case _ => s"SHOW NAMESPACES IN ${catalog.name}"
     }
   }
@@ -187,6 +184,6 @@ object Bridge {
     if (!words.exists(_.matcher(statement).find())) None
     else {
       val text = question("rewrite_statement", Seq("text" -> JString(statement)) ++ more)
-      Answers.rewritten(answered("rewrite_statement", _.ask(text)))
+      answered("rewrite_statement", _.ask(text)).as[RewrittenAnswer].text
     }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A catalog as the planner knows it: its name in the session, and the options of its configuration. */
 case class CatalogRef(name: String, options: CaseInsensitiveStringMap) {
-  def ask(op: String, fields: JField*): JValue = Bridge.ask(this, op, fields: _*)
+  def ask(op: String, fields: JField*): PlannerAnswer = Bridge.ask(this, op, fields: _*)
 
   /** Without the options, which may have a password. */
   override def toString: String = s"catalog $name"

@@ -34,8 +34,10 @@ object Json {
     case (other, _) => JString(other.toString)
   }
 
-  def toValue(value: JValue, dataType: DataType): Any = value match {
-    case JString(s) => dataType match {
+  /** A value of the planner's, which is null for NULL. */
+  def toValue(value: String, dataType: DataType): Any = value match {
+    case null => null
+    case s => dataType match {
       case BooleanType => s.toBoolean
       case ByteType => s.toByte
       case ShortType => s.toShort
@@ -49,18 +51,19 @@ object Json {
       case BinaryType => s.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
       case _ => UTF8String.fromString(s)
     }
-    case _ => null
   }
 
   def ofRow(row: InternalRow, schema: StructType): JArray = JArray(schema.fields.zipWithIndex.map {
     case (f, i) => if (row.isNullAt(i)) JNull else ofValue(row.get(i, f.dataType), f.dataType)
   }.toList)
 
-  def toRow(values: JValue, schema: StructType): InternalRow = values match {
-    case JArray(items) => new GenericInternalRow(
-      items.zip(schema.fields).map { case (v, f) => toValue(v, f.dataType) }.toArray[Any])
-    case other => throw new IllegalArgumentException(s"not a row in the planner's answer: $other")
+  def toRows(rows: Array[Array[String]], schema: StructType): Array[InternalRow] = {
+    val types = schema.fields.map(_.dataType)
+    rows.map(row => new GenericInternalRow(Array.tabulate[Any](types.length)(i => toValue(row(i), types(i)))))
   }
+  /** Values of the planner's, to be sent back to it. */
+  def ofTexts(values: Seq[String]): JArray =
+    JArray(values.map(value => if (value == null) JNull else JString(value)).toList)
 
   /**
    * A V2 expression as a tree; forms without a name of their own keep their SQL text. An AND or OR has all

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType
 class BucketReaderFactory(inner: PartitionReaderFactory, buckets: BucketsAnswer, schema: StructType) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = false
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val (names, raw) = buckets.columns.unzip
+    val (names, raw) = (buckets.columns, buckets.types)
     val columns = names.map(schema.fieldIndex).map(i => BoundReference(i, schema(i).dataType, nullable = true))
     val belongs = Predicate.create(EqualTo(
       BucketHash.settled(buckets.version, buckets.count, columns, raw),

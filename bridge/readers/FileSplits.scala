@@ -5,14 +5,17 @@ import scala.collection.mutable
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, ScanAnswer}
+import org.apache.spark.sql.types.StructType
 
 /**
  * Splits the files of a scan, and packs the pieces into partitions for tasks, as Spark's own sources do.
  *
+ * @param partitionSchema the partition columns that are read
  * @param told adds the values of hidden columns to a piece of a file, given the file's path
  */
-class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFile, => String) => PartitionedFile) {
+class FileSplits(
+    session: SparkSession, answer: ScanAnswer, partitionSchema: StructType, told: (PartitionedFile, => String) => PartitionedFile) {
   private val files = answer.files
   private val most = FilePartition.maxSplitBytes(
     session, files.bytes.map(_ + session.sessionState.conf.filesOpenCostInBytes).sum)
@@ -40,13 +43,14 @@ class FileSplits(session: SparkSession, answer: ScanAnswer, told: (PartitionedFi
   private def packed(pieces: mutable.ArrayBuffer[PartitionedFile]): Array[FilePartition] =
     FilePartition.getFilePartitions(session, pieces.sortBy(-_.length).toSeq, most).toArray
 
-  private lazy val names = files.names.toArray
+  private lazy val names = files.eachName.toArray
   private lazy val folders = files.folders.map(new FolderPaths(_))
+  private lazy val partitions = Json.toRows(answer.partitions, partitionSchema)
   private def pieces(places: Seq[Int], most: Long): mutable.ArrayBuffer[PartitionedFile] = {
     val found = mutable.ArrayBuffer.empty[PartitionedFile]
     places.foreach { i =>
       val (path, size) = (folders(files.folder(i)).file(names(i)), files.bytes(i))
-      val values = answer.partitions(files.partition(i))
+      val values = partitions(files.partition(i))
       var start = 0L
       while (start < size) {
         val length = math.min(most, size - start)
@@ -71,7 +75,7 @@ object FileSplits {
 
   def paths(answer: ScanAnswer): Seq[SparkPath] = {
     val folders = answer.files.folders.map(new FolderPaths(_))
-    answer.files.names.toSeq.zipWithIndex.map { case (name, i) => folders(answer.files.folder(i)).file(name) }
+    answer.files.eachName.toSeq.zipWithIndex.map { case (name, i) => folders(answer.files.folder(i)).file(name) }
   }
 }
 

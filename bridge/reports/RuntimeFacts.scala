@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.parquetry.joingraph.JoinRanges
+import org.apache.spark.sql.parquetry.protocol.Codec
 import org.apache.spark.sql.parquetry.runtime.{AddRuntimeFilters, RuntimeVerdict, TimedSubquery, TupleSubquery}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
@@ -23,10 +24,10 @@ object RuntimeFacts {
     val judged = said(joins(query.optimizedPlan, forValues(query.optimizedPlan)))
     lazy val got = new Gathered(query.executedPlan, judged.flatMap(_.filters).toSet)
     judged.map(each => JObject("candidate" -> each.candidate.facts.json,
-      "verdict" -> JObject("how" -> JString(each.verdict.outcome.name), "reason" -> JString(each.verdict.reason)),
+      "verdict" -> JObject("how" -> JString(each.verdict.how.name), "reason" -> JString(each.verdict.reason)),
       "gathered" -> (each.filters match {
         case Nil => JNull
-        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(_.json)
+        case filters => got.of(filters).orElse(got.by(each)).orElse(got.without(each.candidate.source.scan)).fold[JValue](JNull)(Codec.encode)
       })))
   }
 
@@ -58,14 +59,7 @@ object RuntimeFacts {
    * @param unused why arrived values prune nothing
    */
   private case class GatheredFacts(
-      values: Option[Int], shared: Boolean, missed: Option[Long] = None, unused: Option[String] = None, scan: String = "read") {
-    def json: JObject = JObject(
-      "values" -> values.fold[JValue](JNull)(JInt(_)),
-      "shared" -> JBool(shared),
-      "missed" -> missed.fold[JValue](JNull)(JInt(_)),
-      "unused" -> unused.fold[JValue](JNull)(JString(_)),
-      "scan" -> JString(scan))
-  }
+      values: Option[Int], shared: Boolean, missed: Option[Long] = None, unused: Option[String] = None, scan: String = "read")
 
   /**
    * The values that the filters of an executed plan have got, by the ids of their subqueries.

@@ -69,8 +69,8 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
 
   private def anyOf(values: EvaluatedPartitionPredicates.Values, output: Seq[Attribute]): Expression = {
     val columns = EvaluatedPartitionPredicates.names(values.condition).map(name => output.find(_.name == name).get)
-    def literal(value: JValue, column: Attribute) = Literal(Json.toValue(value, column.dataType), column.dataType)
-    val (withNull, whole) = values.kept.map(_.children).partition(_.contains(JNull))
+    def literal(value: String, column: Attribute) = Literal(Json.toValue(value, column.dataType), column.dataType)
+    val (withNull, whole) = values.kept.partition(_.contains(null))
     val wholeOnes = columns match {
       case Seq(column) => if (whole.isEmpty) Nil else Seq(In(column, whole.map(row => literal(row.head, column))))
       case _ => whole.map(same(_, columns, literal))
@@ -78,9 +78,9 @@ object EvaluateCommandPredicates extends Rule[LogicalPlan] {
     BalancedChains.balanced[Expression](wholeOnes ++ withNull.map(same(_, columns, literal)), Or(_, _), Literal.FalseLiteral)
   }
 
-  private def same(row: Seq[JValue], columns: Seq[Attribute], literal: (JValue, Attribute) => Literal): Expression =
+  private def same(row: Seq[String], columns: Seq[Attribute], literal: (String, Attribute) => Literal): Expression =
     row.zip(columns).map {
-      case (JNull, column) => IsNull(column)
+      case (null, column) => IsNull(column)
       case (value, column) => EqualTo(column, literal(value, column))
     }.reduceLeft[Expression](And(_, _))
 }

@@ -57,10 +57,7 @@ class RewrittenScan(inner: ParquetryScan)
     val order = inner.table.partitionSchema()
     val read = inner.partitionSchema
     val places = order.fieldNames.map(read.fieldIndex)
-    val partitions = answer.partitions.map { row =>
-      val values = Json.ofRow(row, read).arr
-      JArray(places.map(values(_)).toList)
-    }
+    val partitions = answer.partitions.map(row => Json.ofTexts(places.toSeq.map(row(_))))
     Seq("files" -> Json.strings(some.getOrElse(answer.files.paths.toSeq)), "partitions" -> JArray(partitions.toList))
   }
 }

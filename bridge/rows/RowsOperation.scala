@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.write._
-import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, Settings}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, PlannerAnswer, Settings}
 import org.apache.spark.sql.parquetry.scan.{ParquetryScan, ParquetryScanBuilder}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, Schemas}
 import org.apache.spark.sql.parquetry.write.ShownWrite
@@ -45,7 +45,7 @@ class RowsOperation(val table: ParquetryTable, override val command: RowLevelOpe
    *
    * @param reads the tables that the statement read
    */
-  def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): JValue =
+  def replace(rows: DataFrame, files: Option[Seq[String]], reads: JArray): PlannerAnswer =
     Bridge.write(table.ref, table.inPlace(rows), "rewrite_rows", table.identity ++ read.get.rewritten(files) ++ Seq[JField](
       "predicates" -> JArray(read.get.asked.toList), "reads" -> reads,
       "statement" -> JString(command.name.toLowerCase), Settings.field) ++ searchedBy.map("searched_by" -> Json.strings(_)): _*)

@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, S
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, Outcome, Settings, VerdictAnswer}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, JoinsAnswer, Json, Outcome, Settings, VerdictAnswer}
 import org.apache.spark.sql.parquetry.scan.ParquetryScan
 
 /** A candidate for a runtime filter, with the planner's verdict. */
 case class RuntimeVerdict(candidate: RuntimeCandidate, verdict: VerdictAnswer) {
   /** The ids of the subqueries that give the scan its values, in filters of ours or in Spark's own. */
   def filters: Seq[ExprId] =
-    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.outcome == Outcome.Spark).map(_.exprId).toSeq
+    if (verdict.wanted) candidate.exprIds else candidate.sparks.filter(_ => verdict.how == Outcome.Spark).map(_.exprId).toSeq
 }
 
 /**
@@ -62,7 +62,7 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
     val joins = RemoveRecursiveFilters.outside(plan).collect { case join: Join if join.getTagValue(judged).isEmpty => join }
     val candidates = if (joins.isEmpty) Nil else new RuntimeCandidates(plan, joins).all
     val useful = candidates.filter(_.known.exists(_.tree.isDefined))
-    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.outcome == Outcome.Known).map(_.candidate)
+    val known = if (rounds == 0) Nil else judge(useful).filter(_.verdict.how == Outcome.Known).map(_.candidate)
     if (known.nonEmpty) decided(narrowed(plan, known), rounds - 1)
     else {
       val each = judge(candidates)
@@ -105,6 +105,6 @@ object AddRuntimeFilters extends Rule[LogicalPlan] {
           "columns" -> Json.strings(candidate.source.key.references.toSeq.map(_.name)),
           "values_of" -> candidate.valuesOf.filter(_.table.ref == catalog).fold[JValue](JNull)(scan =>
             JObject(scan.table.identity.toList :+ ("predicates" -> JArray(scan.asked.toList): JField)))))).toList))
-      some.zip(Answers.verdicts(answer)).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
+      some.zip(answer.as[JoinsAnswer].verdicts).map { case (candidate, verdict) => RuntimeVerdict(candidate, verdict) }
     }
 }

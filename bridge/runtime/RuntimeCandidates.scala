@@ -129,7 +129,7 @@ class RuntimeCandidates(plan: LogicalPlan, joins: Seq[Join]) extends PredicateHe
         form = source.form,
         filterable = filterable,
         join = number(join),
-        joinType = LogicalNames.of(joinType),
+        `type` = LogicalNames.of(joinType),
         side = side,
         steps = source.steps,
         equality = equality,

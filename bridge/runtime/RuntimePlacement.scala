@@ -20,7 +20,7 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
   private val broadcasts = wanted.map(_.candidate).filter(_.shared).map(_.build) ++ plan.collect { case Filter(condition, _) =>
     condition.collect { case sparks: DynamicPruningSubquery if sparks.onlyInBroadcast => sparks.plan }
   }.flatten
-  private val placed = wanted.filterNot(w => w.verdict.outcome == Outcome.Shared && withinBroadcast(w))
+  private val placed = wanted.filterNot(w => w.verdict.how == Outcome.Shared && withinBroadcast(w))
   private val plain = placed.filter(w => within(w.candidate.build, placed).isEmpty)
   /**
    * The filters to be put into the query. A side whose broadcast gives values gets only filters that the plan
@@ -51,8 +51,8 @@ class RuntimePlacement(plan: LogicalPlan, wanted: Seq[RuntimeVerdict]) {
       relation: DataSourceV2ScanRelation, filters: Seq[RuntimeVerdict], build: RuntimeVerdict => LogicalPlan): LogicalPlan =
     filters.filter(_.candidate.source.scan eq relation.scan)
       .map(w =>
-        if (w.verdict.outcome == Outcome.Ends) w.candidate.betweenEnds(build(w))
-        else w.candidate.filter(build(w), w.verdict.outcome == Outcome.Shared, alone = withinBroadcast(w)))
+        if (w.verdict.how == Outcome.Ends) w.candidate.betweenEnds(build(w))
+        else w.candidate.filter(build(w), w.verdict.how == Outcome.Shared, alone = withinBroadcast(w)))
       .reduceOption(And(_, _)).fold[LogicalPlan](relation)(Filter(_, relation))
 
   /**

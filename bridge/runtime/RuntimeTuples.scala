@@ -23,7 +23,7 @@ object RuntimeTuples extends PredicateHelper {
 
   /** The candidates for tuples that Spark has its own filters for, one for each key. */
   def sparks(verdicts: Seq[RuntimeVerdict]): Seq[RuntimeCandidate] =
-    verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.outcome == Outcome.Spark).map(_.candidate)
+    verdicts.filter(one => one.verdict.tuple.isDefined && one.verdict.how == Outcome.Spark).map(_.candidate)
 
   /** Removes Spark's own filters of some candidates from a plan. */
   def without(plan: LogicalPlan, sparks: Seq[RuntimeCandidate]): LogicalPlan = plan.transform {
@@ -53,7 +53,7 @@ object RuntimeTuples extends PredicateHelper {
     val facts = first.facts.copy(
       column = tuple.sql, form = "tuple", known = None, placed = None, held = None,
       build = first.facts.build.copy(key = KeyTuple.text(texts)))
-    val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.outcome == how)).headOption
+    val verdict = Seq(Outcome.Shared, Outcome.Collected).flatMap(how => members.map(_.verdict).find(_.how == how)).headOption
     val candidate = first.copy(
       source = first.source.copy(key = tuple), keys = keys, place = places.head, known = None, valuesOf = None, facts = facts)
     verdict.filter(_ => tuple.columns.length > 1).map(RuntimeVerdict(candidate, _))

@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.parquetry.hash.BucketFunction
 import org.apache.spark.sql.parquetry.predicates.RowGroupFilters
-import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, ScanAnswer}
+import org.apache.spark.sql.parquetry.protocol.{BucketsAnswer, Json, OrderAnswer, ScanAnswer}
 import org.apache.spark.sql.parquetry.readers.{
   BucketReaderFactory, ErrorNamingReaderFactory, FileReaders, FileSplits, KeyedFilePartition, OpenedFilesFactory,
   RuntimeFilterPartition, RuntimeFilterReaders}
@@ -81,11 +81,11 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   // values arrive.
 
   override def estimateStatistics(): Statistics = new Statistics {
-    private def optional(count: Option[Long]) = count.fold(OptionalLong.empty())(OptionalLong.of(_))
-    override def sizeInBytes(): OptionalLong = optional(plans.state.answer.bytes)
-    override def numRows(): OptionalLong = optional(plans.state.answer.rows)
+    private def sizes = plans.state.answer.statistics
+    override def sizeInBytes(): OptionalLong = OptionalLong.of(sizes.bytes)
+    override def numRows(): OptionalLong = sizes.rows.fold(OptionalLong.empty())(OptionalLong.of(_))
   }
-  def files: Int = plans.state.answer.count
+  def files: Int = plans.state.answer.statistics.files
   /** The listed files, as their file systems spell them. */
   def paths: Seq[String] = {
     val hadoop = session.sessionState.newHadoopConf()
@@ -127,7 +127,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def planTimeConditions: Seq[JValue] = plans.request.planTimeConditions
   def partitionSchema: StructType = plans.request.partitionSchema
   /** The values of `partitionSchema` of each partition that has listed files. */
-  def partitionRows: Seq[InternalRow] = listed.partitions
+  def partitionRows: Seq[InternalRow] = Json.toRows(listed.partitions, partitionSchema).toSeq
   def listed: ScanAnswer = plans.listed
   /** The listed files at some paths. */
   def listedAt(paths: Seq[String]): ScanAnswer = plans.request.ask(files = Some(paths))
@@ -138,7 +138,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   def readsWholeFiles: Boolean = mode.wholeFiles
   override def outputPartitioning(): Partitioning = buckets.fold[Partitioning](new UnknownPartitioning(0))(found =>
     new KeyGroupedPartitioning(BucketFunction.transforms(found).toArray, found.count))
-  override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case (column, descending) =>
+  override def outputOrdering(): Array[SortOrder] = buckets.toArray.flatMap(_.order).map { case OrderAnswer(column, descending) =>
     val direction = if (descending) SortDirection.DESCENDING else SortDirection.ASCENDING
     Expressions.sort(Expressions.column(Schemas.quoted(column)), direction)
   }
@@ -192,7 +192,7 @@ class ParquetryScan private[scan] (private[scan] val plans: ScanPlans, private[s
   }
 
   private lazy val byBucket = pieces(listed).byBucket(buckets.get)
-  private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, hidden.beside(_, partitionSchema, _))
+  private def pieces(answer: ScanAnswer) = new FileSplits(session, answer, partitionSchema, hidden.beside(_, partitionSchema, _))
 
   def rowGroupFilters: Array[sources.Filter] = RowGroupFilters(pushed, table)
   /**

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.expressions.aggregate._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.parquetry.predicates.{EvaluatedDirectoryPredicates, EvaluatedPartitionPredicates}
-import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Answers, Json}
+import org.apache.spark.sql.parquetry.protocol.{AggregateAnswer, Json, MaybeAggregateAnswer, PlannerAnswer}
 import org.apache.spark.sql.parquetry.table.{ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.parquetry.versions.Pushdown.{OnPartitions, Repeated}
 import org.apache.spark.sql.types.StructType
@@ -26,7 +26,7 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
   protected var required: StructType = table.logical
   private var aggregate: Option[AggregateAnswer] = None
 
-  private def ask(op: String, fields: JField*): JValue =
+  private def ask(op: String, fields: JField*): PlannerAnswer =
     table.ref.ask(op, table.identity ++ Seq[JField]("predicates" -> JArray(pushed.map(_.tree).toList)) ++ fields: _*)
 
   /**
@@ -72,8 +72,8 @@ class ParquetryScanBuilder(table: ParquetryTable, options: CaseInsensitiveString
     }
     val groups = aggregation.groupByExpressions().map(column)
     if (functions.exists(_.isEmpty) || groups.exists(_.isEmpty) || !pushed.forall(_.exact)) return None
-    Answers.aggregate(
-      ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten)))
+    ask("aggregate", "functions" -> JArray(functions.flatten.toList), "group_by" -> Json.strings(groups.flatten))
+      .as[MaybeAggregateAnswer].aggregated
   }
 
   /**

@@ -124,14 +124,14 @@ case class Narrowed(estimate: ScanAnswer, listing: Option[ScanAnswer], values: S
  * which one the report describes.
  *
  * @param original the object for the table's own bucket count, or None if this is it
- * @param reportBefore the report before plan-time values, or None if this scan has none
+ * @param before what the steps kept before plan-time values, or None if this scan has none
  */
-class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], private val reportBefore: Option[JValue]) {
+class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], private val before: Option[JValue]) {
   def this(request: ScanRequest) = this(request, None, None)
   import request.{required, table}
 
   @volatile private var current: ScanState = {
-    val answer = request.ask(reportBefore = reportBefore, mayEstimate = true)
+    val answer = request.ask(before = before, mayEstimate = true)
     if (answer.late) Estimated(answer) else Listed(answer, answer)
   }
   def state: ScanState = current
@@ -140,7 +140,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   /** Returns the files without runtime values; the first call asks the planner. */
   def listed: ScanAnswer = current.listing.getOrElse(synchronized {
     current.listing.getOrElse {
-      val files = request.ask(reportBefore = reportBefore)
+      val files = request.ask(before = before)
       current = current.withListing(files)
       files
     }
@@ -177,8 +177,8 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   private def narrowBy(values: Seq[JValue]): Narrowed = synchronized {
     current match {
       case same: Narrowed if same.values == values => same
-      case before =>
-        val narrowed = Narrowed(estimate, before.listing, values, request.ask(values, reportBefore.orElse(Some(estimate.report))))
+      case earlier =>
+        val narrowed = Narrowed(estimate, earlier.listing, values, request.ask(values, before.orElse(Some(estimate.counts))))
         current = narrowed
         narrowed
     }
@@ -189,7 +189,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
   /** The same request with plan-time values of a join: a new scan, with states of its own. */
   def withPlanTimeValues(values: JValue): ScanPlans = {
     val narrower = new ScanPlans(request.copy(planTimeValues = request.planTimeValues :+ values, bucketCount = None), None,
-      reportBefore.orElse(Some(base.estimate.report)))
+      before.orElse(Some(base.estimate.counts)))
     request.bucketCount.fold(narrower)(narrower.withBucketCount)
   }
 
@@ -201,7 +201,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
 
   def withBucketCount(count: Int): ScanPlans = base.synchronized {
     base.chosen = base.byBucketCount.getOrElseUpdate(
-      count, new ScanPlans(base.request.copy(bucketCount = Some(count)), Some(base), reportBefore))
+      count, new ScanPlans(base.request.copy(bucketCount = Some(count)), Some(base), before))
     base.chosen
   }
   /** The scan in the table's own bucket count. */
@@ -220,7 +220,7 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
     val conf = SQLConf.get
     def whole(column: String) =
       CharVarcharUtils.replaceCharVarcharWithString(table.logical(column).dataType).sameType(required(column).dataType)
-    found.columns.forall { case (column, _) => whole(column) } &&
+    found.columns.forall(whole) &&
       (found.columns.length == 1 || !(Bucketing.usesKeySubsets(conf) || conf.v2BucketingShuffleEnabled))
   }
 
@@ -235,9 +235,9 @@ class ScanPlans private (val request: ScanRequest, original: Option[ScanPlans], 
    */
   def reportLater: () => JValue = {
     val (described, known, missed) = (reported, report, timedOutFilters)
-    val (request, before) = (described.request, described.reportBefore)
+    val (request, before) = (described.request, described.before)
     val (values, compared) = described.state match {
-      case narrowed: Narrowed => (narrowed.values, before.orElse(Some(described.estimate.report)))
+      case narrowed: Narrowed => (narrowed.values, before.orElse(Some(described.estimate.counts)))
       case _ => (Nil, before)
     }
     if (!ScanPlans.namesSeveral(known)) () => known

@@ -2,7 +2,7 @@ package org.apache.spark.sql.parquetry.scan
 
 import org.json4s._
 
-import org.apache.spark.sql.parquetry.protocol.{Answers, Json, ScanAnswer, Settings}
+import org.apache.spark.sql.parquetry.protocol.{Json, ScanAnswer, Settings}
 import org.apache.spark.sql.parquetry.table.{HiddenColumns, ParquetryTable, PushedPredicate}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -34,23 +34,23 @@ case class ScanRequest(
    * Asks the planner which files to read.
    *
    * @param runtimeValues filters whose values have arrived
-   * @param reportBefore the report of the scan without values of joins, to be compared with
+   * @param before what the scan's steps kept without values of joins, for the report
    * @param mayEstimate whether the planner may answer by the table's totals, without files
    * @param files paths of the only files to read, or None for all
    * @param apart whether the report names only conditions that prune something by themselves
    */
   def ask(
-      runtimeValues: Seq[JValue] = Nil, reportBefore: Option[JValue] = None, mayEstimate: Boolean = false,
+      runtimeValues: Seq[JValue] = Nil, before: Option[JValue] = None, mayEstimate: Boolean = false,
       files: Option[Seq[String]] = None, apart: Boolean = false): ScanAnswer =
-    Answers.scan(table.ref.ask("plan_scan",
+    table.ref.ask("plan_scan",
       table.identity ++ Seq[JField](
         "predicates" -> JArray(conditions.toList),
         "joined" -> JArray(planTimeValues.toList),
         "runtime" -> JArray(runtimeValues.toList),
         "columns" -> Json.strings(required.fieldNames.filterNot(hidden.names)),
         "late" -> JBool(mayEstimate),
-        Json.readOptions(options), settings) ++ reportBefore.map("before" -> _: JField)
+        Json.readOptions(options), settings) ++ before.map("before" -> _: JField)
         ++ files.map("files" -> Json.strings(_): JField)
         ++ Option.when(apart)("apart" -> JBool(true): JField)
-        ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*), partitionSchema)
+        ++ bucketCount.map(count => "buckets" -> JInt(count): JField): _*).as[ScanAnswer]
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.parquetry.catalog.PlannerCatalog
-import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json}
+import org.apache.spark.sql.parquetry.protocol.{CallAnswer, CatalogRef, Json}
 import org.apache.spark.sql.parquetry.table.ParquetryTable
 
 /**
@@ -25,8 +25,7 @@ object AnalyzeStatement extends Rule[LogicalPlan] {
   }
 
   private def analyze(ref: CatalogRef, namespace: Array[String], names: Seq[String], more: JField*): LogicalPlan = {
-    val answer = Answers.called(
-      ref.ask("analyze", Seq[JField]("namespace" -> Json.strings(namespace), "names" -> Json.strings(names)) ++ more: _*))
-    LocalRelation(toAttributes(answer.schema), answer.rows.toSeq)
+    val answer = ref.ask("analyze", Seq[JField]("namespace" -> Json.strings(namespace), "names" -> Json.strings(names)) ++ more: _*).as[CallAnswer]
+    LocalRelation(toAttributes(answer.schema), answer.sparkRows.toSeq)
   }
 }

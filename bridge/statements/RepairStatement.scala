@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.parquetry.protocol.Answers
+import org.apache.spark.sql.parquetry.protocol.{CallAnswer, SchemaAnswer}
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 
 /**
@@ -24,16 +24,15 @@ object RepairStatement extends Rule[LogicalPlan] {
   }
 
   private def command(t: ParquetryTable, add: Boolean, drop: Boolean) =
-    RepairCommand(t, add, drop, toAttributes(Answers.schema(t.ref.ask("repair_schema"))))
+    RepairCommand(t, add, drop, toAttributes(t.ref.ask("repair_schema").as[SchemaAnswer].schema))
 }
 
 case class RepairCommand(table: ParquetryTable, add: Boolean, drop: Boolean, override val output: Seq[Attribute])
   extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = {
-    val answer = Answers.called(
-      table.ref.ask("repair", table.identity ++ Seq[JField]("add" -> JBool(add), "drop" -> JBool(drop)): _*))
+    val answer = table.ref.ask("repair", table.identity ++ Seq[JField]("add" -> JBool(add), "drop" -> JBool(drop)): _*).as[CallAnswer]
     Cached.refresh(table.ref, answer.changed)
     val toRow = CatalystTypeConverters.createToScalaConverter(answer.schema)
-    answer.rows.toSeq.map(toRow(_).asInstanceOf[Row])
+    answer.sparkRows.toSeq.map(toRow(_).asInstanceOf[Row])
   }
 }

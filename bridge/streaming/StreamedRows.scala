@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactor
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2._
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
-import org.apache.spark.sql.parquetry.protocol.{Answers, Bridge, Json, ParquetryException, Settings}
+import org.apache.spark.sql.parquetry.protocol.{Bridge, Json, ParquetryException, Settings, WrittenAnswer}
 import org.apache.spark.sql.parquetry.table.{Cached, ParquetryTable}
 import org.apache.spark.sql.parquetry.versions.{Append, StreamedRowsExec, TakesRows}
 import org.apache.spark.sql.streaming.OutputMode
@@ -47,7 +47,7 @@ class StreamedRows(val table: ParquetryTable, mode: String, info: LogicalWriteIn
       "write_options" -> Json.strings(options),
       "batch" -> JObject("query" -> JString(info.queryId()), "number" -> JInt(batch), "table" -> JString(table.id())),
       Settings.field): _*)
-    count = Answers.written(answer).get("rows")
+    count = Some(answer.as[WrittenAnswer].rows)
     Cached.forget(now)
   }
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.parquetry.protocol.{Answers, Json, ParquetryException, Settings}
+import org.apache.spark.sql.parquetry.protocol.{Json, ParquetryException, PlannerAnswer, PositionAnswer, ScanAnswer, Settings}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A stream's position, in the planner's form. */
@@ -48,14 +48,15 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   /** The same stream with another scan. */
   def narrowedTo(narrower: StreamScan): TableStream = new TableStream(narrower, checkpoint, Some(known))
 
-  private def ask(op: String, fields: JField*): JValue =
+  private def ask(op: String, fields: JField*): PlannerAnswer =
     table.ref.ask(op, table.identity ++ (Json.readOptions(options) +: fields): _*)
+  private def offset(answer: PlannerAnswer): StreamOffset = new StreamOffset(answer.as[PositionAnswer].position)
   private def text(offset: Offset): JValue = Option(offset).fold[JValue](JNull)(o => JString(o.json()))
 
   // Where batches begin and end
 
   override def initialOffset(): Offset = new FirstOffset(SparkSession.active, checkpoint).orElse(
-    new StreamOffset(Answers.position(ask("begin_stream", "starting_at" -> startingAt.fold[JValue](JNull)(JInt(_))))))
+    offset(ask("begin_stream", "starting_at" -> startingAt.fold[JValue](JNull)(JInt(_)))))
   override def deserializeOffset(json: String): Offset = new StreamOffset(json)
 
   private def startingAt: Option[Long] = Option(options.get("startingTimestamp")).map { given =>
@@ -68,11 +69,11 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   override def prepareForTriggerAvailableNow(): Unit = until = JString(reportLatestOffset().json())
 
   override def getDefaultReadLimit: ReadLimit = LimitsOfOptions
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset = new StreamOffset(Answers.position(ask("advance_stream",
-    "start" -> text(start), "until" -> until, "limited" -> JBool(limit != ReadLimit.allAvailable()))))
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = offset(ask("advance_stream",
+    "start" -> text(start), "until" -> until, "limited" -> JBool(limit != ReadLimit.allAvailable())))
   override def latestOffset(): Offset = throw new UnsupportedOperationException("A batch is asked for by where it begins, and by limits.")
   override def reportLatestOffset(): Offset =
-    new StreamOffset(Answers.position(ask("advance_stream", "start" -> JNull)))
+    offset(ask("advance_stream", "start" -> JNull))
 
   // What a batch reads
 
@@ -80,11 +81,11 @@ class TableStream(scan: StreamScan, checkpoint: String, of: Option[TableStream])
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = synchronized {
     val batch = (start.json(), end.json())
     if (!planned.exists(_._1 == batch)) {
-      val answer = Answers.scan(ask("plan_batch",
+      val answer = ask("plan_batch",
         "start" -> text(start), "end" -> text(end),
         "predicates" -> JArray(scan.pushed.map(_.tree).toList),
         "columns" -> Json.strings(scan.required.fieldNames.filterNot(scan.hidden.names)),
-        Settings.field), scan.partitionSchema)
+        Settings.field).as[ScanAnswer]
       planned = Some((batch, scan.partitions(answer).toArray[InputPartition]))
     }
     planned.get._2

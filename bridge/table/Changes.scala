@@ -10,8 +10,11 @@ import org.apache.spark.sql.types.{DataType, Metadata, StructField, StructType}
 
 /** Encodes changes of tables for the planner. */
 object Changes {
+  private def change(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
+  def setProperty(key: String, value: String): JValue = change("set_property", "key" -> JString(key), "value" -> JString(value))
+  def removeProperty(key: String): JValue = change("remove_property", "key" -> JString(key))
+
   def described(c: TableChange): JValue = {
-    def change(kind: String, fields: JField*): JValue = JObject(("change" -> JString(kind)) :: fields.toList)
     def column(c: ColumnChange): JField = "column" -> Json.strings(c.fieldNames())
     // a type's own JSON has no collations: they are in the metadata of the field
     def typed(t: DataType, default: ColumnDefaultValue = null): Seq[JField] = {
@@ -25,8 +28,8 @@ object Changes {
       case _ => JString("")
     })
     c match {
-      case s: SetProperty => change("set_property", "key" -> JString(s.property()), "value" -> JString(s.value()))
-      case r: RemoveProperty => change("remove_property", "key" -> JString(r.property()))
+      case s: SetProperty => setProperty(s.property(), s.value())
+      case r: RemoveProperty => removeProperty(r.property())
       case a: AddColumn =>
         change("add_column", typed(a.dataType(), a.defaultValue()) ++ Seq[JField](column(a), "nullable" -> JBool(a.isNullable()),
           "comment" -> Option(a.comment()).map(JString(_)).getOrElse(JNull), position(a.position())): _*)

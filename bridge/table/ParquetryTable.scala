@@ -15,7 +15,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.parquetry.protocol.{Answers, CatalogRef, Json, ParquetryException, Settings, TableAnswer}
+import org.apache.spark.sql.parquetry.protocol._
 import org.apache.spark.sql.parquetry.versions.{Capabilities, Columns, Constraints, Evolution}
 import org.apache.spark.sql.parquetry.versions.Constraints.Constraint
 import org.apache.spark.sql.parquetry.versions.Definitions.DefinedTable
@@ -46,10 +46,10 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   extends DefinedTable with SupportsRead with SupportsWrite with SupportsDeleteV2 with SupportsRowLevelOperations
   with SupportsMetadataColumns with SupportsAtomicPartitionManagement with SupportsSchemaEvolution {
 
-  val logical: StructType = answer.logical
+  val logical: StructType = answer.schema
   /** The same schema, field by field, under the names that the files use. */
-  val physical: StructType = answer.physical
-  val partitionColumns: Seq[String] = answer.partitionColumns
+  val physical: StructType = answer.physicalSchema.getOrElse(logical)
+  val partitionColumns: Seq[String] = answer.partitionBy
   val format: String = answer.format
   val fileColumn: FileColumn = FileColumn.fromSchema(logical)
   val metadataStruct: MetadataStruct = MetadataStruct.fromSchema(logical, format)
@@ -88,12 +88,12 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   def past: ParquetryTable = like(answer, use.copy(past = true))
   /** The same table without the properties that clauses express. */
   def withoutClauses: ParquetryTable =
-    like(answer.copy(properties = answer.properties -- answer.clauses.keys, arrangedBy = Nil), TableUse())
+    like(answer.byColumns.copy(properties = answer.properties -- answer.clauses.keys), TableUse())
   /** The same table with its columns in another order: the named ones, then the others. */
   def beginningWith(names: Seq[String]): ParquetryTable = {
     val first = names.map(logical.fieldIndex) // fails if another writer has dropped one since
     val order = first ++ logical.indices.diff(first)
-    like(answer.copy(logical = StructType(order.map(logical(_))), physical = StructType(order.map(physical(_)))), TableUse(order = order))
+    like(answer.copy(schema = StructType(order.map(logical(_))), physicalSchema = Some(StructType(order.map(physical(_))))), TableUse(order = order))
   }
   /** Reorders the columns of rows from this table's order to the planner's order. */
   def inPlace(rows: DataFrame): DataFrame = if (use.order.isEmpty) rows else {
@@ -101,13 +101,13 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
     Dataset.ofRows(rows.sparkSession.asInstanceOf[SparkSession],
       Project(use.order.indices.map(i => plan.output(use.order.indexOf(i))), plan))
   }
-  val identity: Seq[JField] = Seq("table" -> answer.identity)
+  val identity: Seq[JField] = Seq("table" -> answer.table.json)
 
   override def name(): String = answer.name
   /** Database and name. */
-  def path: Seq[String] = Answers.path(answer.identity)
-  override def id(): String = answer.id
-  override def version(): String = answer.version.toString
+  def path: Seq[String] = Seq(answer.table.database, answer.table.table)
+  override def id(): String = answer.table.id
+  override def version(): String = answer.table.version.toString
   /** The name of this version among all versions of all tables. */
   def versioned: String = s"${name()} ${id()} ${version()}"
   override def schema(): StructType = logical // older code of Spark calls it instead of `columns`
@@ -117,14 +117,14 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   override def partitioning(): Array[Transform] = // names are parsed there
     (partitionColumns.map(n => Expressions.identity(Schemas.quoted(n))) ++ answer.arrangedBy).toArray
   /** The same table, described as partitioned by columns alone. */
-  def byColumns: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse())
+  def byColumns: ParquetryTable = like(answer.byColumns, TableUse())
   override def constraints(): Array[Constraint] = answer.constraints.map(Constraints.fromAnswer).toArray
   def isArranged: Boolean = answer.arrangedBy.nonEmpty
   /**
    * The same, for a scan. Spark evaluates conditions over partitions' values only if a table is partitioned
    * by columns alone.
    */
-  def scanned: ParquetryTable = like(answer.copy(arrangedBy = Nil), TableUse(scanned = true, past = isPast))
+  def scanned: ParquetryTable = like(answer.byColumns, TableUse(scanned = true, past = isPast))
   override def properties(): util.Map[String, String] = answer.properties.asJava
   override def partitionSchema(): StructType = StructType(partitionColumns.map(logical(_)))
   /** The partition columns with some names, in the order of the names. */
@@ -144,7 +144,7 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
     Capabilities.added(all)
   }
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
-    Answers.held(ask("can_alter", "change" -> Changes.described(change)))
+    ask("can_alter", "change" -> Changes.described(change)).as[HeldAnswer].held
 
   // Spark finds cached data of a query by comparing its tables: one version of a table is equal whenever it
   // is loaded.
@@ -156,13 +156,13 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
   }
   override def hashCode(): Int = (id(), version()).hashCode()
 
-  protected def ask(op: String, fields: JField*): JValue = ref.ask(op, identity ++ fields: _*)
+  protected def ask(op: String, fields: JField*): PlannerAnswer = ref.ask(op, identity ++ fields: _*)
 
   /** The planner's answer to predicates that Spark offers. */
   def judge(offered: Seq[Predicate], options: CaseInsensitiveStringMap, more: JField*): Seq[PushedPredicate] = {
     val trees = offered.map(Json.ofExpression)
-    val answer = Answers.pushed(ask("push_predicates",
-      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ more: _*))
+    val answer = ask("push_predicates",
+      Seq[JField]("predicates" -> JArray(trees.toList), Json.readOptions(options), Settings.field) ++ more: _*).as[PushedAnswer]
     offered.indices.map(i =>
       PushedPredicate(offered(i), trees(i), answer.exact(i), answer.again(i), answer.rowGroups(i)))
   }
@@ -171,9 +171,9 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
 
   private def where(predicates: Array[Predicate]): JField =
     "predicates" -> JArray(predicates.map(Json.ofExpression).toList)
-  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = Answers.held(ask("can_delete", where(predicates)))
+  override def canDeleteWhere(predicates: Array[Predicate]): Boolean = ask("can_delete", where(predicates)).as[HeldAnswer].held
   override def deleteWhere(predicates: Array[Predicate]): Unit = ask("delete", where(predicates), Settings.field)
-  override def truncateTable(): Boolean = Answers.held(ask("truncate", where(Array.empty)))
+  override def truncateTable(): Boolean = ask("truncate", where(Array.empty)).as[HeldAnswer].held
 
   // Partitions
 
@@ -184,7 +184,7 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
    * Asks a question about partitions. If some do not exist, or exist already, it raises Spark's own
    * exceptions.
    */
-  private def askOf(op: String, gone: Array[InternalRow], there: Array[InternalRow], fields: JField*): JValue =
+  private def askOf(op: String, gone: Array[InternalRow], there: Array[InternalRow], fields: JField*): PlannerAnswer =
     try ask(op, fields: _*) catch {
       case e: ParquetryException if e.code == "PARTITION_NOT_FOUND" => throw (gone match {
         case Array(one) => new NoSuchPartitionException(name(), one, partitionSchema())
@@ -199,25 +199,25 @@ abstract class ParquetryTable(val ref: CatalogRef, protected val answer: TableAn
     askOf("add_partitions", idents, idents, rows(idents),
       "properties" -> JArray(properties.map(p => Json.strings(p.asScala.toMap)).toList))
   override def dropPartitions(idents: Array[InternalRow]): Boolean =
-    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)))
+    askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(false)).as[HeldAnswer].held
   override def purgePartitions(idents: Array[InternalRow]): Boolean =
-    Answers.held(askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)))
+    askOf("drop_partitions", idents, idents, rows(idents), "purge" -> JBool(true)).as[HeldAnswer].held
   override def purgePartition(ident: InternalRow): Boolean = purgePartitions(Array(ident))
   override def truncatePartitions(idents: Array[InternalRow]): Boolean =
-    Answers.held(askOf("truncate_partitions", idents, idents, rows(idents)))
+    askOf("truncate_partitions", idents, idents, rows(idents)).as[HeldAnswer].held
   override def truncatePartition(ident: InternalRow): Boolean = truncatePartitions(Array(ident))
   override def renamePartition(from: InternalRow, to: InternalRow): Boolean =
-    Answers.held(askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))))
+    askOf("rename_partition", Array(from), Array(to), rows(Array(from, to))).as[HeldAnswer].held
   override def replacePartitionMetadata(ident: InternalRow, properties: util.Map[String, String]): Unit =
     ask("alter_partition", rows(Array(ident)), "properties" -> Json.strings(properties.asScala.toMap))
   override def loadPartitionMetadata(ident: InternalRow): util.Map[String, String] =
-    Answers.properties(askOf("load_partition", Array(ident), Array(ident), rows(Array(ident)))).asJava
+    askOf("load_partition", Array(ident), Array(ident), rows(Array(ident))).as[PropertiesAnswer].properties.asJava
   override def listPartitionIdentifiers(names: Array[String], ident: InternalRow): Array[InternalRow] = {
-    Answers.rows(ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*), partitionSchema())
+    Json.toRows(ask("list_partitions", agreeing(names.toIndexedSeq, ident): _*).as[RowsAnswer].rows, partitionSchema())
   }
   /** The partitions that agree with some values, as `SHOW PARTITIONS` prints them. */
   def partitionNames(names: Seq[String], ident: InternalRow): Seq[String] =
-    Answers.names(ask("show_partitions", agreeing(names, ident): _*))
+    ask("show_partitions", agreeing(names, ident): _*).as[NamesAnswer].names
   private def agreeing(names: Seq[String], ident: InternalRow): Seq[JField] =
     Seq("names" -> Json.strings(names), "values" -> Json.ofRow(ident, partitionColumnsNamed(names)))
 }

@@ -58,7 +58,7 @@ object Constraints {
     def references(paths: Seq[Seq[String]]): Array[NamedReference] = paths.map(LogicalExpressions.reference).toArray
     val status = ValidationStatus.valueOf(c.status)
     c.kind match {
-      case "check" => constraints.Constraint.check(c.name).predicateSql(c.predicate)
+      case "check" => constraints.Constraint.check(c.name).predicateSql(c.predicate.orNull)
         .enforced(c.enforced).rely(c.rely).validationStatus(status).build()
       case "primary_key" => constraints.Constraint.primaryKey(c.name, references(c.columns))
         .enforced(c.enforced).rely(c.rely).validationStatus(status).build()

@@ -8,10 +8,27 @@ from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
     from parquetry.definition.bucket_clause import bucket_transform as bucket_transform
-    from parquetry.definition.bucketing import set_buckets as set_buckets
+    from parquetry.definition.bucketing import (
+        set_buckets as set_buckets,
+    )
+    from parquetry.definition.changes import (
+        AddConstraint as AddConstraint,
+        ClusterBy as ClusterBy,
+        ColumnChange as ColumnChange,
+        DropColumn as DropColumn,
+        DropConstraint as DropConstraint,
+        OrderColumns as OrderColumns,
+        PropertyChange as PropertyChange,
+        RemoveProperty as RemoveProperty,
+        RenameColumn as RenameColumn,
+        SetProperty as SetProperty,
+        TableChange as TableChange,
+        UnsupportedChange as UnsupportedChange,
+        UpdateColumnType as UpdateColumnType,
+    )
     from parquetry.definition.constraints import with_constraints as with_constraints
     from parquetry.definition.drop_columns import (
-        elementary as elementary,
+        elementary_changes as elementary_changes,
         in_order as in_order,
         require_droppable as require_droppable,
     )
@@ -27,7 +44,10 @@ if FOR_TYPE_CHECKERS:
         Subject as Subject,
         require_allowed as require_allowed,
     )
-    from parquetry.definition.schema_changes import changed as changed, physical_path as physical_path
+    from parquetry.definition.schema_changes import (
+        change_columns as change_columns,
+        physical_path as physical_path,
+    )
     from parquetry.definition.skew import (
         is_relaxed as is_relaxed,
         recorded as recorded,

@@ -8,14 +8,20 @@ the read-only `hive-compatible`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from parquetry.config import BUCKETING_VERSION, CLUSTERED_BY, HIVE_COMPATIBLE, settle
 from parquetry.ddl import ClusteredBy, filter_text, parse_clustered_by
 from parquetry.definition.bucket_clause import bucket_spec, require_hashable
+from parquetry.definition.changes import (
+    AddColumn,
+    OrderColumns,
+    TableChange,
+    UpdateColumnPosition,
+    UpdateColumnType,
+)
 from parquetry.definition.skew import require_rules
 from parquetry.errors import BucketColumnChangeError, BucketError, PropertyError
 from parquetry.identifiers import parse_ordered_columns
@@ -159,7 +165,9 @@ def _order(sorted_by: Sequence[str]) -> tuple[tuple[str, bool], ...]:
         ) from None
 
 
-def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> None:
+def require_unbucketed(
+    snapshot: TableSnapshot, metadata: TableMetadata, change: TableChange | OrderColumns
+) -> None:
     """Make sure that no bucket depends on the type of a column that gets another type.
 
     A value's bucket comes from its hash, which depends on the type. So does the order of structs. Names do
@@ -168,15 +176,18 @@ def require_unbucketed(snapshot: TableSnapshot, metadata: TableMetadata, change:
     Args:
         snapshot: the table, with its partitions.
         metadata: of the table with the other changes of the statement.
-        change: of its columns, as Spark describes it.
+        change: of its columns.
 
     Raises:
         BucketColumnChangeError: the table or a partition has such buckets.
     """
-    kind, path = change["change"], change.get("column", ())
-    inside = len(path) > 1 and kind in ("add_column", "update_position")
-    if kind != "update_type" and not inside:
-        return
+    match change:
+        case UpdateColumnType(column=path):
+            pass
+        case AddColumn(column=path) | UpdateColumnPosition(column=path) if len(path) > 1:
+            pass
+        case _:
+            return
     column = next((each for each in metadata.columns if each.name.lower() == path[0].lower()), None)
     if column is None:
         return

@@ -8,11 +8,11 @@ constraint (`metastore.commits.conflicts`). Keys are stored for readers of the m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
+from parquetry.definition.changes import AddConstraint, DropConstraint
 from parquetry.errors import (
     CommitConflictError,
     ConstrainedColumnChangeError,
@@ -49,15 +49,14 @@ def with_constraints(metadata: TableMetadata, label: str, constraints: Sequence[
     return metadata
 
 
-def added(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str, Any]) -> TableMetadata:
+def add_constraint(snapshot: TableSnapshot, metadata: TableMetadata, change: AddConstraint) -> TableMetadata:
     """Return the metadata with the constraint of ALTER TABLE … ADD CONSTRAINT.
 
     Raises:
         CommitConflictError: the rows were tested in another version than this one.
         ConstraintExistsError: the table has a constraint of the same name.
     """
-    new = msgspec.convert(change["constraint"], Constraint)
-    tested = change["version"]
+    new, tested = change.constraint, change.version
     if new.kind == "check" and tested is not None and tested != str(snapshot.version):
         raise CommitConflictError(
             f"Table {snapshot.label}: version {snapshot.version} was committed while the rows of version {tested} were tested by "
@@ -66,18 +65,18 @@ def added(snapshot: TableSnapshot, metadata: TableMetadata, change: Mapping[str,
     return with_constraints(metadata, snapshot.label, [new])
 
 
-def without(metadata: TableMetadata, label: str, change: Mapping[str, Any]) -> TableMetadata:
+def drop_constraint(metadata: TableMetadata, label: str, change: DropConstraint) -> TableMetadata:
     """Return the metadata without the constraint of ALTER TABLE … DROP CONSTRAINT.
 
     Raises:
         ConstraintNotFoundError: there is no such constraint, and the statement has no IF EXISTS.
     """
-    name = change["name"].lower()
+    name = change.name.lower()
     left = tuple(each for each in metadata.constraints if each.name.lower() != name)
-    if len(left) == len(metadata.constraints) and not change["if_exists"]:
+    if len(left) == len(metadata.constraints) and not change.if_exists:
         there = ", ".join(part_text(each.name) for each in left) or "none"
         raise ConstraintNotFoundError(
-            f"Table {label} has no constraint {part_text(change['name'])}; there are: {there}."
+            f"Table {label} has no constraint {part_text(change.name)}; there are: {there}."
         )
     return msgspec.structs.replace(metadata, constraints=left)
 

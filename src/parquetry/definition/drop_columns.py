@@ -7,18 +7,26 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from parquetry.config import naming
 from parquetry.data_files import CURRENT_DEFAULT, TableColumn
 from parquetry.definition.bucketing import all_arrangements
+from parquetry.definition.changes import (
+    AddColumn,
+    DropColumn,
+    OrderColumns,
+    TableChange,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnType,
+)
 from parquetry.definition.skew import require_unskewed
 from parquetry.errors import BucketColumnChangeError, PropertyError, SkewedColumnChangeError, UnsupportedError
 from parquetry.metastore import TableMetadata, TableSnapshot
 from parquetry.types import type_text
-
-Change = dict[str, Any]
 
 
 def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Sequence[str]) -> None:
@@ -69,7 +77,9 @@ def require_droppable(snapshot: TableSnapshot, metadata: TableMetadata, path: Se
         raise BucketColumnChangeError(message)
 
 
-def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Change]:
+def elementary_changes(
+    metadata: TableMetadata, changes: Sequence[TableChange]
+) -> list[TableChange | OrderColumns]:
     """Return changes with simple ones instead of REPLACE COLUMNS.
 
     Spark sends it as dropping all columns, partition columns too, and adding the columns of the statement. As
@@ -80,42 +90,42 @@ def elementary(metadata: TableMetadata, changes: Sequence[Change]) -> list[Chang
         UnsupportedError: a column that is named again would be NOT NULL and may contain NULL.
     """
     count = len(metadata.columns)
-    dropped = [each["column"] for each in changes[:count] if each["change"] == "drop_column"]
-    if dropped != [[column.name] for column in metadata.columns] or len(changes) == count:
+    dropped = [each.column for each in changes[:count] if isinstance(each, DropColumn)]
+    added = [each for each in changes[count:] if isinstance(each, AddColumn)]
+    if (
+        dropped != [[column.name] for column in metadata.columns]
+        or not 0 < len(added) == len(changes) - count
+    ):
         return list(changes)
-    added: list[Change] = []
+    simple: list[TableChange | OrderColumns] = []
     kept: list[str] = []
-    for change in changes[count:]:
-        column = _named(metadata, change["column"][0])
+    for change in added:
+        column = _named(metadata, change.column[0])
         if column is None:
-            added.append(change)
-            continue
-        kept.append(column.name)
-        path = [column.name]
-        if type_text(change["type"]) != type_text(column.type):  # marks of nested fields stay
-            added.append(
-                {
-                    "change": "update_type",
-                    "column": path,
-                    "type": change["type"],
-                    "metadata": change["metadata"],
-                }
-            )
-        if change["nullable"] != column.nullable:
-            added.append({"change": "update_nullability", "column": path, "nullable": change["nullable"]})
-        if change["comment"] != column.comment:
-            added.append({"change": "update_comment", "column": path, "comment": change["comment"]})
-        default = change["metadata"].get(CURRENT_DEFAULT)
-        if default != column.metadata.get(CURRENT_DEFAULT):
-            added.append({"change": "update_default", "column": path, "default": default})
+            simple.append(change)
+        else:
+            kept.append(column.name)
+            simple += _differences(column, change)
     gone = [
-        {"change": "drop_column", "column": [column.name], "if_exists": False}
+        DropColumn([column.name])
         for column in metadata.columns
         if column.name not in kept and column.name not in metadata.partition_by
     ]
-    named = [change["column"][0] for change in changes[count:]]
-    order = {"change": "order", "names": named}
-    return [*added, *gone, order]
+    return [*simple, *gone, OrderColumns([change.column[0] for change in added])]
+
+
+def _differences(column: TableColumn, new: AddColumn) -> Iterator[TableChange]:
+    """Yield the changes that make a column what a statement that names it again says."""
+    path = [column.name]
+    if type_text(new.type) != type_text(column.type):  # marks of nested fields stay
+        yield UpdateColumnType(path, new.type, new.metadata)
+    if new.nullable != column.nullable:
+        yield UpdateColumnNullability(path, new.nullable)
+    if new.comment != column.comment:
+        yield UpdateColumnComment(path, new.comment)
+    default = new.metadata.get(CURRENT_DEFAULT)
+    if default != column.metadata.get(CURRENT_DEFAULT):
+        yield UpdateColumnDefault(path, default)
 
 
 def in_order(metadata: TableMetadata, names: Sequence[str]) -> tuple[TableColumn, ...]:

@@ -8,10 +8,23 @@ is rewritten. The same holds for fields of structs. The physical name of a dropp
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from parquetry.data_files import CURRENT_DEFAULT, PHYSICAL_NAME, TableColumn
+from parquetry.definition.changes import (
+    AddColumn,
+    ColumnChange,
+    DropColumn,
+    RenameColumn,
+    UpdateColumnComment,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+)
 from parquetry.errors import ColumnExistsError, ColumnNotFoundError, UnsupportedError
 from parquetry.layout import (
     Field,
@@ -30,7 +43,7 @@ _STEPS = {"element": "elementType", "key": "keyType", "value": "valueType"}
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
-def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[TableColumn, ...]:
+def change_columns(metadata: TableMetadata, change: ColumnChange) -> tuple[TableColumn, ...]:
     """Return a table's columns after one change.
 
     Partition columns at the end stay there, where Hive's positional INSERT expects them, unless the change
@@ -40,24 +53,17 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[TableColum
     Raises:
         ColumnNotFoundError: there is no such column.
         ColumnExistsError: the new name is taken.
-        UnsupportedError: the change is not supported, or would move a column behind partition columns at the
-            end.
+        UnsupportedError: the change would move a column behind partition columns at the end, or files could
+            not be read after it.
     """
-    kind = change["change"]
-    if kind not in _CHANGES:
-        raise UnsupportedError(f"ALTER TABLE … {change['text']} is not supported.")
     fields = fields_from_columns(metadata.columns)
-    path: list[str] = change["column"]
-    if kind == "update_type" and _among(path, metadata.partition_by):
-        raise UnsupportedError(
-            f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
-        )
+    path = change.column
     last = _last_partition_columns(fields, metadata.partition_by)
-    if kind == "add_column" and len(path) == 1 and change["position"] is None:
-        change = {**change, "position": fields[-len(last) - 1]["name"]}
-    _CHANGES[kind](fields, path, change, metadata)
+    if isinstance(change, AddColumn) and len(path) == 1 and change.position is None:
+        change = msgspec.structs.replace(change, position=fields[-len(last) - 1]["name"])
+    _apply(fields, change, metadata)
     placed = (
-        kind in ("add_column", "update_position")
+        isinstance(change, AddColumn | UpdateColumnPosition)
         and len(path) == 1
         and not _among(path, metadata.partition_by)
     )
@@ -68,6 +74,27 @@ def changed(metadata: TableMetadata, change: dict[str, Any]) -> tuple[TableColum
         )
     check_fields(fields, metadata.format)
     return columns_from_fields(fields)
+
+
+def _apply(fields: list[Field], change: ColumnChange, table: TableMetadata) -> None:
+    match change:
+        case AddColumn():
+            _add(fields, change, table)
+        case DropColumn():
+            _drop(fields, change, table)
+        case RenameColumn():
+            _rename(fields, change)
+        case UpdateColumnType():
+            _update_type(fields, change, table)
+        case UpdateColumnNullability():
+            _update_nullability(fields, change)
+        case UpdateColumnComment():
+            _update_comment(fields, change)
+        case UpdateColumnDefault():
+            _update_default(fields, change)
+        case UpdateColumnPosition(column=path):
+            siblings = _siblings(fields, path)
+            _insert(siblings, siblings.pop(_index(siblings, path)), change.position, path)
 
 
 def _among(path: Sequence[str], partition_by: Sequence[str]) -> bool:
@@ -143,18 +170,19 @@ def _free(fields: list[Field], name: str, path: list[str]) -> None:
         )
 
 
-def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+def _add(fields: list[Field], change: AddColumn, table: TableMetadata) -> None:
+    path = change.column
     siblings = _siblings(fields, path)
     _free(siblings, path[-1], path)
-    if not change["nullable"]:
+    if not change.nullable:
         raise UnsupportedError(
             f"Column {'.'.join(path)} cannot be NOT NULL: the rows that are there have no value for it."
         )
-    metadata = dict(change["metadata"])
+    metadata = dict(change.metadata)
     if CURRENT_DEFAULT in metadata:
         _require_column(path)
-    if change["comment"]:
-        metadata["comment"] = change["comment"]
+    if change.comment:
+        metadata["comment"] = change.comment
     taken = {_physical(field).lower() for field in siblings}
     above = physical_path(table, path[:-1])
     taken.update(dropped[-1].lower() for dropped in table.dropped if dropped[:-1] == above)
@@ -164,11 +192,11 @@ def _add(fields: list[Field], path: list[str], change: dict[str, Any], table: Ta
         )
     field = {
         "name": path[-1],
-        "type": without_collation(change["type"]),
+        "type": without_collation(change.type),
         "nullable": True,
         "metadata": metadata,
     }
-    _insert(siblings, field, change["position"], path)
+    _insert(siblings, field, change.position, path)
 
 
 def _insert(siblings: list[Field], field: Field, position: str | None, path: list[str]) -> None:
@@ -180,12 +208,13 @@ def _insert(siblings: list[Field], field: Field, position: str | None, path: lis
         siblings.insert(_index(siblings, [*path[:-1], position]) + 1, field)
 
 
-def _drop(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
+def _drop(fields: list[Field], change: DropColumn, table: TableMetadata) -> None:
+    path = change.column
     try:
         siblings = _siblings(fields, path)
         place = _index(siblings, path)
     except ColumnNotFoundError:
-        if change.get("if_exists"):
+        if change.if_exists:
             return
         raise
     left = [field for field in siblings if field is not siblings[place]]
@@ -200,19 +229,24 @@ def _drop(fields: list[Field], path: list[str], change: dict[str, Any], table: T
     del siblings[place]
 
 
-def _rename(fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata) -> None:
+def _rename(fields: list[Field], change: RenameColumn) -> None:
+    path = change.column
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
-    if change["to"].lower() != field["name"].lower():
-        _free(siblings, change["to"], path)
+    if change.to.lower() != field["name"].lower():
+        _free(siblings, change.to, path)
     field["metadata"].setdefault(PHYSICAL_NAME, field["name"])
-    field["name"] = change["to"]
+    field["name"] = change.to
 
 
-def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], table: TableMetadata) -> None:
-    file_format = table.format
+def _update_type(fields: list[Field], change: UpdateColumnType, table: TableMetadata) -> None:
+    path, file_format = change.column, table.format
+    if _among(path, table.partition_by):
+        raise UnsupportedError(
+            f"{path[0]} is a partition column: its type is part of the partitions' keys and cannot change."
+        )
     holder, key = _typed(fields, path)
-    new = without_collation(change["type"])
+    new = without_collation(change.type)
     if not _widens(holder[key], new, file_format):
         raise UnsupportedError(
             f"Column {'.'.join(path)} is {type_text(holder[key])} and cannot become {type_text(new)}: {file_format} files "
@@ -220,8 +254,8 @@ def _update_type(fields: list[Field], path: list[str], change: dict[str, Any], t
         )
     holder[key] = new
     if key == "type":
-        holder["metadata"].update(change["metadata"])
-    elif change["metadata"]:
+        holder["metadata"].update(change.metadata)
+    elif change.metadata:
         raise UnsupportedError(
             f"{'.'.join(path)} cannot have a collation: values are found by their bytes; leave COLLATE out."
         )
@@ -270,39 +304,35 @@ def _widens(old: Any, new: Any, file_format: str) -> bool:
     return (old, new) == ("date", "timestamp_ntz")
 
 
-def _update_nullability(
-    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
-) -> None:
+def _update_nullability(fields: list[Field], change: UpdateColumnNullability) -> None:
+    path = change.column
     siblings = _siblings(fields, path)
     field = siblings[_index(siblings, path)]
-    if field["nullable"] and not change["nullable"]:
+    if field["nullable"] and not change.nullable:
         raise UnsupportedError(
             f"Column {'.'.join(path)} cannot become NOT NULL: rows that are there may hold NULL."
         )
-    field["nullable"] = change["nullable"]
+    field["nullable"] = change.nullable
 
 
-def _update_comment(
-    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
-) -> None:
+def _update_comment(fields: list[Field], change: UpdateColumnComment) -> None:
+    path = change.column
     siblings = _siblings(fields, path)
     metadata = siblings[_index(siblings, path)]["metadata"]
-    if change["comment"] is None:
+    if change.comment is None:
         metadata.pop("comment", None)
     else:
-        metadata["comment"] = change["comment"]
+        metadata["comment"] = change.comment
 
 
-def _update_default(
-    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
-) -> None:
+def _update_default(fields: list[Field], change: UpdateColumnDefault) -> None:
     """Change the default of new rows. Rows of files without the column keep the older default."""
-    _require_column(path)
-    metadata = fields[_index(fields, path)]["metadata"]
-    if change["default"] is None:
+    _require_column(change.column)
+    metadata = fields[_index(fields, change.column)]["metadata"]
+    if change.default is None:
         metadata.pop(CURRENT_DEFAULT, None)
     else:
-        metadata[CURRENT_DEFAULT] = change["default"]
+        metadata[CURRENT_DEFAULT] = change.default
 
 
 def _require_column(path: list[str]) -> None:
@@ -311,22 +341,3 @@ def _require_column(path: list[str]) -> None:
         raise UnsupportedError(
             f"Field {'.'.join(path)} cannot have a DEFAULT, which is for whole columns: leave it out, or give column {path[0]} one."
         )
-
-
-def _update_position(
-    fields: list[Field], path: list[str], change: dict[str, Any], _table: TableMetadata
-) -> None:
-    siblings = _siblings(fields, path)
-    _insert(siblings, siblings.pop(_index(siblings, path)), change["position"], path)
-
-
-_CHANGES: dict[str, Callable[[list[Field], list[str], dict[str, Any], TableMetadata], None]] = {
-    "add_column": _add,
-    "drop_column": _drop,
-    "rename_column": _rename,
-    "update_type": _update_type,
-    "update_nullability": _update_nullability,
-    "update_comment": _update_comment,
-    "update_default": _update_default,
-    "update_position": _update_position,
-}

@@ -57,10 +57,10 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class ScanFacts(msgspec.Struct, frozen=True):
-    """A scan of one of our tables below a join, and its buckets as `BucketReport.to_dict` returns them."""
+    """A scan of one of our tables below a join, and its buckets, or None if it has none."""
 
     table: str
-    buckets: dict[str, object] | None
+    buckets: BucketReport | None
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -150,11 +150,9 @@ class _Side:
         self._scan = max(range(len(hits)), key=lambda number: (hits[number], bucketed[number]), default=-1)
         scan = side.scans[self._scan] if hits else None
         self.name = side.name if scan is None else scan.table
-        self.buckets = None if scan is None or scan.buckets is None else BucketReport.from_dict(scan.buckets)
-        counts = {each["count"] for scan in side.scans if (each := scan.buckets) is not None}
-        self.folded = (
-            len(side.scans) > 1 and len(counts) > 1 and math.gcd(*map(_number, counts)) not in counts
-        )
+        self.buckets = None if scan is None else scan.buckets
+        counts = {scan.buckets.count for scan in side.scans if scan.buckets is not None}
+        self.folded = len(side.scans) > 1 and len(counts) > 1 and math.gcd(*counts) not in counts
 
     @property
     def usable(self) -> BucketReport | None:
@@ -341,7 +339,3 @@ def _common_buckets(left: _Side, right: _Side) -> str:
         if buckets.again
     ]
     return ", ".join([told, *again])
-
-
-def _number(count: object) -> int:
-    return count if isinstance(count, int) else 1

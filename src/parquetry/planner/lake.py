@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from parquetry.config import CLUSTERED_BY, PARTITION_INDEXES, SKEWED_BY, SORT_BY, check_catalog_options
 from parquetry.definition import bucket_transform, clustering
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError, WarehouseError
@@ -28,7 +30,7 @@ from parquetry.metastore import (
 )
 from parquetry.planner.engine import Engine
 from parquetry.planner.estimates import Estimates
-from parquetry.planner.protocol.answers import Bucketing, LoadedTable
+from parquetry.planner.protocol.answers import Bucketing, LoadedTable, TableConstraint
 from parquetry.planner.protocol.questions import TableRef
 from parquetry.prune import PartitionCache, may_have_directories
 from parquetry.store import SQLiteStore, others_nearby, passwords_among
@@ -250,7 +252,7 @@ class Lake:
             },
             bucketing=None if (buckets := bucket_transform(metadata)) is None else Bucketing(*buckets),
             clustered_by=clustering(metadata),
-            constraints=list(metadata.constraints),
+            constraints=msgspec.convert(metadata.constraints, list[TableConstraint], from_attributes=True),
             clauses=_clauses(metadata),
             details=[list(row) for row in metadata.arrangement.describe(metadata.data_columns)],
             directories=may_have_directories(snapshot),

@@ -15,7 +15,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 
 from parquetry.errors import NamespaceNotFoundError, TableNotFoundError, UnsupportedError
@@ -126,7 +125,7 @@ def read(lake: Lake, q: questions.ReadMetadataTable) -> answers.MetadataPage:
     if len(rows) == ROWS_PER_PAGE:
         key, passed, _ = placed[-1]
         after = questions.PageCursor(key.hex(), passed)
-    return answers.MetadataPage(rows, after, wanted.pushed or msgspec.UNSET)
+    return answers.MetadataPage(rows, after, wanted.pushed)
 
 
 class _MetadataScan:

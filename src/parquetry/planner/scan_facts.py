@@ -35,7 +35,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
     """The bridge's facts about a scan.
 
     Attributes:
-        report: of the planner, as `ScanReport.to_dict` returns it.
+        report: of the planner.
         untranslated: conditions that Spark does not offer to a source, as SQL.
         read: `planned` if the query has not run. After the run it is `read`, or `dropped` if the plan no
             longer had the scan. It is `reused` or `cached` if another scan or a cache gave the rows.
@@ -44,7 +44,7 @@ class ScanOutcome(msgspec.Struct, frozen=True):
         cache: the name of the cached table, or None.
     """
 
-    report: dict[str, Any]
+    report: ScanReport
     untranslated: tuple[str, ...] = ()
     read: Literal["planned", "read", "dropped", "reused", "cached"] = "planned"
     opened: int | None = None
@@ -59,7 +59,7 @@ def scan_reports(facts: Iterable[dict[str, Any]]) -> tuple[ScanReport, ...]:
 
 
 def _report(facts: ScanOutcome) -> ScanReport:
-    scan = ScanReport.from_dict(facts.report)
+    scan = facts.report
     notes = tuple(
         IneffectiveCondition(bare_condition(text), _UNTRANSLATED_REASON) for text in facts.untranslated
     )

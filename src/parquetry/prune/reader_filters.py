@@ -37,7 +37,7 @@ _FIRST_GREGORIAN = {
 """The first value on that both calendars agree, in all time zones: 1582-10-16, two days after the gap."""
 
 
-class Usable(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usable(msgspec.Struct, frozen=True):
     """A condition that readers may use, implied by the query's: one of its leaves, or several joined.
 
     Attributes:

@@ -162,6 +162,52 @@ def stream(spark: SparkSession, source: str, condition: str, sink: str, checkpoi
     writer.toTable(sink).awaitTermination()
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer", "says"),
+    [
+        ("HeldAnswer", {"held": True}, None),
+        ("HeldAnswer", {"held": True, "hold": True}, 'Unrecognized field "hold"'),
+        ("HeldAnswer", {}, "Missing creator property 'held'"),
+        ("HeldAnswer", {"held": None}, "`null`"),
+        ("HeldAnswer", {"held": "true"}, "`boolean`"),
+        ("NamesAnswer", {"names": None}, "Null value for creator property 'names'"),
+        (
+            "WrittenAnswer",
+            {"files": 1, "partitions": 1, "bytes": 1, "row": 1},
+            "Missing creator property 'rows'",
+        ),
+    ],
+)
+def test_a_field_that_only_one_side_knows(
+    spark: SparkSession, kind: str, answer: dict[str, Any], says: str | None
+) -> None:
+    """A misspelt, missing or mistyped field of an answer is an error that names question and field."""
+    if says is None:
+        assert read_answer(spark, kind, answer).held()
+        return
+    with pytest.raises(Exception, match="does not understand the planner's answer to the_question") as error:
+        read_answer(spark, kind, answer)
+    assert says in str(error.value)
+
+
+def test_a_long_text(spark: SparkSession) -> None:
+    """A text of an answer has any length: the names of a scan's files are one text."""
+    text = "x" * 20_000_001  # one more than readers of JSON take by default
+    names = read_answer(spark, "FilesAnswer", {
+        "folders": [], "names": text, "folder": "", "partition": "", "bytes": "", "modified": "", "bucket": "",
+    }).names()  # fmt: skip
+    assert len(names) == len(text)
+
+
+def read_answer(spark: SparkSession, kind: str, answer: dict[str, Any]) -> Any:
+    """Read an answer in the JVM as a case class of the bridge."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    tag = jvm.scala.reflect.ClassTag.apply(loader.loadClass(f"{BRIDGE_PACKAGE}.protocol.{kind}"))
+    text = json.dumps({"ok": answer})
+    return getattr(getattr(jvm, BRIDGE_PACKAGE).protocol.PlannerAnswer("the_question", text), "as")(tag)
+
+
 @pytest.mark.newest("the record is of the newest")
 def test_spark_asks_what_is_recorded(spark: SparkSession, door: RecordingDoor, tmp_path: Path) -> None:
     """Each statement asks the same questions, in the same order, with the same answers; every kind of

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol.jsonl"
+WITHOUT_CATALOG = {"rewrite_statement", "check_settings"}
+"""Questions that carry no more than the protocol's version."""
 _FILES = Path(__file__).parents[2] / "fixtures" / "recorded"
 _WRITTEN = 1_772_000_000
 _TIME = re.compile(r"1[0-9]{15}")
@@ -116,7 +118,13 @@ def lines(head: dict[str, Any], exchanges: Iterable[str | Exchange]) -> Iterator
 def recorded() -> tuple[dict[str, Any], list[str | Exchange]]:
     """Read the file: what every question about a catalog carries, statements and exchanges."""
     head, *rest = map(json.loads, GOLDEN.read_text().splitlines())
+    of_all = {"protocol": head["protocol"]}
     return head, [
-        each["statement"] if "statement" in each else ({**head, **each["question"]}, each["answer"])
+        each["statement"]
+        if "statement" in each
+        else (
+            {**(of_all if each["question"]["op"] in WITHOUT_CATALOG else head), **each["question"]},
+            each["answer"],
+        )
         for each in rest
     ]

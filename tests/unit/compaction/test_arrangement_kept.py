@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquetry.catalog import Catalog
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.changes import RenameColumn
+from parquetry.definition.schema_changes import change_columns
 from parquetry.metastore import (
     ArrangementSpec,
     FileRecord,
@@ -138,9 +139,11 @@ def rename_table(lake: Arranged) -> None:
 def rename_columns(lake: Arranged) -> None:
     for name in ("x", "renamed", "s"):
         metadata = lake.table().metadata
-        change = {"change": "rename_column", "column": [name], "to": f"{name}_now"}
+        change = RenameColumn([name], f"{name}_now")
         by = tuple("s_now" if name == each == "s" else each for each in metadata.partition_by)
-        alter(lake, msgspec.structs.replace(metadata, columns=changed(metadata, change), partition_by=by))
+        alter(
+            lake, msgspec.structs.replace(metadata, columns=change_columns(metadata, change), partition_by=by)
+        )
 
 
 def alter_properties(lake: Arranged) -> None:

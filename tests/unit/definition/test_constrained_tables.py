@@ -23,6 +23,10 @@ OTHER = {
     "name": "fk", "kind": "foreign_key", "columns": [["x"]], "references": ["db", "o"], "referenced": [["id"]],
     "status": "VALID",
 }  # fmt: skip
+DEFAULTS = {
+    "predicate": None, "columns": [], "references": [], "referenced": [], "enforced": False, "rely": False,
+    "status": "UNVALIDATED",
+}  # fmt: skip
 STRUCT = {"type": "struct", "fields": [{"name": "a", "type": "integer", "nullable": True, "metadata": {}}]}
 COLUMNS = {"x": "integer", "y": "string", "s": STRUCT, "z": "integer", "p": "integer"}
 
@@ -57,9 +61,10 @@ def told(answer: dict[str, Any]) -> list[str]:
 def test_they_are_told_as_they_were_given(lake: BridgeLake) -> None:
     """The answer has each field of each constraint, in the order of definition; new constraints follow."""
     found = lake.ask("load_table", namespace=["default"], name="t")
-    assert found["constraints"] == [POSITIVE, KEY, OTHER]
-    more = {"name": "u", "kind": "unique", "columns": [["z"]]}
-    assert lake.alter(add(more))["constraints"] == [POSITIVE, KEY, OTHER, more]
+    given = [POSITIVE, KEY, OTHER]
+    assert found["constraints"] == [DEFAULTS | each for each in given]
+    given.append({"name": "u", "kind": "unique", "columns": [["z"]]})
+    assert lake.alter(add(given[-1]))["constraints"] == [DEFAULTS | each for each in given]
     assert told(lake.alter(drop("POSITIVE"), drop("nope", if_exists=True))) == ["pk", "fk", "u"]
 
 

@@ -41,7 +41,7 @@ def computed(sql: str, name: str, type: str = "int") -> Key:
 
 
 def side(table: str, buckets: BucketReport | None, *keys: Key, **more: Any) -> Side:
-    scan = ScanFacts(table, None if buckets is None else buckets.to_dict())
+    scan = ScanFacts(table, buckets)
     return Side(**{"name": "leaf", "keys": keys, "scans": (scan,), "exchanged": True} | more)
 
 
@@ -239,7 +239,7 @@ def test_a_side_is_seen_from_the_scan_that_its_keys_are_of() -> None:
     Buckets that were folded for the join below are not folded again.
     """
     twelve, eight = replace(BY_ID, count=12), replace(BY_ID, count=8)
-    scans = (ScanFacts("a", twelve.to_dict()), ScanFacts("b", eight.to_dict()))
+    scans = (ScanFacts("a", twelve), ScanFacts("b", eight))
     joined = Side("leaf", (plain("id", scan=1),), scans, True, through=("INNER JOIN",))
     (report,) = explain_joins([JoinFacts("INNER", (joined, side("c", BY_ID, plain("id"))), None)], SET)
     assert (report.left, report.right) == ("b", "c")

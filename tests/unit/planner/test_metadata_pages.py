@@ -86,9 +86,9 @@ class Reader:
             if after is None:
                 return found
 
-    def pushed(self) -> list[str] | None:
-        """Return the conditions that saved reading rows, or None if the answer has none."""
-        told: list[str] | None = self.page()["ok"].get("pushed")
+    def pushed(self) -> list[str]:
+        """Return the conditions that saved reading rows."""
+        told: list[str] = self.page()["ok"]["pushed"]
         return told
 
     def _ask(self, op: str, **question: Any) -> Any:
@@ -218,7 +218,7 @@ def test_the_answer_says_which_conditions_were_of_use(tmp_path: Path) -> None:
     """The answer has the conditions on columns of the keys, and no others."""
     of_rows = compared("=", "rows", 7, type="bigint")
     assert Reader(tmp_path, "files", compared("=", "p", 5), of_rows).pushed() == ["p = 5"]
-    assert Reader(tmp_path, "files", of_rows).pushed() is None
+    assert Reader(tmp_path, "files", of_rows).pushed() == []
     assert Reader(tmp_path, "history", compared(">", "version", 5)).pushed() == ["version > 5"]
 
 

@@ -178,7 +178,6 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
         refused.append(
             ask(
                 "call",
-                namespace=["system"],
                 name=name,
                 arguments={"table": "default.t", **arguments},
                 **where,
@@ -191,13 +190,12 @@ def test_every_question_that_changes_is_refused(tmp_path: Path, caplog: pytest.L
     assert caplog.text == ""
     dry = ask(
         "call",
-        namespace=["system"],
         name="vacuum",
         arguments={"table": "default.t", "dry_run": "true"},
         **where,
     )
     assert "rows" in dry
-    claimed = ask("call", namespace=["system"], name="claim", arguments={}, **where)
+    claimed = ask("call", name="claim", arguments={}, **where)
     assert claimed["rows"][0][:2] == [str(folder), url]
     assert "code" not in ask("drop_table", namespace=["default"], name="t", purge=False)
     shutil.rmtree(folder)
@@ -226,7 +224,6 @@ def test_a_catalog_that_is_out_of_date_is_told_in_the_log(
     ask(
         other,
         "call",
-        namespace=["system"],
         name="claim",
         arguments={},
         current_catalog="lake",

@@ -118,6 +118,16 @@ def test_a_transform_is_refused_with_what_it_says(ask: Any) -> None:
     assert "Give the table a column with that value" in failure["message"]
 
 
+def test_a_change_of_spark_that_is_not_known(ask: Any) -> None:
+    """A change that Parquetry does not know is refused by its name in Spark."""
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+    schema = {"type": "struct", "fields": [field]}
+    name = {"namespace": ["default"], "name": "t"}
+    ask("create_table", **name, schema=schema, partitioning=[], properties={})
+    failure = ask("alter_table", **name, changes=[{"change": "other", "text": "SomethingNew"}])
+    assert failure["message"] == "ALTER TABLE … SomethingNew is not supported."
+
+
 def test_a_new_warehouse_beside_another_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A mistyped path makes an empty warehouse, which is logged once with the existing one nearby."""
 

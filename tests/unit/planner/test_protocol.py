@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import NoReturn, get_type_hints
 
-import msgspec
 import pytest
+from msgspec.inspect import is_struct_type
+from parquetry.prune.runtime.candidates import Build, Candidate, Part, PlanNode, PlanTimeValues, Verdict
 
 from parquetry.errors import BridgeError
+from parquetry.metastore.storage.model import Constraint
 from parquetry.planner import planner, statements
 from parquetry.planner.protocol import answers, codec, questions
+from parquetry.planner.protocol.terms import Terms
+from parquetry.prune.reader_filters import Usable
 
 BASE = {"protocol": codec.PROTOCOL, "catalog": "lake", "options": {"warehouse": "/w"}}
 TABLE = {"id": "ab", "version": 3, "database": "db", "table": "t"}
@@ -43,6 +48,22 @@ def test_a_question_nobody_understands(change: dict[str, object]) -> None:
     with pytest.raises(
         BridgeError, match=r"versions differ, start the session again with parquetry\.configure"
     ):
+        codec.decode(json.dumps(question))
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"op": "load_table", "name": "t", "as_off": 1}, "as_off"),
+        ({"op": "publish_table", "mode": "create", "table": {**TABLE, "versoin": 3}}, "versoin"),
+        ({"op": "alter_table", "name": "t", "changes": [
+            {"change": "rename_column", "column": ["a"], "to": "b", "too": "b"}]}, "too"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_field_of_a_question(fields: dict[str, object], name: str) -> None:
+    """A field that a question, or a part of it, does not know is an error that names it."""
+    question = {**BASE, **fields, **({} if "table" in fields else {"namespace": ["db"]})}
+    with pytest.raises(BridgeError, match=f"unknown field `{name}`"):
         codec.decode(json.dumps(question))
 
 
@@ -82,23 +103,79 @@ def test_every_question_has_an_answer_of_a_type() -> None:
             assert (kind.__doc__ or "").startswith(f"Answer: `{answer.__name__}`"), kind
 
 
-def test_both_sides_know_the_same_fields_of_answers() -> None:
-    """Each named field of an answer is read in `Answers.scala`."""
-    scala = (BRIDGE / "protocol" / "Answers.scala").read_text()
-    structs = [
-        each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)
-    ]
-    named = [
-        each
-        for each in structs
-        if not each.__struct_config__.array_like
-        and each not in (answers.WriteSummary, questions.PageCursor)  # the latter is sent back as it came
-    ]
-    assert len(named) > 15
-    for struct in named:
-        for field in struct.__struct_fields__:
-            if struct is not questions.TableRef or field in (
-                "id",
-                "version",
-            ):  # the rest is sent back as it came
-                assert f'"{field}"' in scala, (struct, field)
+CASE_CLASSES = {
+    answers.Aggregated: "AggregateAnswer",
+    answers.Bucketing: "BucketingAnswer",
+    answers.Called: "CallAnswer",
+    answers.Confirmation: "HeldAnswer",
+    answers.Error: "PlannerError",
+    answers.FileList: "FilesAnswer",
+    answers.HeavyValueRows: "HeavyValuesAnswer",
+    answers.KeyRangeRows: "RowsAnswer",
+    answers.LoadedTable: "TableAnswer",
+    answers.MaybeAggregated: "MaybeAggregateAnswer",
+    answers.MetadataPage: "PageAnswer",
+    answers.MetadataTable: "MetadataTableAnswer",
+    answers.Metric: "MetricAnswer",
+    answers.NameList: "NamesAnswer",
+    answers.Parameter: "ParameterAnswer",
+    answers.PartitionValueRows: "PartitionValuesAnswer",
+    answers.PlannedScan: "ScanAnswer",
+    answers.ProcedureSignature: "ProcedureAnswer",
+    answers.Properties: "PropertiesAnswer",
+    answers.Pushed: "PushedAnswer",
+    answers.Relation: "RelationAnswer",
+    answers.ReportedBuckets: "BucketsAnswer",
+    answers.Rewritten: "RewrittenAnswer",
+    answers.RowGroupRanges: "FoundRanges",
+    answers.Rows: "RowsAnswer",
+    answers.PlannedJoins: "JoinsAnswer",
+    answers.ScanStatistics: "SizesAnswer",
+    answers.Schema: "SchemaAnswer",
+    answers.SortOrder: "OrderAnswer",
+    answers.StreamPosition: "PositionAnswer",
+    answers.TableConstraint: "ConstraintAnswer",
+    answers.ValueRows: "ValueRows",
+    answers.WriteSummary: "WrittenAnswer",
+    Build: "BuildFacts",
+    Candidate: "CandidateFacts",
+    Part: "PartFacts",
+    PlanNode: "StepFacts",
+    PlanTimeValues: "KnownFacts",
+    Terms: "Terms",
+    Usable: "RowGroupPart",
+    Verdict: "VerdictAnswer",
+    questions.TableRef: "TableRef",
+    questions.View: "ViewAnswer",
+}
+"""Structs that travel between both sides, and the bridge's case classes."""
+SENT_BACK = {questions.PageCursor, questions.ScanCounts}
+"""Parts of answers that the bridge sends back as they came."""
+PLANNERS_OWN = {Build: {"rows"}}
+"""Fields that the planner adds to what the bridge sends."""
+
+
+def test_both_sides_know_the_same_fields() -> None:
+    """A struct and its case class have the same fields, and every struct of an answer has a case class."""
+    classes = case_classes()
+    for struct, name in CASE_CLASSES.items():
+        fields = set(struct.__struct_fields__) - PLANNERS_OWN.get(struct, set())
+        assert fields == set(classes[name]), name
+    named = {each for each in vars(answers).values() if isinstance(each, type) and is_struct_type(each)}
+    assert named - set(CASE_CLASSES) - SENT_BACK == {answers.Answer, answers.Done, Constraint}
+
+
+def test_answers_have_all_their_fields() -> None:
+    """An answer has fields with default values, too: the bridge takes a missing one for an error."""
+    for struct in set(CASE_CLASSES) - {Candidate, Build, Part, PlanNode, PlanTimeValues}:
+        assert not struct.__struct_config__.omit_defaults, struct
+
+
+def case_classes() -> dict[str, list[str]]:
+    """Return the fields of the protocol's case classes, in Python's spelling, by class."""
+    text = "".join(path.read_text() for path in (BRIDGE / "protocol").glob("*.scala"))
+    found = re.findall(r"^case class (\w+)\((.*?)\)(?: \{| extends [^\n]*)?$", text, re.MULTILINE | re.DOTALL)
+    return {
+        name: [re.sub(r"(?=[A-Z])", "_", field).lower() for field in re.findall(r"`?(\w+)`?: ", fields)]
+        for name, fields in found
+    }

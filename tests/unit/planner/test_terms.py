@@ -26,7 +26,8 @@ def test_terms_are_read_as_they_are_written() -> None:
 
 def test_the_bridge_reads_limits_that_there_are() -> None:
     """Each limit that it reads is written, as a whole number."""
-    read = re.findall(r'limit\("(\w+)"\)', ANSWERS)
+    fields = re.findall(r"(\w+): Int", ANSWERS.split("case class Limits(")[1])
+    read = [re.sub(r"(?=[A-Z])", "_", field).lower() for field in fields]
     written = json.loads(terms())["limits"]
     assert len(read) == len(set(read)) > 5
     assert {name: type(written.get(name)) for name in read} == dict.fromkeys(read, int)

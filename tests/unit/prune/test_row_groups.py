@@ -5,8 +5,7 @@ Each leaf is decided by itself, and a condition that would lose rows is weakened
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -55,20 +54,20 @@ F = fn("=", col("f"), lit("0.0", "double"))
 DAY = fn("=", col("day"), lit("20000", "date"))
 
 
-def told(tree: Tree, file_format: str = "parquet") -> Any:
-    """Return the answer as the bridge reads it."""
-    return json.loads(msgspec.json.encode(usable(tree, COLUMNS, ("Day",), file_format)))
+def told(tree: Tree, file_format: str = "parquet") -> Usable | None:
+    """Return the part that readers may use."""
+    return usable(tree, COLUMNS, ("Day",), file_format)
 
 
-def joined(function: str, *parts: Tree) -> Tree:
-    return {"fn": function, "args": list(parts)}
+def joined(function: Literal["AND", "OR", "NOT"], *parts: Usable) -> Usable:
+    return Usable(fn=function, args=parts)
 
 
 def test_the_example_of_the_module() -> None:
     """Leaves are numbered from the left, and unusable leaves have numbers, too."""
     c = fn("=", col("s", "n"), lit("3", "bigint"))
     assert told(fn("AND", A, fn("OR", F, B), fn("NOT", c))) == joined(
-        "AND", {"leaf": 0}, joined("NOT", {"leaf": 3})
+        "AND", Usable(leaf=0), joined("NOT", Usable(leaf=3))
     )
 
 
@@ -84,7 +83,7 @@ def test_the_example_of_the_module() -> None:
 )  # fmt: skip
 def test_what_the_readers_may_use(leaf: Tree) -> None:
     """A column, of a struct too, with literals, in forms that the readers know, and constants."""
-    assert told(leaf) == {"leaf": 0}
+    assert told(leaf) == Usable(leaf=0)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_forms_that_the_readers_do_not_know(leaf: Tree) -> None:
     """An unknown form gives no condition, and neither does an OR with it; an AND keeps its other side."""
     assert told(leaf) is None
     assert told(fn("OR", leaf, A)) is None
-    assert told(fn("AND", leaf, A)) == {"leaf": 1}
+    assert told(fn("AND", leaf, A)) == Usable(leaf=1)
 
 
 @pytest.mark.parametrize(("type", "first"), [("date", -141_426), ("timestamp", -141_426 * 86_400_000_000)])
@@ -124,10 +123,10 @@ def test_times_of_another_calendar(type: str, first: int) -> None:
             listed(day, type, "5", str(value)),
         )
         for leaf in leaves:
-            assert told(leaf, "parquet") == {"leaf": 0}
-            assert (told(leaf, "orc") == {"leaf": 0}) == used
+            assert told(leaf, "parquet") == Usable(leaf=0)
+            assert (told(leaf, "orc") == Usable(leaf=0)) == used
             assert told(fn("AND", leaf, A), "orc") == (
-                joined("AND", {"leaf": 0}, {"leaf": 1}) if used else {"leaf": 1}
+                joined("AND", Usable(leaf=0), Usable(leaf=1)) if used else Usable(leaf=1)
             )
 
 
@@ -138,7 +137,7 @@ def test_partition_columns(leaf: Tree) -> None:
     The files may hold other values of it.
     """
     assert told(leaf) is None
-    assert told(fn("AND", leaf, A)) == {"leaf": 1}
+    assert told(fn("AND", leaf, A)) == Usable(leaf=1)
     assert told(fn("NOT", fn("AND", leaf, A))) is None
 
 
@@ -154,7 +153,7 @@ def test_partition_columns(leaf: Tree) -> None:
 def test_floats(column: str, type: str, function: str, text: str, allowed: bool) -> None:
     """Zeros have two signs in statistics, and NaN is in none: only what neither can falsify may be used."""
     leaf = fn(function, col(column), lit(text, type))
-    assert told(leaf) == ({"leaf": 0} if allowed else None)
+    assert told(leaf) == (Usable(leaf=0) if allowed else None)
     assert told(fn("NOT", leaf)) is None
     assert told(fn("NOT", fn("AND", A, leaf))) is None
 
@@ -163,7 +162,7 @@ def test_floats_within_structs_and_unknown_columns() -> None:
     """A field's type is found within its struct; what cannot be found might be a float."""
     for path in (("s", "f"), ("gone",), ("s", "gone"), ("a", "gone")):
         assert told(fn(">", col(*path), lit("1", "int"))) is None
-    assert told(fn("=", col("a"), lit("1.5", "double"))) == {"leaf": 0}
+    assert told(fn("=", col("a"), lit("1.5", "double"))) == Usable(leaf=0)
     assert told(fn(">", col("a"), lit("1.5", "double"))) is None
 
 
@@ -209,8 +208,8 @@ def test_nulls_of_structs_in_orc() -> None:
     for file_format, allowed in (("parquet", True), ("orc", False)):
         assert (told(null, file_format) is not None) is allowed
         assert (told(fn("NOT", compared), file_format) is not None) is allowed
-        assert told(compared, file_format) == {"leaf": 0}
-        assert told(fn("NOT", A), file_format) == joined("NOT", {"leaf": 0})
+        assert told(compared, file_format) == Usable(leaf=0)
+        assert told(fn("NOT", A), file_format) == joined("NOT", Usable(leaf=0))
 
 
 def test_a_not_has_the_whole_or_nothing() -> None:
@@ -219,10 +218,10 @@ def test_a_not_has_the_whole_or_nothing() -> None:
     A NOT is therefore kept whole or not at all.
     """
     known, unknown = A, fn("=", col("a"), col("a"))
-    assert told(fn("AND", known, unknown)) == {"leaf": 0}
+    assert told(fn("AND", known, unknown)) == Usable(leaf=0)
     assert told(fn("NOT", fn("AND", known, unknown))) is None
     assert told(fn("NOT", fn("OR", fn("AND", known, unknown), known))) is None
-    assert told(fn("NOT", fn("OR", known, B))) == joined("NOT", joined("OR", {"leaf": 0}, {"leaf": 1}))
+    assert told(fn("NOT", fn("OR", known, B))) == joined("NOT", joined("OR", Usable(leaf=0), Usable(leaf=1)))
 
 
 def test_conditions_too_deep_for_the_readers() -> None:
@@ -231,11 +230,11 @@ def test_conditions_too_deep_for_the_readers() -> None:
     for _ in range(5000):
         tree = fn("NOT", tree)
     assert told(tree) is None
-    assert told(fn("OR", *[A] * 5000)) == joined("OR", *({"leaf": n} for n in range(5000)))
+    assert told(fn("OR", *[A] * 5000)) == joined("OR", *(Usable(leaf=n) for n in range(5000)))
 
 
 def test_the_answer_is_small() -> None:
     """The answer names a leaf by its number, for any number of literals."""
     leaf = fn("IN", col("a"), *(lit(str(n)) for n in range(1000)))
-    assert msgspec.json.encode(usable(leaf, COLUMNS, (), "parquet")) == b'{"leaf":0}'
+    assert msgspec.json.encode(usable(leaf, COLUMNS, (), "parquet")) == b'{"leaf":0,"fn":null,"args":[]}'
     assert usable(leaf, COLUMNS, (), "parquet") == Usable(leaf=0)

@@ -8,14 +8,14 @@ the values.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from parquetry.prune import How, ScanReport, node_words
 
 
-class PlanNode(msgspec.Struct, frozen=True):
+class PlanNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node of the plan between a join and a scan.
 
     Attributes:
@@ -31,7 +31,7 @@ class PlanNode(msgspec.Struct, frozen=True):
     deterministic: bool = True
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A scan of one of our tables within the build side of a join.
 
     Attributes:
@@ -45,7 +45,7 @@ class Part(msgspec.Struct, frozen=True):
     files: int
 
 
-class Build(msgspec.Struct, frozen=True):
+class Build(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The build side of a join: its values become a runtime filter.
 
     Attributes:
@@ -83,7 +83,7 @@ class Build(msgspec.Struct, frozen=True):
         msgspec.structs.force_setattr(self, "name", node_words(self.name))
 
 
-class PlanTimeValues(msgspec.Struct, frozen=True):
+class PlanTimeValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Key values that the metastore has before the query runs: values of partition columns.
 
     Attributes:
@@ -100,12 +100,12 @@ class PlanTimeValues(msgspec.Struct, frozen=True):
 Form = Literal["column", "widened", "partitions", "ranges", "tuple", "computed"]
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A scan of one of our tables (the probe side), and the build side of a join whose values could prune it.
 
     Attributes:
         scan: the scan's number in the query.
-        report: the report of the scan without runtime values, as `ScanReport.to_dict` returns it.
+        report: the report of the scan without runtime values.
         bytes: the bytes that the scan reads without runtime values.
         column: the column or expression that is compared with the values, as SQL.
         form: the form of `column`, one of these:
@@ -143,7 +143,7 @@ class Candidate(msgspec.Struct, frozen=True):
     """
 
     scan: int
-    report: dict[str, Any]
+    report: ScanReport
     bytes: int | None
     column: str
     form: Form
@@ -183,13 +183,13 @@ class Candidate(msgspec.Struct, frozen=True):
         return self._kept_by("partitions")
 
     def _kept_by(self, name: str) -> int | None:
-        step = ScanReport.from_dict(self.report).step(name)
+        step = self.report.step(name)
         return None if step is None else step.kept
 
     @property
     def table(self) -> str:
         """Return the name of the scan's table."""
-        return str(self.report["table"])
+        return self.report.table
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from parquetry.joins.runtime.candidates import Candidate, Gathered, Verdict
-from parquetry.prune import How, ScanReport, ValuesReport, key_of_not_in, plain_text
+from parquetry.prune import How, ValuesReport, key_of_not_in, plain_text
 
 
 class CandidateOutcome(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def _enough_in_planning(candidate: Candidate) -> str | None:
 
     If they leave nothing of a scan, it needs no values at run time, so its candidate is refused.
     """
-    report = ScanReport.from_dict(candidate.report)
+    report = candidate.report
     served = any(
         origin == "known" and _begins_with(text, candidate.column)
         for step in report.steps
@@ -107,7 +107,7 @@ def _missing(candidate: Candidate, how: str, gathered: Gathered | None) -> str |
 
 def _plan_time_reason(candidate: Candidate) -> str:
     """Return why plan-time values prune nothing, or an empty text if they prune something."""
-    steps = ScanReport.from_dict(candidate.report).steps
+    steps = candidate.report.steps
     if any(
         origin == "known" and _begins_with(text, candidate.column)
         for step in steps

@@ -50,16 +50,17 @@ def call(lake: Lake, q: questions.Call) -> answers.Called:
                 f"CALL {q.catalog}.system.{operation.name}: parameter {parameter.name} is NULL, and must be given "
                 f"a value of type {parameter.type}. {parameter.comment}"
             )
-    if "table" not in q.arguments:
+    name = q.arguments.get("table")
+    if not isinstance(name, str):
         return answers.Called(result_schema(operation), _rows(lake, operation, q.arguments), None)
-    table = lake.qualified(q.arguments["table"], q.current_catalog, q.current_namespace)
+    table = lake.qualified(name, q.current_catalog, q.current_namespace)
     before = lake.find(table)
     rows = _rows(lake, operation, {**q.arguments, "table": table})
     return answers.Called(result_schema(operation), rows, _changed(before))
 
 
-def _rows(lake: Lake, operation: Operation, texts: dict[str, Any]) -> Rows:
-    """Run an operation with arguments as the bridge sends them: text, lists of text, None."""
+def _rows(lake: Lake, operation: Operation, texts: dict[str, questions.CallArgument]) -> Rows:
+    """Run an operation with arguments as the bridge sends them."""
     arguments = converted(operation, texts)
     if operation.changes and not arguments.get("dry_run", False) and arguments.get("repair", True):
         lake.metastore.require_owned()  # before any work

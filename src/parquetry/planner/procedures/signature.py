@@ -11,6 +11,7 @@ import msgspec
 
 from parquetry.operations import Argument, Operation, Timestamp
 from parquetry.planner.protocol.answers import Parameter, Values
+from parquetry.planner.protocol.questions import CallArgument
 
 Row: TypeAlias = Sequence[Any]
 """Texts, numbers, truth values, None, and tuples of texts, which become one text."""
@@ -38,8 +39,8 @@ def _parameter(argument: Argument) -> Parameter:
     return Parameter(argument.name, ddl, argument.comment, default)
 
 
-def converted(operation: Operation, texts: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an operation that the bridge has sent: as text, lists of text, or None."""
+def converted(operation: Operation, texts: dict[str, CallArgument]) -> dict[str, Any]:
+    """Return the arguments of an operation that the bridge has sent."""
     fields = [
         (each.name, each.hint) if each.is_required else (each.name, each.hint, each.default)
         for each in operation.arguments

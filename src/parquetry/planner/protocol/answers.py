@@ -1,5 +1,7 @@
-"""The answers to the bridge's questions, typed once on this side; `bridge/protocol/Answers.scala` reads each
-of them.
+"""The answers to the bridge's questions, typed once on this side.
+
+`bridge/protocol/Answers.scala` has a case class with the same fields for each. An answer is sent with all its
+fields, whether or not they have their default values.
 
 Values travel as text, as Catalyst holds them (see `values`), NULL as null; schemas are Spark's JSON of a
 struct.
@@ -14,7 +16,7 @@ import msgspec
 
 from parquetry.joins import Verdict
 from parquetry.metastore import Constraint
-from parquetry.planner.protocol.questions import PageCursor, TableRef, View
+from parquetry.planner.protocol.questions import PageCursor, ScanCounts, TableRef, View
 from parquetry.prune import Usable
 
 Values: TypeAlias = list[str | None]
@@ -75,10 +77,10 @@ class MetadataPage(Answer, frozen=True):
 
     rows: list[Values]
     next: PageCursor | None
-    pushed: list[str] | msgspec.UnsetType = msgspec.UNSET
+    pushed: list[str] = []
 
 
-class Bucketing(msgspec.Struct, frozen=True, omit_defaults=True):
+class Bucketing(msgspec.Struct, frozen=True):
     """The buckets of a table: number and columns, and the sort columns if all are ascending."""
 
     columns: list[str]
@@ -86,7 +88,11 @@ class Bucketing(msgspec.Struct, frozen=True, omit_defaults=True):
     sorted_by: list[str] = []
 
 
-class LoadedTable(Answer, frozen=True, kw_only=True, omit_defaults=True):
+class TableConstraint(Constraint, frozen=True, omit_defaults=False):
+    """A constraint of a table, with all fields."""
+
+
+class LoadedTable(Answer, frozen=True, kw_only=True):
     """One version of a table.
 
     Attributes:
@@ -114,13 +120,13 @@ class LoadedTable(Answer, frozen=True, kw_only=True, omit_defaults=True):
     properties: dict[str, str]
     bucketing: Bucketing | None = None
     clustered_by: list[list[str]] = []
-    constraints: list[Constraint] = []
+    constraints: list[TableConstraint] = []
     clauses: dict[str, str] = {}
     details: list[list[str]] = []
     directories: bool = False
 
 
-class Relation(Answer, frozen=True, kw_only=True, omit_defaults=True):
+class Relation(Answer, frozen=True, kw_only=True):
     """A table or a view: one of the two is set."""
 
     table: LoadedTable | None = None
@@ -173,7 +179,7 @@ class HeavyValueRows(Answer, frozen=True):
     values: list[list[ValueRows]]
 
 
-class FileList(msgspec.Struct, frozen=True, omit_defaults=True):
+class FileList(msgspec.Struct, frozen=True):
     """Files to read, as columns: each column has one element for each file.
 
     Take two files of one partition: `/t/p=1/a.parquet` with 100 bytes, `/t/p=1/b.parquet` with 200. There is
@@ -260,7 +266,7 @@ class RowGroupRanges(msgspec.Struct, frozen=True):
     values: Values
 
 
-class PlannedScan(Answer, frozen=True, omit_defaults=True):
+class PlannedScan(Answer, frozen=True):
     """The plan of a scan.
 
     Attributes:
@@ -270,6 +276,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
         metrics: for Spark's UI.
         description: EXPLAIN's line.
         report: one scan of `Report.to_dict()`.
+        counts: what its steps kept.
         buckets: the buckets that contain all rows, or None if the scan has no such buckets.
         filterable: the columns whose runtime filters can prune something.
         most_values: how many values of one set the bridge may send one by one.
@@ -291,6 +298,7 @@ class PlannedScan(Answer, frozen=True, omit_defaults=True):
     metrics: list[Metric]
     description: str
     report: dict[str, Any]
+    counts: ScanCounts
     buckets: ReportedBuckets | None = None
     filterable: list[str] = []
     most_values: int = 0
@@ -323,7 +331,7 @@ class MaybeAggregated(Answer, frozen=True):
     aggregated: Aggregated | None
 
 
-class PlannedJoins(Answer, frozen=True, omit_defaults=True):
+class PlannedJoins(Answer, frozen=True):
     """The decisions about the joins of one query.
 
     Attributes:
@@ -332,7 +340,7 @@ class PlannedJoins(Answer, frozen=True, omit_defaults=True):
     """
 
     verdicts: list[Verdict]
-    bucket_counts: list[int] = []
+    bucket_counts: list[int]
 
 
 class KeyRangeRows(Answer, frozen=True):

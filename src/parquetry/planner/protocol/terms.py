@@ -1,4 +1,5 @@
-"""Limits for all questions of a session; `bridge/protocol/Terms.scala` reads them once, at the start.
+"""Limits for all questions of a session, sent once, at the start; the bridge reads `Terms` in
+`bridge/protocol/Answers.scala`.
 
 The bridge's rules look at every plan with one of our tables, even if they have nothing to ask about it. So
 they cannot wait for an answer to learn a limit.

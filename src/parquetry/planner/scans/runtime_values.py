@@ -23,6 +23,7 @@ from parquetry.config import RUNTIME_PRUNING, SESSION_PREFIX, Settings
 from parquetry.joins import LIMITS
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.predicates import EVALUATED, conditions
+from parquetry.planner.protocol.questions import ScanCounts
 from parquetry.predicate import Compare, In, Predicate, name_text, raw_values
 from parquetry.prune import (
     Condition,
@@ -178,14 +179,14 @@ def _summary(node: In) -> str:
 
 
 def runtime_report(
-    arrived: Sequence[RuntimeCondition], settings: Settings, before: dict[str, Any] | None, after: ScanReport
+    arrived: Sequence[RuntimeCondition], settings: Settings, before: ScanCounts | None, after: ScanReport
 ) -> RunTimeReport | None:
     """Return the report about runtime filters, or None if none have arrived yet.
 
     Args:
         arrived: the conditions of the filters.
         settings: of the read.
-        before: the scan's report without the filters, or None if unknown.
+        before: the scan's counts without the filters, or None if unknown.
         after: the scan's report with them.
     """
     if not settings[RUNTIME_PRUNING]:
@@ -193,13 +194,11 @@ def runtime_report(
     if not arrived:
         return None
     steps = [(step.name, step.kept, step.of) for step in after.steps]
-    without = None if before is None else ScanReport.from_dict(before)
-    late = without is not None and without.by_totals
-    before_steps = () if without is None else without.steps
-    estimated = {step.name for step in before_steps if step.about}
+    kept = [] if before is None else before.steps
     smaller: tuple[StepReduction, ...] = reductions(
-        [(step.name, step.kept) for step in before_steps], steps, estimated
+        [(step.name, step.kept) for step in kept], steps, {step.name for step in kept if step.about}
     )
+    late = before is not None and before.by_totals
     return RunTimeReport(tuple(each.values for each in arrived), smaller, late=late)
 
 

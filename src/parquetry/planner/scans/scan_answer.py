@@ -21,6 +21,7 @@ from parquetry.locations import join_location
 from parquetry.metastore import TableSnapshot
 from parquetry.planner.protocol import answers, questions
 from parquetry.planner.protocol.answers import FileList
+from parquetry.planner.protocol.questions import ScanCounts, StepCount
 from parquetry.planner.scans import file_subset
 from parquetry.planner.scans.request import ScanRequest
 from parquetry.predicate import IsNull, Not
@@ -112,6 +113,7 @@ def answer_without_files(
         metrics=_metrics(report),
         description=_description(request.snapshot, request.pruning, report, buckets),
         report=report_of(shown or report),
+        counts=_counts(report),
         filterable=values,
         most_values=LIMITS.set_values,
         most_wait=settings[RUNTIME_PRUNING_MAX_WAIT],
@@ -130,6 +132,11 @@ def reported_buckets(buckets: ScanBuckets, settings: Settings) -> answers.Report
         order=[answers.SortOrder(each.column, each.descending) for each in buckets.order],
         larger=settings[BUCKET_JOIN] == "larger",
     )
+
+
+def _counts(report: ScanReport) -> ScanCounts:
+    steps = [StepCount(step.name, step.kept, step.about) for step in report.steps]
+    return ScanCounts(steps, report.by_totals)
 
 
 def report_of(report: ScanReport) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -121,10 +121,10 @@ def heavy_values(lake: Lake, q: questions.HeavyValues) -> answers.HeavyValueRows
         return answers.ValueRows(list(found.columns), [list(map(to_wire, of, row)) for row in found.rows])
 
     understood = [
-        each["tree"] is not None and not opaque_parts(filter_from_json(each["tree"], types).node)
+        each.tree is not None and not opaque_parts(filter_from_json(each.tree, types).node)
         for each in q.conditions
     ]
-    names = [() if done else each["columns"] for each, done in zip(q.conditions, understood, strict=True)]
+    names = [() if done else each.columns for each, done in zip(q.conditions, understood, strict=True)]
     partitions = candidates(snapshot, request.filters, lake.recent)
     return answers.HeavyValueRows(
         [[wired(found) for found in each] for each in directory_values(snapshot, partitions, names)]
@@ -234,7 +234,7 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     metadata = snapshot.metadata
-    wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
+    wanted = [(each.function, each.column) for each in q.functions]
     whole = None
     if not q.predicates and not q.group_by:
         whole = answer_whole_table(snapshot, wanted, table=request.table)

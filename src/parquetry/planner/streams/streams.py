@@ -152,6 +152,7 @@ def _answer(
         metrics=[],
         description=f"{lake.full_name(begun)}, versions {first} to {last}",
         report={},
+        counts=questions.ScanCounts([], by_totals=False),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from parquetry.definition import RemoveProperty, SetProperty
 from parquetry.locations import absolute_location
 from parquetry.metastore import Dropping, delete_empty_folder
 from parquetry.planner.lake import Lake
@@ -35,11 +36,13 @@ def _alter_namespace(lake: Lake, q: questions.AlterNamespace) -> answers.Done:
     record = lake.metastore.database(lake.database(q.namespace))
     properties = dict(record.properties)
     for change in q.changes:
-        key, value = str(change["key"]), change["value"]
-        if value is None:
-            properties.pop(key, None)
-        else:
-            properties[key] = lake.locations.database(record.name, value) if key == "location" else value
+        match change:
+            case RemoveProperty(key=key):
+                properties.pop(key, None)
+            case SetProperty(key="location", value=value):
+                properties["location"] = lake.locations.database(record.name, value)
+            case SetProperty(key=key, value=value):
+                properties[key] = value
     lake.metastore.alter_database(record.name, properties)
     return answers.Done()
 

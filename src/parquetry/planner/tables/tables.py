@@ -1,4 +1,4 @@
-"""Statements on tables: CREATE, ALTER, DROP, RENAME and SHOW."""
+"""Statements on tables: CREATE, DROP, RENAME and SHOW; `alter` has ALTER."""
 
 from __future__ import annotations
 
@@ -8,44 +8,12 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from parquetry.config import (
-    BUCKETING_VERSION,
-    CLUSTERED_BY,
-    HIVE_COMPATIBLE,
-    PURGE_ON_OVERWRITE,
-    SKEWED_BY,
-    SKEWED_LOCATIONS,
-    SORT_BY,
-    check_properties,
-    is_fixed,
-    our_name,
-    rename_column,
-    settle,
-)
-from parquetry.definition import (
-    bucketing,
-    changed,
-    clustered_by,
-    constraints,
-    elementary,
-    in_order,
-    physical_path,
-    recorded,
-    relocate,
-    require_columns,
-    require_droppable,
-    require_rules,
-    require_unskewed,
-    subject,
-    without,
-)
-from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.config import PURGE_ON_OVERWRITE, settle
+from parquetry.definition import require_rules
 from parquetry.errors import (
-    BucketError,
     CommitConflictError,
     NamespaceNotFoundError,
     OtherKindError,
-    PropertyError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -53,22 +21,18 @@ from parquetry.errors import (
 from parquetry.metastore import (
     Dropping,
     Replacement,
-    TableMetadata,
     TableSnapshot,
-    Transaction,
-    commit,
     delete_replacement,
     purge_replaced,
     staged_deletion,
 )
 from parquetry.planner.lake import Lake, Staged
 from parquetry.planner.protocol import answers, questions
-from parquetry.planner.tables.create import RESERVED_PROPERTIES, new_database, new_metadata
-from parquetry.planner.tables.set_location import describe_files, set_location
+from parquetry.planner.tables.alter import alter, can_alter
+from parquetry.planner.tables.create import new_database, new_metadata
+from parquetry.planner.tables.set_location import describe_files
 
 _LOG = logging.getLogger("parquetry")
-_UNLESS_CONSTRAINED = {"drop_column": "dropped", "rename_column": "renamed"}
-"""Changes that fail if a constraint names the column, and the words for them in a message."""
 
 
 def create(lake: Lake, q: questions.CreateTable) -> answers.LoadedTable:
@@ -188,105 +152,6 @@ def _version(text: str) -> int:
             f"VERSION AS OF {text!r}: a table's versions are numbers, as CALL system.history lists them."
         )
     return int(text)
-
-
-def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
-    """Change a table's columns and properties. Either all changes happen, or none."""
-    snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
-    metadata = snapshot.metadata
-    match q.changes:
-        case [{"change": "set_property", "key": "location", "value": str(given)}]:
-            return lake.described(set_location(lake, snapshot, given))
-    for change in elementary(metadata, q.changes):
-        if change["change"] == "drop_column":
-            require_droppable(snapshot, metadata, change["column"])
-        bucketing.require_unbucketed(snapshot, metadata, change)
-        if change["change"] == "add_constraint":
-            metadata = constraints.added(snapshot, metadata, change)
-        else:
-            metadata = _altered(snapshot.label, metadata, change)
-    require_columns(metadata, settle(properties=metadata.properties))
-    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
-
-    def zone() -> str:
-        return lake.engine.time_zone
-
-    metadata, of_partition = recorded(bucketing.recorded(snapshot.label, metadata), zone)
-    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
-        require_rules(snapshot.label, metadata, "define")
-    transaction = Transaction(snapshot, "alter")
-    arrangement = metadata.arrangement if of_partition is None else relocate(transaction, of_partition, zone)
-    lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.id)
-    if metadata != snapshot.metadata or of_partition is None:
-        transaction.set_metadata(metadata)
-    return lake.described(commit(transaction))
-
-
-def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
-    """Return whether a column may change so. If not, Spark leaves the column unchanged and casts the rows."""
-    snapshot = lake.snapshot(q.table)
-    try:
-        bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
-        _altered(snapshot.label, snapshot.metadata, q.change)
-    except (BucketError, UnsupportedError):
-        return answers.Confirmation(False)
-    return answers.Confirmation(True)
-
-
-def _altered(label: str, metadata: TableMetadata, change: dict[str, Any]) -> TableMetadata:
-    replace = msgspec.structs.replace
-    if change["change"] == "set_property":
-        key, value = our_name(change["key"]), change["value"]
-        if key in ("comment", "owner"):
-            return replace(metadata, **{key: value})
-        _check_changeable(key)
-        check_properties({key: value})
-        return replace(metadata, properties={**metadata.properties, key: value})
-    if change["change"] == "remove_property":
-        key = our_name(change["key"])
-        if key != "comment":
-            _check_changeable(key)
-        if key in (SKEWED_BY, SKEWED_LOCATIONS):
-            return without(metadata, key)
-        if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
-            return bucketing.without(metadata, key)
-        kept = {name: value for name, value in metadata.properties.items() if name != key}
-        return replace(metadata, properties=kept, comment=None if key == "comment" else metadata.comment)
-    if change["change"] == "drop_constraint":
-        return constraints.without(metadata, label, change)
-    if change["change"] in _UNLESS_CONSTRAINED:
-        constraints.require_unconstrained(
-            metadata, label, change["column"], _UNLESS_CONSTRAINED[change["change"]]
-        )
-    if change["change"] == "cluster_by":
-        kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
-        if change["columns"]:
-            kept[SORT_BY] = clustered_by(label, metadata, change["columns"])
-        return replace(metadata, properties=kept)
-    if change["change"] in ("rename_column", "update_type"):
-        require_unskewed(label, metadata, change["column"][0], renamed=change["change"] == "rename_column")
-    if change["change"] == "order":
-        return replace(metadata, columns=in_order(metadata, change["names"]))
-    columns = changed(metadata, change)
-    if change["change"] == "drop_column" and columns != metadata.columns:
-        dropped = physical_path(metadata, change["column"])
-        return replace(metadata, columns=columns, dropped=tuple(dict.fromkeys((*metadata.dropped, dropped))))
-    if change["change"] != "rename_column":
-        return replace(metadata, columns=columns)
-    path, new = change["column"], change["to"]
-    metadata = replace(metadata, columns=columns, properties=rename_column(metadata.properties, path, new))
-    if len(path) > 1:
-        return metadata
-    old = path[0].lower()
-    return replace(
-        metadata, partition_by=tuple(new if name.lower() == old else name for name in metadata.partition_by)
-    )
-
-
-def _check_changeable(key: str) -> None:
-    if key in RESERVED_PROPERTIES or is_fixed(key):
-        instead = "say ALTER TABLE … SET LOCATION" if key == "location" else "make a new table"
-        raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
 
 
 def drop(lake: Lake, q: questions.DropTable) -> answers.Confirmation:

@@ -35,7 +35,7 @@ def candidate(files: int = 9, **changed: Any) -> Candidate:
     """Return one that is used: of an inner join with a dimension of 1 MB, for a table of 100."""
     facts: dict[str, Any] = {
         "scan": 0,
-        "report": ScanReport("fact", (Counted("files", files, 9),)).to_dict(),
+        "report": ScanReport("fact", (Counted("files", files, 9),)),
         "bytes": 100 * MB,
         "column": "k",
         "form": "column",
@@ -432,7 +432,7 @@ def test_values_known_in_planning_are_enough() -> None:
     The line says that the plan-time values are enough, and not that no values were used.
     """
     steps = (Counted("partitions", 0, 210, ("k IN (1, 2)",), origins=("known",)), Counted("files", 0, 0))
-    one = msgspec.structs.replace(candidate(), report=ScanReport("fact", steps).to_dict())
+    one = msgspec.structs.replace(candidate(), report=ScanReport("fact", steps))
     refused = Verdict("refused", "0 files of fact left")
     (line,) = reports([CandidateOutcome(one, refused)])
     assert str(line) == (
@@ -572,7 +572,7 @@ def test_why_values_known_in_planning_leave_nothing_out(partitions: Counted, rea
 
     Otherwise the reason comes from the scan's report, or says that every partition has a value.
     """
-    scan = ScanReport("fact", (partitions, Counted("files", 9, 9))).to_dict()
+    scan = ScanReport("fact", (partitions, Counted("files", 9, 9)))
     one = msgspec.structs.replace(
         candidate(), known=PlanTimeValues(2, complete=True, useful=False), report=scan
     )

@@ -9,8 +9,9 @@ import pytest
 
 from parquetry.catalog import Arrangement as Shown, Buckets, Catalog, Skew
 from parquetry.data_files.records import PHYSICAL_NAME
+from parquetry.definition.changes import RenameColumn
 from parquetry.definition.drop_columns import require_droppable
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.schema_changes import change_columns
 from parquetry.errors import ArrangementError, CommitConflictError, SkewError, UnsupportedError
 from parquetry.metastore import (
     PLAIN,
@@ -368,9 +369,11 @@ def test_columns_renamed_and_dropped() -> None:
     """A renamed column stays in what partitions record, under its physical name, and cannot be dropped."""
     table = new_table(ArrangementSpec(SKEWED.skew, sort=(SortColumn("x", descending=True),)))
     before = own(table)
-    change = {"change": "rename_column", "column": ["x"], "to": "weight"}
+    change = RenameColumn(["x"], "weight")
     transaction = Transaction(table, "alter")
-    transaction.set_metadata(msgspec.structs.replace(table.metadata, columns=changed(table.metadata, change)))
+    transaction.set_metadata(
+        msgspec.structs.replace(table.metadata, columns=change_columns(table.metadata, change))
+    )
     table = commit(transaction)
     assert table.metadata.arrangement == own(table) == before
     shown = Catalog(Metastore(table.store, "/lake")).table("t").arrangement

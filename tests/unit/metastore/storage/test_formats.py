@@ -26,7 +26,8 @@ import msgspec
 import pytest
 
 from parquetry.catalog import Catalog
-from parquetry.definition.schema_changes import changed
+from parquetry.definition.changes import RenameColumn
+from parquetry.definition.schema_changes import change_columns
 from parquetry.errors import MetastoreVersionError
 from parquetry.metastore import (
     ArrangementSpec,
@@ -300,7 +301,7 @@ def rename(metastore: Metastore) -> None:
 def alter(metastore: Metastore) -> None:
     def change(transaction: Transaction) -> None:
         now = transaction.base.metadata
-        columns = changed(now, {"change": "rename_column", "column": ["id"], "to": "number"})
+        columns = change_columns(now, RenameColumn(["id"], "number"))
         transaction.set_metadata(msgspec.structs.replace(now, columns=columns))
 
     change_table(metastore, "default.events", change)

@@ -119,7 +119,7 @@ def test_pairs_of_partition_columns(
     by_pairs: Scan, rows: list[tuple[Value, ...]], partitions: int, told: str
 ) -> None:
     """A partition is read if one of the tuples has its values; the report says how many tuples there were."""
-    answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
+    answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["counts"])
     assert kept(answer) == (partitions, 248), text(answer)
     assert f"run time: {told}: partitions 248 → {partitions}" in text(answer)
     assert answer["again"] == [False]
@@ -129,7 +129,7 @@ def test_pairs_of_partition_columns(
 
 def test_no_tuples(by_pairs: Scan) -> None:
     """The bridge knows their name alone, and no partition is read."""
-    answer = by_pairs({"fn": "TUPLES", "count": 0, "text": "(day, y)"}, before=by_pairs()["report"])
+    answer = by_pairs({"fn": "TUPLES", "count": 0, "text": "(day, y)"}, before=by_pairs()["counts"])
     assert kept(answer) == (0, 248)
     assert "run time: (day, y) → 0 tuples: partitions 248 → 0" in text(answer)
 
@@ -141,7 +141,7 @@ def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.Monk
     """
     rows: list[tuple[Value, ...]] = [(day, day % 7) for day in range(8)]
     monkeypatch.setattr(runtime_values, "LIMITS", replace(LIMITS, tuples=7))
-    answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["report"])
+    answer = by_pairs(tuples(PAIR, rows), before=by_pairs()["counts"])
     assert kept(answer) == (56, 248)
     assert "run time: day → 8 values, y → 7 values: partitions 248 → 56" in text(answer)
     assert kept(by_pairs(tuples(PAIR, [*rows[:-1], (None, 3)]))) == (56, 248)  # seven days and NULL
@@ -149,7 +149,7 @@ def test_more_tuples_than_are_looked_up(by_pairs: Scan, monkeypatch: pytest.Monk
         membership("day", DAY, [1, 2]),
         {"fn": "WITHIN", "col": ["y"], "type": "int", "count": 9, "least": "3", "greatest": "5"},
     ]
-    answer = by_pairs({"fn": "AND", "args": sets}, before=by_pairs()["report"])
+    answer = by_pairs({"fn": "AND", "args": sets}, before=by_pairs()["counts"])
     assert kept(answer) == (6, 248)
     assert "run time: day → 2 values, y → 9 values (more than 1,000,000: by the least" in text(answer)
     with_null = {"fn": "OR", "args": [sets[1], {"fn": "IS_NULL", "args": [{"col": ["y"]}]}]}

@@ -53,6 +53,7 @@ from parquetry.planner.protocol.questions.partitions import (
 from parquetry.planner.protocol.questions.procedures import (
     Analyze,
     Call,
+    CallArgument,
     ListProcedures,
     LoadProcedure,
     Repair,
@@ -72,6 +73,8 @@ from parquetry.planner.protocol.questions.scans import (
     PushPredicates,
     Reading,
     RuntimeCandidate,
+    ScanCounts,
+    StepCount,
 )
 from parquetry.planner.protocol.questions.writes import Batch, Read, RewriteRows, Write
 
@@ -87,6 +90,7 @@ __all__ = [
     "Batch",
     "BeginStream",
     "Call",
+    "CallArgument",
     "CanAlter",
     "CanDelete",
     "CatalogQuestion",
@@ -135,8 +139,10 @@ __all__ = [
     "RewriteRows",
     "RewriteStatement",
     "RuntimeCandidate",
+    "ScanCounts",
     "ShowPartitions",
     "StageTable",
+    "StepCount",
     "TableRef",
     "Transform",
     "Truncate",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
-    """Base of all questions.
+class Question(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
+    """Base of all questions. A field that a question does not know is an error.
 
     Attributes:
         protocol: version of this protocol.
@@ -29,7 +29,7 @@ class CatalogQuestion(Question, tag="catalog_question", frozen=True):
     options: dict[str, str]
 
 
-class TableRef(msgspec.Struct, frozen=True):
+class TableRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One version of one table. A question about a loaded table names it."""
 
     id: str

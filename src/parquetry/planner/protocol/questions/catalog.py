@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from parquetry.definition import ColumnChange, PropertyChange, TableChange
 from parquetry.metastore import Constraint
 from parquetry.planner.protocol.questions.base import CatalogQuestion, Question, TableRef
 
@@ -69,10 +70,10 @@ class CreateNamespace(CatalogQuestion, tag="create_namespace", frozen=True):
 
 
 class AlterNamespace(CatalogQuestion, tag="alter_namespace", frozen=True):
-    """Answer: `Done`. A change's value of None removes the property."""
+    """Answer: `Done`."""
 
     namespace: list[str]
-    changes: list[dict[str, str | None]]
+    changes: list[PropertyChange]
 
 
 class DropNamespace(CatalogQuestion, tag="drop_namespace", frozen=True):
@@ -101,7 +102,7 @@ class LoadMetadataTable(LoadTable, tag="load_metadata_table", frozen=True):
     """Answer: `MetadataTable`, the metadata table `catalog.db.t.<name>`."""
 
 
-class PageCursor(msgspec.Struct, frozen=True):
+class PageCursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The position of a reader in a metadata table: before a partition, or after some of its rows.
 
     Attributes:
@@ -131,7 +132,7 @@ class ReadMetadataTable(CatalogQuestion, tag="read_metadata_table", frozen=True,
     predicates: list[dict[str, Any]] = []
 
 
-class Transform(msgspec.Struct, frozen=True):
+class Transform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One member of PARTITIONED BY, or CLUSTERED BY … INTO … BUCKETS.
 
     Attributes:
@@ -194,14 +195,14 @@ class AlterTable(CatalogQuestion, tag="alter_table", frozen=True):
 
     namespace: list[str]
     name: str
-    changes: list[dict[str, Any]]
+    changes: list[TableChange]
 
 
 class CanAlter(CatalogQuestion, tag="can_alter", frozen=True):
     """Answer: `Confirmation`, whether a column may change so, for a statement WITH SCHEMA EVOLUTION."""
 
     table: TableRef
-    change: dict[str, Any]
+    change: ColumnChange
 
 
 class DropTable(CatalogQuestion, tag="drop_table", frozen=True):
@@ -220,7 +221,7 @@ class RenameTable(CatalogQuestion, tag="rename_table", frozen=True):
     to: list[str]
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A view, as Spark sends it and reads it back.
 
     Attributes:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
+
+CallArgument: TypeAlias = str | list[str | None] | None
+"""A value as text, an array of them, or NULL."""
 
 
 class ListProcedures(CatalogQuestion, tag="list_procedures", frozen=True):
@@ -19,10 +22,15 @@ class LoadProcedure(CatalogQuestion, tag="load_procedure", frozen=True):
 
 
 class Call(CatalogQuestion, tag="call", frozen=True):
-    """Answer: `Called`. The session's current catalog and namespace complete a bare table name."""
+    """Answer: `Called`. The session's current catalog and namespace complete a bare table name.
+
+    Attributes:
+        name: of the procedure.
+        arguments: by the names of its parameters, in the order of its signature, all of them.
+    """
 
     name: str
-    arguments: dict[str, Any]
+    arguments: dict[str, CallArgument]
     current_catalog: str | None = None
     current_namespace: list[str] = []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,30 +36,61 @@ class PushPredicates(Reading, tag="push_predicates", frozen=True):
 class PartitionValues(Predicates, tag="partition_values", frozen=True):
     """Answer: `PartitionValueRows`, the selected partitions' values in each condition's columns.
 
-    The predicates, and what the conditions imply, select the partitions. A condition has its SQL text, its
-    columns, and a tree (see `planner.predicates.implied_by`).
+    The predicates, and what the conditions imply, select the partitions. A condition is a tree with its
+    columns (see `planner.predicates.implied_by`).
     """
 
     conditions: list[dict[str, Any]]
+
+
+class DirectoryCondition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A condition on skewed columns: its columns, and a tree, or None if the bridge has no tree for it."""
+
+    columns: list[str]
+    tree: dict[str, Any] | None
 
 
 class HeavyValues(Predicates, tag="heavy_values", frozen=True):
     """Answer: `HeavyValueRows`, the values of directories, for Spark's conditions on skewed columns.
 
     The predicates select the partitions. Each partition has its own directories.
-
-    Attributes:
-        conditions: each has the names of its columns, and a tree, or None if the bridge has no tree for it.
     """
 
-    conditions: list[dict[str, Any]]
+    conditions: list[DirectoryCondition]
+
+
+class AggregateFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A function of a column's values, or `count` of all rows, without a column."""
+
+    function: Literal["count", "min", "max"]
+    column: str | None
 
 
 class Aggregate(Predicates, tag="aggregate", frozen=True):
     """Answer: `MaybeAggregated`."""
 
-    functions: list[dict[str, str | None]]
+    functions: list[AggregateFunction]
     group_by: list[str]
+
+
+class StepCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many things a step of a scan kept; `about` marks an estimate. For `name` see `prune.steps`."""
+
+    name: str
+    kept: int
+    about: bool
+
+
+class ScanCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers that the steps of a scan kept, and whether they are estimated from the table's totals.
+
+    The answer to a scan has them. When runtime filters have arrived, the bridge sends back the numbers of the
+    first answer, so that the report can say what the filters pruned. The planner itself keeps no scan, so it
+    may restart meanwhile.
+    """
+
+    steps: list[StepCount]
+    by_totals: bool
 
 
 class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
@@ -70,7 +101,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
         columns: that are read.
         buckets: the wanted number, a multiple or a divisor of the scan's number; None for the scan's own
             number.
-        before: the report of the scan without runtime filters, or None if there are none.
+        before: the counts of the scan without values of joins, or None if there are none.
         joined: plan-time values of joins (trees).
         late: whether the files may be listed later, in a second question, because a runtime filter may come
             first.
@@ -82,7 +113,7 @@ class PlanScan(Reading, tag="plan_scan", frozen=True, kw_only=True):
     runtime: list[dict[str, Any]]
     columns: list[str]
     buckets: int | None = None
-    before: dict[str, Any] | None = None
+    before: ScanCounts | None = None
     joined: list[dict[str, Any]] = []
     late: bool = False
     files: list[str] | None = None
@@ -155,7 +186,7 @@ class PlanBatch(Reading, tag="plan_batch", frozen=True, kw_only=True):
     columns: list[str]
 
 
-class ConditionedTable(msgspec.Struct, frozen=True):
+class ConditionedTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table, and a query's conditions on it.
 
     Attributes:
@@ -167,7 +198,7 @@ class ConditionedTable(msgspec.Struct, frozen=True):
     predicates: list[dict[str, Any]]
 
 
-class RuntimeCandidate(msgspec.Struct, frozen=True):
+class RuntimeCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A runtime filter that could prune the scan of a table.
 
     Attributes:

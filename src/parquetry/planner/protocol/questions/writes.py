@@ -10,7 +10,7 @@ from parquetry.planner.protocol.questions.base import CatalogQuestion, TableRef
 from parquetry.planner.protocol.questions.partitions import Predicates
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A batch of a streaming query that writes into a table.
 
     Attributes:
@@ -24,7 +24,7 @@ class Batch(msgspec.Struct, frozen=True):
     table: str
 
 
-class Read(msgspec.Struct, frozen=True):
+class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One read of a table by a statement.
 
     Attributes:

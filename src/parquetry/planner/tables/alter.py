@@ -1,0 +1,184 @@
+"""ALTER TABLE: change a table's columns, properties and constraints."""
+
+from __future__ import annotations
+
+import msgspec
+
+from parquetry.config import (
+    BUCKETING_VERSION,
+    CLUSTERED_BY,
+    HIVE_COMPATIBLE,
+    SKEWED_BY,
+    SKEWED_LOCATIONS,
+    SORT_BY,
+    check_properties,
+    is_fixed,
+    our_name,
+    rename_column,
+    settle,
+)
+from parquetry.definition import (
+    AddConstraint,
+    ClusterBy,
+    DropColumn,
+    DropConstraint,
+    OrderColumns,
+    RemoveProperty,
+    RenameColumn,
+    SetProperty,
+    TableChange,
+    UnsupportedChange,
+    UpdateColumnType,
+    bucketing,
+    change_columns,
+    clustered_by,
+    constraints,
+    elementary_changes,
+    in_order,
+    physical_path,
+    recorded,
+    relocate,
+    require_columns,
+    require_droppable,
+    require_rules,
+    require_unskewed,
+    subject,
+    without,
+)
+from parquetry.definition.bucket_begin import bucket_begin
+from parquetry.errors import (
+    BucketError,
+    PropertyError,
+    UnsupportedError,
+)
+from parquetry.metastore import (
+    TableMetadata,
+    TableSnapshot,
+    Transaction,
+    commit,
+)
+from parquetry.planner.lake import Lake
+from parquetry.planner.protocol import answers, questions
+from parquetry.planner.tables.create import RESERVED_PROPERTIES
+from parquetry.planner.tables.set_location import set_location
+
+
+def alter(lake: Lake, q: questions.AlterTable) -> answers.LoadedTable:
+    """Change a table's columns and properties. Either all changes happen, or none."""
+    snapshot = lake.metastore.table(lake.database(q.namespace), q.name)
+    metadata = snapshot.metadata
+    match q.changes:
+        case [SetProperty(key="location", value=given)]:
+            return lake.described(set_location(lake, snapshot, given))
+    for change in elementary_changes(metadata, q.changes):
+        if isinstance(change, DropColumn):
+            require_droppable(snapshot, metadata, change.column)
+        bucketing.require_unbucketed(snapshot, metadata, change)
+        metadata = _alter_metadata(snapshot, metadata, change)
+    require_columns(metadata, settle(properties=metadata.properties))
+    bucket_begin(metadata.properties, metadata.types_of_partitions)  # refuses what is no partition
+
+    def zone() -> str:
+        return lake.engine.time_zone
+
+    metadata, of_partition = recorded(bucketing.recorded(snapshot.label, metadata), zone)
+    if subject(snapshot.label, metadata) != subject(snapshot.label, snapshot.metadata):
+        require_rules(snapshot.label, metadata, "define")
+    transaction = Transaction(snapshot, "alter")
+    arrangement = metadata.arrangement if of_partition is None else relocate(transaction, of_partition, zone)
+    lake.locations.require_free_cells(snapshot.label, arrangement, snapshot.id)
+    if metadata != snapshot.metadata or of_partition is None:
+        transaction.set_metadata(metadata)
+    return lake.described(commit(transaction))
+
+
+def can_alter(lake: Lake, q: questions.CanAlter) -> answers.Confirmation:
+    """Return whether a column may change so. If not, Spark leaves the column unchanged and casts the rows."""
+    snapshot = lake.snapshot(q.table)
+    try:
+        bucketing.require_unbucketed(snapshot, snapshot.metadata, q.change)
+        _alter_metadata(snapshot, snapshot.metadata, q.change)
+    except (BucketError, UnsupportedError):
+        return answers.Confirmation(False)
+    return answers.Confirmation(True)
+
+
+def _alter_metadata(
+    snapshot: TableSnapshot, metadata: TableMetadata, change: TableChange | OrderColumns
+) -> TableMetadata:
+    """Return a table's metadata after one change; `metadata` has the changes before it."""
+    label, replace = snapshot.label, msgspec.structs.replace
+    match change:
+        case SetProperty():
+            return _set_property(metadata, our_name(change.key), change.value)
+        case RemoveProperty():
+            return _remove_property(metadata, our_name(change.key))
+        case AddConstraint():
+            return constraints.add_constraint(snapshot, metadata, change)
+        case DropConstraint():
+            return constraints.drop_constraint(metadata, label, change)
+        case ClusterBy(columns=paths):
+            kept = {name: value for name, value in metadata.properties.items() if name != SORT_BY}
+            if paths:
+                kept[SORT_BY] = clustered_by(label, metadata, paths)
+            return replace(metadata, properties=kept)
+        case OrderColumns(names=names):
+            return replace(metadata, columns=in_order(metadata, names))
+        case UnsupportedChange():
+            raise UnsupportedError(f"ALTER TABLE … {change.text} is not supported.")
+        case DropColumn(column=path):
+            constraints.require_unconstrained(metadata, label, path, "dropped")
+            columns = change_columns(metadata, change)
+            if columns == metadata.columns:
+                return metadata
+            dropped = dict.fromkeys((*metadata.dropped, physical_path(metadata, path)))
+            return replace(metadata, columns=columns, dropped=tuple(dropped))
+        case RenameColumn(column=path):
+            constraints.require_unconstrained(metadata, label, path, "renamed")
+            require_unskewed(label, metadata, path[0], renamed=True)
+            return _rename_column(metadata, change)
+        case UpdateColumnType(column=path):
+            require_unskewed(label, metadata, path[0], renamed=False)
+    return replace(metadata, columns=change_columns(metadata, change))
+
+
+def _set_property(metadata: TableMetadata, key: str, value: str) -> TableMetadata:
+    if key == "comment":
+        return msgspec.structs.replace(metadata, comment=value)
+    if key == "owner":
+        return msgspec.structs.replace(metadata, owner=value)
+    _check_changeable(key)
+    check_properties({key: value})
+    return msgspec.structs.replace(metadata, properties={**metadata.properties, key: value})
+
+
+def _remove_property(metadata: TableMetadata, key: str) -> TableMetadata:
+    if key == "comment":
+        return msgspec.structs.replace(metadata, comment=None)
+    _check_changeable(key)
+    if key in (SKEWED_BY, SKEWED_LOCATIONS):
+        return without(metadata, key)
+    if key in (CLUSTERED_BY, BUCKETING_VERSION, HIVE_COMPATIBLE):
+        return bucketing.without(metadata, key)
+    kept = {name: value for name, value in metadata.properties.items() if name != key}
+    return msgspec.structs.replace(metadata, properties=kept)
+
+
+def _rename_column(metadata: TableMetadata, change: RenameColumn) -> TableMetadata:
+    """Return metadata with another name for a column or field, also in properties and partition columns."""
+    path, new = change.column, change.to
+    renamed = msgspec.structs.replace(
+        metadata,
+        columns=change_columns(metadata, change),
+        properties=rename_column(metadata.properties, path, new),
+    )
+    if len(path) > 1:
+        return renamed
+    by = tuple(new if name.lower() == path[0].lower() else name for name in metadata.partition_by)
+    return msgspec.structs.replace(renamed, partition_by=by)
+
+
+def _check_changeable(key: str) -> None:
+    if key in RESERVED_PROPERTIES or is_fixed(key):
+        instead = "say ALTER TABLE … SET LOCATION" if key == "location" else "make a new table"
+        raise PropertyError(f"Table property {key!r} cannot be changed after the table was made: {instead}.")
