@@ -10,6 +10,7 @@ if FOR_TYPE_CHECKERS:
     from parquetry.scan.coarse import ranges as ranges
     from parquetry.scan.execute import Test as Test, compile_residual as compile_residual
     from parquetry.scan.generate import plan_scan as plan_scan
+    from parquetry.scan.jumps import Jumps as Jumps
     from parquetry.scan.plan import (
         EVERYTHING as EVERYTHING,
         Estimate as Estimate,

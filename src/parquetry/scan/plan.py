@@ -142,6 +142,7 @@ class ScanPlan:
         estimates: the estimates of the access paths, if there was a choice.
         row_keys: the keys of the rows that the indexes lead to, in order, if the choice has found them all;
             else None.
+        counted: the number of keys in `scans`, if the choice has counted them, or None.
     """
 
     scans: tuple[KeyScan, ...]
@@ -149,6 +150,7 @@ class ScanPlan:
     by_indexes: tuple[ScanPlan, ...] = ()
     estimates: tuple[Estimate, ...] = field(default=(), compare=False)
     row_keys: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
+    counted: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
