@@ -190,8 +190,10 @@ def cheapest_by_counts(own: CountedPath, others: Sequence[CountedPath]) -> ScanP
         own: the path by the partitions' own keys.
         others: the other paths.
     """
-    plan = _cheapest(own, others).plan
-    return replace(plan, estimates=tuple(path.estimate() for path in (*others, own)))
+    best = _cheapest(own, others)
+    estimates = tuple(path.estimate() for path in (*others, own))
+    counted = own.estimate().keys if best is own and own.complete else None
+    return replace(best.plan, estimates=estimates, counted=counted)
 
 
 def _cheapest(own: CountedPath, others: Sequence[CountedPath]) -> CountedPath:

@@ -64,8 +64,7 @@ def skip_scan(
         yield scans
         return
     reader = _SkipReader(visible, scans, schema, costs, examined)
-    number = visible.partitions if counted is None else counted
-    if number < reader.worth or not reader.is_long(tested):
+    if not reader.is_long(tested, counted):
         yield scans
         return
     jumps = {id(scan): each for scan in tested if (each := Jumps.of(scan, schema)) is not None}
@@ -117,12 +116,18 @@ class _SkipReader:
         cost = REQUESTS_PER_PAGE * self._costs.request + jumps * self._costs.seek
         return math.ceil(PAYOFF * cost / self._passed_key)
 
-    def is_long(self, scans: Sequence[KeyScan]) -> bool:
-        """Return whether ranges have so many keys that jumps may pay in each."""
-        if any(scan.start == b"" and scan.stop is None for scan in scans):
-            return True
+    def is_long(self, scans: Sequence[KeyScan], counted: int | None) -> bool:
+        """Return whether ranges have so many keys that jumps may pay in each.
+
+        Args:
+            scans: the ranges.
+            counted: the number of their keys, if it is known.
+        """
         number = self.worth * len(scans)
-        return self._visible.partitions >= number and self._visible.count(_ranges(scans), number) >= number
+        if counted is not None or self._visible.partitions < number:
+            return (counted or 0) >= number
+        whole = any(scan.start == b"" and scan.stop is None for scan in scans)
+        return whole or self._visible.count(_ranges(scans), number) >= number
 
     def read(self, scan: KeyScan, jumps: Jumps) -> Iterator[Sequence[KeyScan]]:
         """Yield the ranges to read in place of one range."""
