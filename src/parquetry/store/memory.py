@@ -19,7 +19,7 @@ class MemoryStore:
     """An ordered map in memory, shared by the threads of one process."""
 
     leaves_out = True
-    costs = ReadCosts(request=0, seek=16, lookup=1, tested=1, counted=0.01)
+    costs = ReadCosts(request=0, seek=12, lookup=1, tested=1, counted=0.01)
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

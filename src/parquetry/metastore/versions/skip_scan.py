@@ -106,7 +106,7 @@ class _SkipReader:
         self._visible, self._schema, self._costs, self._examined = visible, schema, costs, examined
         tests = visible.leaves_out and scans_condition(scans, schema) is not None
         self._passed_key = costs.tested if tests else 1.0
-        self._first = max(MIN_JUMPS, round(costs.request / costs.seek))
+        self._first = max(MIN_JUMPS, round(costs.request / max(costs.seek, 1)))
         self.worth = max(
             self._gain(self._first), math.ceil(MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
         )

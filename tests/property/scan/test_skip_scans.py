@@ -1,0 +1,93 @@
+"""A skip scan finds what the brute-force evaluator finds, over generated tables, histories and conditions."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, event, given, settings, strategies as st
+
+from parquetry.key_schema import KeySchema
+from parquetry.metastore.storage.keyspace import complement, fields_of, partition_prefix
+from parquetry.metastore.storage.model import CommitRecord, Totals
+from parquetry.metastore.versions.reading import read_by_keys
+from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
+from parquetry.predicate.evaluate import evaluate
+from parquetry.scan import plan_scan
+from parquetry.store import MemoryStore, ReadCosts
+from parquetry.types import Value
+from tests.support.effort import examples
+from tests.support.planning.filters import make_filter
+from tests.support.tables.generated_tables import Columns, free_values, predicates, rows, tables, values
+
+TABLE = b"\x00" * 8
+NEXT_TICKET, HIDDEN = 9, (3, 5)
+LIVE, TOMBSTONE = b"\x01row", b"\x00"
+
+
+class SeekingStore(MemoryStore):
+    """A store in which seeks cost next to nothing, so that skip scans pay in small tables."""
+
+    costs = ReadCosts(request=0, seek=0.01, lookup=1, tested=1, counted=0)
+
+
+def grown(columns: Columns, some: list[tuple[Value, ...]], random: Random) -> list[tuple[Value, ...]]:
+    """Return rows with more of the leading values' combinations with later ones."""
+    return [*some, *(tuple(random.choice(some)[place] for place in range(len(columns))) for _ in range(60))]
+
+
+@settings(
+    max_examples=examples(400),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+@given(st.data())
+def test_a_skip_scan_finds_each_visible_row_once(data: st.DataObject) -> None:
+    """The rows are those of a version that satisfy the condition, in key order, for each table's history.
+
+    Rows have several versions, tombstones, tickets of later or unfinished commits, and there are rows of a
+    table's earlier partition columns.
+    """
+    columns = data.draw(tables())
+    names = [name for name, _ in columns]
+    down = data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns)))
+    schema = KeySchema.from_columns(columns, down)
+    random = Random(data.draw(st.integers(0, 1 << 30)))
+    drawn = data.draw(rows(columns))
+    keys = {schema.encode(row): row for row in (grown(columns, drawn, random) if drawn else [])}
+    store, stored = SeekingStore(), dict[bytes, dict[int, bytes]]()
+    for key in keys:
+        tickets = random.sample(range(1, 12), random.choice([1, 1, 1, 3]))
+        stored[key] = {ticket: TOMBSTONE if random.random() < 0.2 else LIVE for ticket in tickets}
+    before = data.draw(tables())
+    types = [type for _, type in before]
+    for _ in range(random.choice([0, 0, 6])):
+        old = tuple(data.draw(st.one_of(values(type), free_values(type))) for type in types)
+        stored.setdefault(KeySchema.from_columns(before).encode(old), {1: TOMBSTONE})
+    prefix = partition_prefix(TABLE)
+    store.put_many(
+        [(prefix + key + complement(ticket), value) for key, each in stored.items() for ticket, value in each.items()],
+        fields_of if random.random() < 0.8 else None,
+    )  # fmt: skip
+    totals = Totals(partitions=len(keys))
+    commit = CommitRecord(1, 8, "id", 0, "append", {}, 0, totals, NEXT_TICKET, (HIDDEN,))
+    predicate = data.draw(predicates(columns, opaque=random.random() < 0.1))
+    plan = plan_scan(make_filter(predicate), schema)
+    examined = Examined()
+
+    found = [key for key, _, _ in read_by_keys(VisibleRows(store, TABLE, commit), plan, schema, examined)]
+
+    wanted = []
+    for key, row in sorted(keys.items()):
+        shown = [
+            ticket for ticket in stored[key] if ticket < NEXT_TICKET and not HIDDEN[0] <= ticket <= HIDDEN[1]
+        ]
+        is_live = bool(shown) and stored[key][max(shown)] == LIVE
+        if is_live and evaluate(predicate, dict(zip(names, row, strict=True))) is True:
+            wanted.append(key)
+    event("skip scan" if examined.seeks else "plain scan")
+    if plan.exact:
+        assert found == wanted
+    else:
+        assert set(wanted) <= set(found)
+        assert found == sorted(set(found))
