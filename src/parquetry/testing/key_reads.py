@@ -32,11 +32,12 @@ def fields_of(key: bytes) -> list[bytes]:
 
 
 def groups_of(keys: list[bytes], groups: Leading) -> list[bytes]:
-    """Find by brute force the first key of each group."""
-    firsts: dict[bytes, bytes] = {}
+    """Find by brute force the first key of each group: each key that is not before the last group's end."""
+    firsts: list[bytes] = []
     for key in sorted(keys):
-        firsts.setdefault(key[: groups.width(key)], key)
-    return list(firsts.values())
+        if not firsts or key >= groups.end(firsts[-1]):
+            firsts.append(key)
+    return firsts
 
 
 words = st.binary(min_size=1, max_size=4).map(lambda some: bytes(b"abz\x01"[each % 4] for each in some))

@@ -35,6 +35,8 @@ MAX_UNPAID_PAGES = 2
 MIN_KEYS_PER_JUMP_COST = 12
 """Keys of a range, as a multiple of the cost of the first jumps. With fewer, jumps that do not pay would cost
 more than a tenth of the plain scan."""
+VALUES_PER_COUNTED_VALUE = 4
+"""Values of a page for one whose keys are counted, in a store that counts keys no faster than it tests them."""
 MAX_COUNTED_KEYS = 1 << 16
 """Keys counted, at most, to compare the pieces of the first values with all keys of these values."""
 
@@ -107,14 +109,13 @@ class _SkipReader:
         tests = visible.leaves_out and scans_condition(scans, schema) is not None
         self._passed_key = costs.tested if tests else 1.0
         self._first = max(MIN_JUMPS, round(costs.request / max(costs.seek, 1)))
-        self.worth = max(
-            self._gain(self._first), math.ceil(MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
-        )
+        worth = max(self._gain(self._first), MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
+        self.worth = math.ceil(worth)
 
-    def _gain(self, jumps: int) -> int:
+    def _gain(self, jumps: int) -> float:
         """Return how many keys jumps must pass to pay."""
         cost = REQUESTS_PER_PAGE * self._costs.request + jumps * self._costs.seek
-        return math.ceil(PAYOFF * cost / self._passed_key)
+        return PAYOFF * cost / self._passed_key
 
     def is_long(self, scans: Sequence[KeyScan], counted: int | None) -> bool:
         """Return whether ranges have so many keys that jumps may pay in each.
@@ -140,14 +141,8 @@ class _SkipReader:
             if self._examined is not None:
                 self._examined.keys += len(keys)
                 self._examined.seeks += len(keys)
-            passed = (start, scan.stop if after is None else after)
-            gain = self._gain(len(keys)) if keys else 0
-            pieces: list[KeyScan] = []
-            pays = self._visible.count([passed], gain) >= gain
-            if pays:
-                pieces = [piece for key in keys for piece in jumps.scans(key)]
-                pays = self._gains(passed, pieces, gain, compared=size <= self._first * JUMPS_GROWTH_FACTOR)
-            if not pays:
+            pieces = self._pieces(keys, (start, scan.stop if after is None else after), jumps, size)
+            if pieces is None:
                 unpaid += 1
                 continue
             unpaid, size = 0, min(size * JUMPS_GROWTH_FACTOR, MAX_JUMPS)
@@ -159,27 +154,42 @@ class _SkipReader:
         if plain is not None:
             yield (KeyScan("range", plain, scan.stop, scan.residual),)
 
-    def _gains(self, passed: Range, pieces: Sequence[KeyScan], gain: int, *, compared: bool) -> bool:
-        """Return whether values have so many more keys than the pieces that are read of them.
+    def _pieces(self, keys: list[bytes], passed: Range, jumps: Jumps, size: int) -> list[KeyScan] | None:
+        """Return the pieces of values, or None if it does not pay to read them in place of all keys.
 
         Args:
+            keys: a key of each value.
             passed: the range of the values' keys.
-            pieces: the pieces.
-            gain: the difference in keys.
-            compared: whether to count the keys of pieces. If not, a piece counts as one key.
+            jumps: plans the pieces of a value.
+            size: number of values that were looked for.
         """
+        some = len(keys)  # values whose keys are counted
+        if self._costs.counted > self._costs.tested and some > 1:
+            some = max(1, some // VALUES_PER_COUNTED_VALUE)
+            passed = (passed[0], keys[some])
+        gain = math.ceil(self._gain(len(keys)) * some / len(keys)) if keys else 0
+        if self._visible.count([passed], gain) < gain:
+            return None
+        pieces = [jumps.scans(key) for key in keys]
+        counted = [piece for each in pieces[:some] for piece in each]
+        compared = size <= self._first * JUMPS_GROWTH_FACTOR and any(piece.kind != "get" for piece in counted)
+        if compared and not self._are_fewer(counted, passed, gain):
+            return None
+        return [piece for each in pieces for piece in each]
+
+    def _are_fewer(self, pieces: Sequence[KeyScan], passed: Range, gain: int) -> bool:
+        """Return whether pieces have so many fewer keys than the range that they are in."""
         ranges = _ranges(pieces)
-        compared = compared and any(piece.kind != "get" for piece in pieces)
-        least = len(ranges)  # keys of the pieces, as far as they are counted
+        bound = len(ranges) + 1
+        least = 0  # keys of the pieces, as far as they are counted
         while least < MAX_COUNTED_KEYS:
-            bound = 4 * (least + 1)
             keys = self._visible.count([passed], gain + bound)
-            if not compared or keys < gain + least:
-                return keys >= gain + least
+            if keys < gain + least:
+                return False
             wanted = self._visible.count(ranges, bound)
             if wanted < bound:
                 return keys >= gain + wanted
-            least = bound
+            least, bound = bound, 4 * bound
         return False
 
 
