@@ -1,6 +1,6 @@
 """Skip scans: jumping from one value of the leading columns to the next, while that pays.
 
-`scan.jumps` plans which keys of a value are wanted. Whether jumps pay depends on the table: twenty regions of
+`jumps` plans which keys of a value are wanted. Whether jumps pay depends on the table: twenty regions of
 a thousand days take 20 seeks in place of 20,000 keys, and a thousand regions of twenty days gain nothing. No
 statistics of values are stored, so a skip scan looks while it reads:
 
@@ -19,8 +19,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from parquetry.key_schema import KeySchema
+from parquetry.metastore.versions.jumps import Jumps
 from parquetry.metastore.versions.visible_rows import Examined, VisibleRows
-from parquetry.scan import Jumps, KeyScan, scans_condition
+from parquetry.scan import KeyScan, scans_condition
 from parquetry.store import Range, ReadCosts
 
 PAYOFF = 2
@@ -69,7 +70,7 @@ def skip_scan(
     if not reader.is_long(tested, counted):
         yield scans
         return
-    jumps = {id(scan): each for scan in tested if (each := Jumps.of(scan, schema)) is not None}
+    jumps = {id(scan): each for scan in tested if (each := Jumps.from_scan(scan, schema)) is not None}
     plain: list[KeyScan] = []
     for scan in scans:
         if id(scan) not in jumps:

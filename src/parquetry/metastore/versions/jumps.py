@@ -8,7 +8,7 @@ the leading columns, the keys that a plan for the rest of the key selects. Take 
 
 A *skip scan* seeks the first key of the range, learns its region, reads the key (region, 7), and seeks the
 first key behind the region. Twenty regions of a thousand days take 20 seeks in place of 20,000 keys. The
-reader decides whether that pays (`metastore.versions.skip_scan`); this module plans the pieces of a region.
+reader decides whether that pays (`skip_scan`); this module plans the pieces of a region.
 
 References: Leslie, Jain, Birdsall and Yaghmai, *Efficient Search of Multi-Dimensional B-Trees*, VLDB 1995;
 Oracle's index skip scan; PostgreSQL 18's skip scan of B-trees.
@@ -21,9 +21,7 @@ from itertools import accumulate, pairwise
 from parquetry.key_schema import KeySchema
 from parquetry.keys import successor
 from parquetry.predicate import Filter, columns_of
-from parquetry.scan.bound import whole_field
-from parquetry.scan.generate import NestedCondition
-from parquetry.scan.plan import KeyScan
+from parquetry.scan import KeyScan, NestedCondition, whole_field
 
 
 class Jumps:
@@ -41,7 +39,7 @@ class Jumps:
         self._nested = NestedCondition(residual, schema, leading)
 
     @classmethod
-    def of(cls, scan: KeyScan, schema: KeySchema) -> Jumps | None:
+    def from_scan(cls, scan: KeyScan, schema: KeySchema) -> Jumps | None:
         """Return how a range is read in jumps, or None if its residual is not about a later column.
 
         Args:
