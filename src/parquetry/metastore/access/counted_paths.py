@@ -11,8 +11,8 @@ Costs are in keys that a scan returns in order:
   behind it.
 - An index takes two requests more than the partitions' own keys.
 
-An index is counted four times as far as the partitions' own keys. If it costs more than reading the whole
-table, it is given up, and the partitions' own keys need not be counted to their end.
+An index is counted further than the partitions' own keys. If it costs more than reading the whole table, it is
+given up, and the partitions' own keys need not be counted to their end.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ MAX_SHORT_COST = 256
 at: to plan for an index and to read by it would take as long."""
 INDEX_REQUESTS = 2
 """Requests that reading by an index takes more: for its entries, and to count them."""
-FIRST_BUDGET_FACTOR = 8
+FIRST_BUDGET_FACTOR = 16
 """How far the partitions' own keys are counted at first, as a multiple of the cost of a short path."""
-INDEX_BUDGET_FACTOR, BUDGET_GROWTH_FACTOR = 4, 4
-"""The budget of an index, as a multiple of the budget of the partitions' own keys; and its growth."""
+INDEX_BUDGET_FACTOR, BUDGET_GROWTH_FACTOR = 2, 4
+"""The first budget of an index, as a multiple of the budget of the partitions' own keys; and the growth of the
+budget and of this multiple."""
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ class CountedPath:
 
     def count(self, budget: float) -> bool:
         """Count keys until they cost more than the budget; return whether all are counted, and cost less."""
-        for part in (*self._own, *self._by_index):
+        for part in (*self._by_index, *self._own):  # entries first: fewer of them are as expensive
             part.count(budget - self.cost + part.total())
         return self.complete and self.cost < budget
 
@@ -199,10 +200,11 @@ def cheapest_by_counts(own: CountedPath, others: Sequence[CountedPath]) -> ScanP
 def _cheapest(own: CountedPath, others: Sequence[CountedPath]) -> CountedPath:
     rivals = list(others)
     budget = max(FIRST_BUDGET_FACTOR * MAX_SHORT_COST, own.cost)
+    factor = INDEX_BUDGET_FACTOR
     own.count(budget)
     while rivals:
         most = own.cost if own.complete else own.table_cost
-        limit = min(INDEX_BUDGET_FACTOR * budget, most)
+        limit = min(factor * budget, most)
         complete = [path for path in rivals if path.count(limit)]
         if complete:  # each other path costs more than the limit
             best = min(complete, key=lambda path: path.cost)
@@ -210,6 +212,7 @@ def _cheapest(own: CountedPath, others: Sequence[CountedPath]) -> CountedPath:
             return own if own.complete and own.cost <= best.cost else best
         rivals = [path for path in rivals if path.cost < most]
         budget *= BUDGET_GROWTH_FACTOR
+        factor *= BUDGET_GROWTH_FACTOR
         if rivals:
             own.count(budget)
     return own
