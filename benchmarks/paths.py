@@ -1,4 +1,4 @@
-"""Access paths to partitions: filters that the key serves with an index beside, and skip scans. No Spark runs."""
+"""Access paths to partitions: filters that the key serves, with an index beside, and skip scans, no Spark."""
 
 from __future__ import annotations
 

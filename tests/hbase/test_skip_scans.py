@@ -19,7 +19,7 @@ from tests.unit.metastore.versions.test_access_paths import table_of
     ("values", "later", "seeks", "looked_at"),
     [
         (6, 1500, 6, 0.5),  # few rows of each value are looked at
-        (60, 100, 8, 1.5),  # to test a hundred rows takes less time than a request
+        (60, 100, 4, 1.1),  # to test a hundred rows takes less time than a request
     ],
 )
 def test_jumps_are_made_where_they_pay(

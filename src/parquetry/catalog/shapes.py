@@ -240,8 +240,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain lists and dicts.
 
-        Keys are hexadecimal. A range with no upper bound stops at bytes that no key reaches. `seeks` is there
-        if the plan was run and a skip scan sought values.
+        Keys are hexadecimal. A range with no upper bound stops at bytes that no key reaches. Without a skip
+        scan, the dict has no `seeks`.
         """
         beyond = b"\xff" * (len(self._schema) + 1)
         return {

@@ -15,7 +15,7 @@ from parquetry.store.groups import Range
 
 
 class ReadCosts(NamedTuple):
-    """What reading costs, in rows: the number of rows that a scan returns in the same time.
+    """The costs of reading, in rows: the number of rows that a scan returns in the same time.
 
     Attributes:
         request: a request, besides its rows.
@@ -74,7 +74,7 @@ class KeyReader(Protocol):
 
     @property
     def costs(self) -> ReadCosts:
-        """What reading costs."""
+        """The costs of reading."""
         ...
 
     def count(self, ranges: Sequence[Range], limit: int) -> int:

@@ -25,7 +25,7 @@ LIVE, TOMBSTONE = b"\x01row", b"\x00"
 
 
 class SeekingStore(MemoryStore):
-    """A store in which seeks cost next to nothing, so that skip scans pay in small tables."""
+    """A store with seeks that cost next to nothing, so that skip scans pay in small tables."""
 
     costs = ReadCosts(request=0, seek=0.01, lookup=1, tested=1, counted=0)
 
@@ -43,7 +43,7 @@ def grown(columns: Columns, some: list[tuple[Value, ...]], random: Random) -> li
 )
 @given(st.data())
 def test_a_skip_scan_finds_each_visible_row_once(data: st.DataObject) -> None:
-    """The rows are those of a version that satisfy the condition, in key order, for each table's history.
+    """A scan yields the rows of a version that satisfy the condition, in key order, for each table's history.
 
     Rows have several versions, tombstones, tickets of later or unfinished commits, and there are rows of a
     table's earlier partition columns.

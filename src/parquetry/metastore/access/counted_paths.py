@@ -2,7 +2,7 @@
 
 Paths are counted in turn, each until its cost passes a budget, and the budget grows. The path that is counted
 to its end within a budget that no other path keeps is the shortest. So little is counted beyond the shortest
-path's own keys. Nothing is estimated by samples.
+path's own keys. There are no samples.
 
 Costs are in keys that a scan returns in order:
 
@@ -11,8 +11,8 @@ Costs are in keys that a scan returns in order:
   behind it.
 - An index takes two requests more than the partitions' own keys.
 
-An index is counted further than the partitions' own keys. If it costs more than reading the whole table, it is
-given up, and the partitions' own keys need not be counted to their end.
+An index is counted further than the partitions' own keys. If it costs more than reading the whole table, it
+is given up, and the partitions' own keys need not be counted to their end.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from parquetry.scan import Estimate, ScanPlan, scans_condition
 from parquetry.store import Range, ReadCosts
 
 MAX_SHORT_COST = 256
-"""Cost of the partitions' own keys, besides what an index costs in requests, up to which no index is looked
-at: to plan for an index and to read by it would take as long."""
+"""Cost of the partitions' own keys, besides what an index costs in requests. Up to this cost no index is
+looked at: to plan for one and to read by it would take as long."""
 INDEX_REQUESTS = 2
 """Requests that reading by an index takes more: for its entries, and to count them."""
 FIRST_BUDGET_FACTOR = 16
 """How far the partitions' own keys are counted at first, as a multiple of the cost of a short path."""
 INDEX_BUDGET_FACTOR, BUDGET_GROWTH_FACTOR = 2, 4
-"""The first budget of an index, as a multiple of the budget of the partitions' own keys; and the growth of the
-budget and of this multiple."""
+"""The first budget of an index, as a multiple of the budget of the partitions' own keys; and the growth of
+the budget and of this multiple."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class _Part:
 
 
 class CountedPath:
-    """A plan, and the number of its keys as far as they are counted.
+    """A plan, and the number of its keys, counted to the end or to a limit.
 
     Args:
         snapshot: the version of the table.
@@ -149,7 +149,7 @@ def _own_part(snapshot: TableSnapshot, plan: ScanPlan, costs: ReadCosts) -> _Par
 
 
 def _key_cost(visible: VisibleRows, plan: ScanPlan, snapshot: TableSnapshot, costs: ReadCosts) -> float:
-    """Return the cost of a key of the partitions' own, most of which the store may test and leave out."""
+    """Return the cost of one of the partitions' own keys. The store may test them and leave most out."""
     tests = visible.leaves_out and scans_condition(plan.scans, snapshot.key_schema) is not None
     return costs.tested if tests else 1
 

@@ -1,8 +1,8 @@
 """Read a range of keys in jumps: from one value of its leading columns to the next.
 
-A range of keys whose residual is about a later column has the wanted keys in small pieces: for each value of
-the leading columns, the keys that a plan for the rest of the key selects. Take the key (region, day) and
-`day = 7`. In the range of all keys, the wanted keys are
+Take a range of keys whose residual is about a later column. Its wanted keys are in small pieces. Each value of
+the leading columns has some, and a plan for the rest of the key selects them. With the key (region, day) and
+`day = 7`, the wanted keys are
 
     (region, 7) for each region:    'eu', 7    'jp', 7    'us', 7
 
@@ -28,7 +28,7 @@ class Jumps:
     """The pieces of a range of keys, planned for each value of its leading columns.
 
     Attributes:
-        leading: number of leading columns: those that the range fixes, and those that are jumped over.
+        leading: number of leading columns: the range fixes some of them, and the jumps are over the others.
     """
 
     def __init__(self, scan: KeyScan, residual: Filter, schema: KeySchema, leading: int) -> None:

@@ -29,6 +29,10 @@ PAYOFF = 2
 MIN_JUMPS, MAX_JUMPS, JUMPS_GROWTH_FACTOR = 4, 512, 4
 """Values that are found together: at first (or more, if a request is expensive), at most, and the growth
 factor while jumps pay."""
+MIN_EXPENSIVE_JUMPS = 2
+"""Values that are found at first in a store that counts keys no faster than it tests them."""
+VALUES_PER_COUNTED_VALUE = 4
+"""Values for each value whose keys such a store counts."""
 REQUESTS_PER_PAGE = 3
 """Requests for some values: to find them, to count the keys between them, and to read their pieces."""
 MAX_UNPAID_PAGES = 2
@@ -36,8 +40,6 @@ MAX_UNPAID_PAGES = 2
 MIN_KEYS_PER_JUMP_COST = 12
 """Keys of a range, as a multiple of the cost of the first jumps. With fewer, jumps that do not pay would cost
 more than a tenth of the plain scan."""
-VALUES_PER_COUNTED_VALUE = 4
-"""Values of a page for one whose keys are counted, in a store that counts keys no faster than it tests them."""
 MAX_COUNTED_KEYS = 1 << 16
 """Keys counted, at most, to compare the pieces of the first values with all keys of these values."""
 
@@ -109,7 +111,9 @@ class _SkipReader:
         self._visible, self._schema, self._costs, self._examined = visible, schema, costs, examined
         tests = visible.leaves_out and scans_condition(scans, schema) is not None
         self._passed_key = costs.tested if tests else 1.0
-        self._first = max(MIN_JUMPS, round(costs.request / max(costs.seek, 1)))
+        self._counts_fast = costs.counted <= costs.tested
+        fewest = MIN_JUMPS if self._counts_fast else MIN_EXPENSIVE_JUMPS
+        self._first = max(fewest, round(costs.request / max(costs.seek, 1)))
         worth = max(self._gain(self._first), MIN_KEYS_PER_JUMP_COST * self._first * costs.seek)
         self.worth = math.ceil(worth)
 
@@ -129,7 +133,7 @@ class _SkipReader:
         if counted is not None or self._visible.partitions < number:
             return (counted or 0) >= number
         whole = any(scan.start == b"" and scan.stop is None for scan in scans)
-        return whole or self._visible.count(_ranges(scans), number) >= number
+        return whole or not self._counts_fast or self._visible.count(_ranges(scans), number) >= number
 
     def read(self, scan: KeyScan, jumps: Jumps) -> Iterator[Sequence[KeyScan]]:
         """Yield the ranges to read in place of one range."""
@@ -165,7 +169,7 @@ class _SkipReader:
             size: number of values that were looked for.
         """
         some = len(keys)  # values whose keys are counted
-        if self._costs.counted > self._costs.tested and some > 1:
+        if not self._counts_fast and some > 1:
             some = max(1, some // VALUES_PER_COUNTED_VALUE)
             passed = (passed[0], keys[some])
         gain = math.ceil(self._gain(len(keys)) * some / len(keys)) if keys else 0
@@ -182,7 +186,7 @@ class _SkipReader:
         """Return whether pieces have so many fewer keys than the range that they are in."""
         ranges = _ranges(pieces)
         bound = len(ranges) + 1
-        least = 0  # keys of the pieces, as far as they are counted
+        least = 0  # the pieces have at least so many keys
         while least < MAX_COUNTED_KEYS:
             keys = self._visible.count([passed], gain + bound)
             if keys < gain + least:

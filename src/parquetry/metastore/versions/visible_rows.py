@@ -39,7 +39,8 @@ ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 """Bytes before and after a partition's key in the key of a row."""
 
 MIN_VERSIONS_TO_SKIP = 4
-"""Rows of a partition, as estimated, from which on a scan reads far fewer rows than its ranges have."""
+"""Rows of a partition, as estimated. With so many or more, a scan reads far fewer rows than its ranges
+have."""
 _BEHIND_FIELDS = b"\xff" * 256
 """Bytes behind the fields of a key: each further field begins with one such byte at most, and so may a
 ticket's eight bytes."""
@@ -264,7 +265,7 @@ class VisibleRows:
 
     @property
     def is_listed(self) -> bool:
-        """Return whether the table's head lists the keys of all partitions, so that no scan looks for them."""
+        """Return whether the table's head lists the keys of all partitions. No scan then looks for them."""
         return self._is_whole
 
     @property

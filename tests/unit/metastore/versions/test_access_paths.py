@@ -155,7 +155,10 @@ class CountingStore(MemoryStore):
     ],
 )
 def test_a_filter_that_the_key_serves_looks_at_no_index(text: str, keys: int) -> None:
-    """A path of some tens of keys is counted once and taken: as many keys are examined as without an index."""
+    """A path of some tens of keys is counted once and taken.
+
+    As many keys are examined as without an index.
+    """
     rows = [(d, f"r{s}") for d in range(100) for s in range(10)]
     columns = {"d": "integer", "s": "string"}
     store = CountingStore()
@@ -174,7 +177,7 @@ def test_a_filter_that_the_key_serves_looks_at_no_index(text: str, keys: int) ->
 
 
 def test_a_longer_path_is_counted_and_not_read(sales: TableSnapshot) -> None:
-    """Which way is shorter is known by counts alone; no key is returned for the choice."""
+    """Counts alone show the shorter path; the store returns no key for the choice."""
     for text, indexes in (("d < 100 AND s = 'zz'", 1), ("d < 100 AND s > 'r5'", 0), ("s = 'zz' OR d = 5", 1)):
         choice = Examined()
         plan = cheapest_plan(sales, parse_filter(text, sales.key_schema.types), choice)

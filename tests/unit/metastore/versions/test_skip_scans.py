@@ -1,4 +1,4 @@
-"""Skip scans seek one key of each value of the leading columns in place of reading all keys, where that pays."""
+"""Skip scans seek a key of each value of the leading columns, where that takes less than reading all keys."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table(store: Store) -> TableSnapshot:
 
 
 def read(table: TableSnapshot, text: str) -> tuple[int, int, int]:
-    """Read the partitions of a filter by their own keys, which must be those of the brute-force evaluator.
+    """Read the partitions of a filter by their own keys, and compare them with the brute-force evaluator's.
 
     Returns:
         the numbers of partitions, of keys returned, and of seeks.
@@ -84,7 +84,7 @@ def test_a_condition_on_a_later_column_jumps_from_value_to_value(
 
 
 def test_the_leading_column_may_have_a_condition_of_its_own(table: TableSnapshot) -> None:
-    """Values that the condition excludes are sought and not read; values of another branch are read in full."""
+    """Values that the condition excludes are sought and not read; other branches are read in full."""
     assert read(table, "p != 8 AND c = 5") == (192, 192 + 33, 33)
     partitions, keys, seeks = read(table, "p > 20 OR c = 5")
     assert (partitions, seeks) == (10 * 36 + 24 * 6, 34)
@@ -137,7 +137,7 @@ def test_several_leading_columns() -> None:
 
 
 def test_strings_of_any_length_as_leading_values() -> None:
-    """Values of which one begins another are told apart."""
+    """Texts that begin other texts are values of their own."""
     names = ["", "a", "a\x00", "a\x00b", "a\x01", "aa", "ab", "b", "é", None]
     rows = [(name, c) for name in names for c in range(200)]
     table = table_of({"s": "string", "c": "integer"}, rows, [])
