@@ -1,8 +1,8 @@
 """Read a range of keys in jumps: from one value of its leading columns to the next.
 
-Take a range of keys whose residual is about a later column. Its wanted keys are in small pieces. Each value of
-the leading columns has some, and a plan for the rest of the key selects them. With the key (region, day) and
-`day = 7`, the wanted keys are
+Take a range of keys whose residual is about a later column. Its wanted keys are in small pieces. Each value
+of the leading columns has some, and a plan for the rest of the key selects them. With the key (region, day)
+and `day = 7`, the wanted keys are
 
     (region, 7) for each region:    'eu', 7    'jp', 7    'us', 7
 

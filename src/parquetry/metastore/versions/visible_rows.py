@@ -38,7 +38,7 @@ Row = tuple[bytes, bytes, bytes]
 ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 """Bytes before and after a partition's key in the key of a row."""
 
-MIN_VERSIONS_TO_SKIP = 4
+MIN_COUNTLESS_VERSIONS = 4
 """Rows of a partition, as estimated. With so many or more, a scan reads far fewer rows than its ranges
 have."""
 _BEHIND_FIELDS = b"\xff" * 256
@@ -255,8 +255,13 @@ class VisibleRows:
 
     @property
     def costs(self) -> ReadCosts | None:
-        """Return what reading costs, or None if the store cannot count rows or find keys without values."""
-        return None if self._key_reader is None else self._key_reader.costs
+        """Return the costs of reading, or None if keys cannot be counted.
+
+        That is so if the store cannot, or if partitions have so many rows each that the number of rows says
+        little: a scan skips the older ones.
+        """
+        reader = self._key_reader
+        return None if reader is None or self._groups.rows >= MIN_COUNTLESS_VERSIONS else reader.costs
 
     @property
     def leaves_out(self) -> bool:
@@ -274,14 +279,15 @@ class VisibleRows:
         return self._partitions
 
     def count(self, ranges: Sequence[Range], limit: int) -> int:
-        """Return how many rows a scan of ranges would read, of this version or not; at most `limit`.
+        """Return the number of rows in ranges, of this version or not, or `limit` if there are more.
+
+        The store must be able to count (`costs`).
 
         Args:
             ranges: disjoint ranges of keys, in order, without the table's prefix.
             limit: number of rows at which counting ends.
         """
-        if self._key_reader is None or self._groups.rows >= MIN_VERSIONS_TO_SKIP:
-            return len(self.keys(ranges, limit)[0])  # a scan skips the older rows, and a count would not
+        assert self._key_reader is not None
         return self._key_reader.count(self._absolute(ranges), limit)
 
     def leading_keys(
