@@ -53,7 +53,7 @@ class KeyReaderSuite:
         assert 0 < store.costs.tested <= 1
 
     def test_counts(self, store: Store) -> None:
-        """The store counts the rows of all ranges, up to the limit, whatever the ranges' bounds are."""
+        """The store counts the rows of ranges up to the limit, with any bounds."""
         keys = [key for key, _ in fill(store)]
         reader = cast(KeyReader, store)
         ranges = [(b"\x00\xff", b"a\x00\x00"), (b"a\x02", b"a\x03"), (b"ab", b"a\xff"), (b"\xff", None)]

@@ -3,7 +3,7 @@
 An access path reads the partitions of a filter by the partitions' own keys, by an index, or by a union of
 both. If a filter bounds the own keys to some hundred or fewer, they are taken, and no index is looked at.
 
-The metastore stores no statistics of values. Stores that count keys fast count those of each path
+The metastore stores no statistics of values. Stores that count keys fast count the keys of each path
 (`counted_paths`). In other stores, such as HBase, paths are compared in up to three steps:
 
 1. **Count.** Keys of each path are counted in turn, up to a quarter of a percent of the table's keys. A path
