@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from parquetry.store import MemoryStore
-from parquetry.testing import StoreSuite
+from parquetry.testing import KeyReaderSuite, StoreSuite
 
 
-class TestStore(StoreSuite):
-    """The suite, on each store."""
+class TestStore(StoreSuite, KeyReaderSuite):
+    """The suites, on each store."""
 
 
 def test_two_memory_stores_are_apart() -> None:

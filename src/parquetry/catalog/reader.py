@@ -204,7 +204,8 @@ class CatalogReader:
             return plan_view(snapshot, plan)
         partitions = sum(1 for _ in snapshot.partitions(plan, examined=examined))
         exact = not (examined.tested and snapshot.store.leaves_out)
-        return plan_view(snapshot, plan, partitions, examined.keys if exact else None, examined.keys)
+        keys = examined.keys if exact else None
+        return plan_view(snapshot, plan, partitions, keys, examined.keys, examined.seeks)
 
     @staticmethod
     def _files(

@@ -224,6 +224,7 @@ class Plan:
         keys_examined: how many keys were read, including the reads to choose between indexes. None if the
             plan was not run, or if the store tested keys itself, as HBase does without reporting how many.
         keys_returned: how many of these keys the store returned.
+        seeks: how many of these keys a skip scan read to find the next value of a leading column.
     """
 
     scans: tuple[KeyScan, ...]
@@ -232,13 +233,15 @@ class Plan:
     partitions: int | None = None
     keys_examined: int | None = None
     keys_returned: int | None = None
+    seeks: int = 0
     _plan: ScanPlan = field(default=EVERYTHING, repr=False, compare=False)
     _schema: KeySchema = field(default=KeySchema(()), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain lists and dicts.
 
-        Keys are hexadecimal. A range with no upper bound stops at bytes that no key reaches.
+        Keys are hexadecimal. A range with no upper bound stops at bytes that no key reaches. Without a skip
+        scan, the dict has no `seeks`.
         """
         beyond = b"\xff" * (len(self._schema) + 1)
         return {
@@ -256,6 +259,7 @@ class Plan:
             "partitions": self.partitions,
             "keys_examined": self.keys_examined,
             "keys_returned": self.keys_returned,
+            **({"seeks": self.seeks} if self.seeks else {}),
         }
 
     def _repr_html_(self) -> str:
@@ -269,4 +273,5 @@ class Plan:
             keys = f"{counted(self.keys_returned or 0, 'key')} returned: the store tested the others, and does not say how many"
         else:
             keys = f"{counted(self.keys_examined, 'key')} examined"
-        return f"{text}\n{counted(self.partitions, 'partition')} found, {keys}"
+        skipped = f" (skip scan: {counted(self.seeks, 'seek')})" if self.seeks else ""
+        return f"{text}\n{counted(self.partitions, 'partition')} found, {keys}{skipped}"

@@ -23,11 +23,12 @@ def plan_view(
     partitions: int | None = None,
     keys_examined: int | None = None,
     keys_returned: int | None = None,
+    seeks: int = 0,
 ) -> Plan:
     """Return a plan as users see it."""
     index = None if plan.index is None else plan.index.name
     scans = plan.scans + tuple(scan for part in plan.by_indexes for scan in part.scans)
-    counts = partitions, keys_examined, keys_returned
+    counts = partitions, keys_examined, keys_returned, seeks
     return Plan(scans, index, plan.estimates, *counts, plan, snapshot.key_schema)
 
 

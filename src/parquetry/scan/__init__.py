@@ -7,9 +7,10 @@ in the metastore. Spark's scans, which read a table's files, are planned in `par
 from parquetry.lazy_exports import FOR_TYPE_CHECKERS, lazy_exports
 
 if FOR_TYPE_CHECKERS:
+    from parquetry.scan.bound import whole_field as whole_field
     from parquetry.scan.coarse import ranges as ranges
     from parquetry.scan.execute import Test as Test, compile_residual as compile_residual
-    from parquetry.scan.generate import plan_scan as plan_scan
+    from parquetry.scan.generate import NestedCondition as NestedCondition, plan_scan as plan_scan
     from parquetry.scan.plan import (
         EVERYTHING as EVERYTHING,
         Estimate as Estimate,

@@ -69,6 +69,8 @@ from parquetry.types import Value
 
 MAX_SCANS = 10_000
 """Ranges in a plan; a column with more pieces is read as one range."""
+MAX_NESTED_SCANS = 100
+"""Ranges in a plan below single values of the first columns."""
 MERGE_POINTS = 64
 """Pieces of one column; with more, adjacent single values are one range, since a seek costs more."""
 
@@ -153,9 +155,60 @@ class SplitCondition:
         return _scans(self._planner.ranges(self.node, 0, pieces, MAX_SCANS), self._filter) if pieces else ()
 
 
-def _scans(ranges: Iterable[_Range], filter: Filter) -> tuple[KeyScan, ...]:
+class NestedCondition:
+    """A condition, planned below single values of the key's first columns.
+
+    Args:
+        filter: a filter on the key's columns only.
+        schema: the schema of the keys.
+        depth: number of first columns that have single values.
+    """
+
+    def __init__(self, filter: Filter, schema: KeySchema, depth: int) -> None:
+        self._filter = filter
+        self._depth = depth
+        self._node = _without_small_tuples(filter.node)
+        self._planner = _Planner(schema, self._node)
+        self._residuals = {id(filter.node): filter}
+        about = columns_of(self._node)
+        self._bound = [
+            (position, field) for position, field in enumerate(schema.fields[:depth]) if field.name in about
+        ]
+
+    def reads_all(self) -> bool:
+        """Return whether all keys are read, if the condition is not about the first columns."""
+        ranges = self._planner.plan(self._node, self._depth, MAX_NESTED_SCANS)
+        return any((low, high) == (b"", None) for low, high, _, _ in ranges)
+
+    def scans(self, fields: Sequence[bytes]) -> tuple[KeyScan, ...]:
+        """Return the ranges of keys, in order, that begin with the fields of values and may satisfy it."""
+        node = self._node
+        for position, field in self._bound:
+            node = _at(node, field.name, field.decode(fields[position])[0])
+        prefix, before = b"".join(fields), tuple(map(len, fields))
+        after = successor(prefix)
+        ranges = self._planner.plan(node, self._depth, MAX_NESTED_SCANS)
+        return _scans(
+            (
+                _Range(
+                    prefix + low,
+                    after if high is None else prefix + high,
+                    residual,
+                    None if widths is None else (*before, *widths),
+                )
+                for low, high, residual, widths in ranges
+            ),
+            self._filter,
+            self._residuals,
+        )
+
+
+def _scans(
+    ranges: Iterable[_Range], filter: Filter, residuals: dict[int, Filter] | None = None
+) -> tuple[KeyScan, ...]:
     scans: list[KeyScan] = []
-    residuals = {id(filter.node): filter}  # one for each condition, since thousands of ranges share them
+    if residuals is None:  # one for each condition, since thousands of ranges share them
+        residuals = {id(filter.node): filter}
     for low, high, residual, widths in ranges:
         rest = residuals.get(id(residual))
         if rest is None and residual != TRUE:

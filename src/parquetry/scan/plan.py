@@ -107,8 +107,9 @@ class ScanPlan:
     >>> show("region = 'eu'")
     scan everything where region = 'eu'
 
-    The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. With an index on
-    `region`, the third one would read the 1,000 entries of 'eu'.
+    The first plan reads 2 keys, the second 31 x 500 = 15,500 keys, the third all 500,000. A skip scan
+    (`metastore.versions.skip_scan`) reads 1,000 keys of the third one and seeks 1,000 days. With an index on
+    `region`, it would read the 1,000 entries of 'eu'.
 
     A *union* reads some branches of an OR by the partitions' own keys, and others by indexes. Take the key
     (day, store) with an index on `store`:
@@ -142,6 +143,7 @@ class ScanPlan:
         estimates: the estimates of the access paths, if there was a choice.
         row_keys: the keys of the rows that the indexes lead to, in order, if the choice has found them all;
             else None.
+        counted: the number of keys in `scans`, if the choice has counted them, or None.
     """
 
     scans: tuple[KeyScan, ...]
@@ -149,6 +151,7 @@ class ScanPlan:
     by_indexes: tuple[ScanPlan, ...] = ()
     estimates: tuple[Estimate, ...] = field(default=(), compare=False)
     row_keys: tuple[bytes, ...] | None = field(default=None, compare=False, repr=False)
+    counted: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:

@@ -24,6 +24,12 @@ if FOR_TYPE_CHECKERS:
         holds as holds,
     )
     from parquetry.store.groups import Groups as Groups, Range as Range
+    from parquetry.store.key_reads import (
+        KeyPage as KeyPage,
+        KeyReader as KeyReader,
+        Leading as Leading,
+        ReadCosts as ReadCosts,
+    )
     from parquetry.store.memory import MemoryStore as MemoryStore
     from parquetry.store.opening import (
         EMBEDDED as EMBEDDED,

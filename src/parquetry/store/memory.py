@@ -10,6 +10,7 @@ from itertools import chain, islice
 from parquetry.store.base import Fields
 from parquetry.store.condition import Condition, holds
 from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows, one_by_one
+from parquetry.store.key_reads import KeyPage, Leading, ReadCosts, one_by_one_keys
 
 ROWS_PER_BATCH = 1000
 
@@ -18,6 +19,7 @@ class MemoryStore:
     """An ordered map in memory, shared by the threads of one process."""
 
     leaves_out = True
+    costs = ReadCosts(request=0, seek=12, lookup=1, tested=1, counted=0.01)
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -106,6 +108,27 @@ class MemoryStore:
             return first_row(groups, start, plain)
         reader = PageReader(plain, one_by_one(groups, plain), lambda _: ROWS_PER_BATCH)
         return first_rows(groups, start, reader)
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in disjoint ranges, or `limit` if there are more."""
+        with self._lock:
+            return min(
+                limit, sum(self._rows_before(stop) - self._rows_before(start) for start, stop in ranges)
+            )
+
+    def _rows_before(self, key: bytes | None) -> int:
+        return len(self._keys) if key is None else bisect_left(self._keys, key)
+
+    def first_keys(self, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+        """Return the first key of each group in start <= key < stop."""
+
+        def first(start: bytes) -> bytes | None:
+            with self._lock:
+                place = bisect_left(self._keys, start)
+                key = self._keys[place] if place < len(self._keys) else None
+            return key if key is not None and (stop is None or key < stop) else None
+
+        return one_by_one_keys(first, start, stop, leading, limit)
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], fields: Fields | None = None) -> bool:
         """Write all rows in one step."""

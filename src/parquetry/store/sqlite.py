@@ -26,6 +26,7 @@ from parquetry.store.base import Fields
 from parquetry.store.batches import largest_batch, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, PageReader, Range, RowPage, first_row, first_rows
+from parquetry.store.key_reads import KeyPage, Leading, ReadCosts, one_by_one_keys
 from parquetry.store.sqlite_layout import (
     Layout,
     plain_page,
@@ -86,6 +87,7 @@ class SQLiteStore:
     """
 
     leaves_out = False
+    costs = ReadCosts(request=0, seek=12, lookup=3, tested=1, counted=0.03)
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path = os.path.abspath(path)
@@ -376,6 +378,27 @@ class SQLiteStore:
     def _page(self, start: bytes, stop: bytes | None, count: int) -> RowPage:
         rows = list(self.scan(start, stop, limit=count))
         return RowPage(rows, rows[-1][0] if len(rows) == count else None)
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in disjoint ranges, or `limit` if there are more."""
+        return self._read(
+            lambda connection: sqlite_layout.count(connection, self._connections.local.layout, ranges, limit)
+        )
+
+    def first_keys(self, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+        """Return the first key of each group in start <= key < stop."""
+
+        def seek(connection: sqlite3.Connection) -> KeyPage:
+            layout = self._connections.local.layout
+            return one_by_one_keys(
+                lambda key: sqlite_layout.first_key(connection, layout, key, stop),
+                start,
+                stop,
+                leading,
+                limit,
+            )
+
+        return self._read(seek)
 
     def put_many(
         self,

@@ -17,16 +17,17 @@ on using it, until a value of more than `MAX_VALUE_BYTES_IN_VERSION_0` bytes is 
 renamed, and the values in it stay there. Older libraries read a file of version 1 through the view; their
 writes fail with a message. The version is `PRAGMA user_version`, written in one transaction with the tables.
 
-All functions here except `get` and `get_many` need a transaction that can write.
+The functions that write need a transaction that can.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Row, RowPage
+from parquetry.store.groups import MIN_PAGE_ROWS, Groups, Range, Row, RowPage
 
 MAX_ROW_BYTES_IN_PAGE = 4000
 """Bytes of key and value. A larger row of a table without rowid would overflow its page of 16 KiB."""
@@ -71,6 +72,8 @@ _GETS = {Layout.INLINE: "SELECT v, k FROM kv WHERE k", Layout.APART: _GET_APART}
 _KEYS_PER_STATEMENT = 256
 """Most keys of one statement. Their number is padded to a power of two, so that SQLite prepares few
 statements."""
+_RANGES_PER_COUNT = 8
+"""Most ranges that one statement counts."""
 _DELETE_LARGE_VALUE = (
     "DELETE FROM large WHERE id = (SELECT v FROM keyed WHERE k = ? AND typeof(v) = 'integer')"
 )
@@ -116,6 +119,41 @@ def get_many(connection: sqlite3.Connection, layout: Layout, keys: Sequence[byte
         padded = (*some, *[some[-1]] * (count - len(some)))
         values.update((key, value) for value, key in connection.execute(statement, padded))
     return [values.get(key) for key in keys]
+
+
+def count(connection: sqlite3.Connection, layout: Layout, ranges: Sequence[Range], limit: int) -> int:
+    """Return the number of rows in disjoint ranges, or `limit` if there are more."""
+    counted = 0
+    for first in range(0, len(ranges), _RANGES_PER_COUNT):
+        if counted >= limit:
+            break
+        some = ranges[first : first + _RANGES_PER_COUNT]
+        statement = _count_statement(layout, tuple(stop is None for _, stop in some))
+        bounds: list[bytes | int] = []
+        for start, stop in some:
+            bounds += (start, limit) if stop is None else (start, stop, limit)
+        counted += connection.execute(statement, bounds).fetchone()[0]
+    return min(counted, limit)
+
+
+@functools.cache
+def _count_statement(layout: Layout, unbounded: tuple[bool, ...]) -> str:
+    counts = (
+        f"(SELECT count(*) FROM (SELECT 1 FROM {_TABLES[layout]} WHERE k >= ? {'' if each else 'AND k < ?'} LIMIT ?))"
+        for each in unbounded
+    )
+    return f"SELECT {' + '.join(counts)}"
+
+
+def first_key(
+    connection: sqlite3.Connection, layout: Layout, start: bytes, stop: bytes | None
+) -> bytes | None:
+    """Return the first key with start <= key < stop, or None if there is none."""
+    bounds = (start,) if stop is None else (start, stop)
+    below = "" if stop is None else "AND k < ?"
+    statement = f"SELECT k FROM {_TABLES[layout]} WHERE k >= ? {below} ORDER BY k LIMIT 1"
+    row = connection.execute(statement, bounds).fetchone()
+    return None if row is None else row[0]
 
 
 def put(connection: sqlite3.Connection, layout: Layout, rows: Iterable[Row]) -> None:

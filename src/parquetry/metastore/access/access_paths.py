@@ -1,7 +1,10 @@
 """The choice of the access path that examines the fewest keys.
 
 An access path reads the partitions of a filter by the partitions' own keys, by an index, or by a union of
-both. The metastore stores no statistics of values. So paths are compared in up to three steps:
+both. If a filter bounds the own keys to some hundred or fewer, they are taken, and no index is looked at.
+
+The metastore stores no statistics of values. Stores that count keys fast count the keys of each path
+(`counted_paths`). In other stores, such as HBase, paths are compared in up to three steps:
 
 1. **Count.** Keys of each path are counted in turn, up to a quarter of a percent of the table's keys. A path
    whose keys have all been counted wins once no other path can be shorter. Keys counted by an index need not
@@ -24,6 +27,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from parquetry.keys import split_fields, successor
+from parquetry.metastore.access.counted_paths import CountedPath, cheapest_by_counts, short_count
 from parquetry.metastore.access.ways import (
     INDEXED_KEY_COST,
     AccessPath,
@@ -160,6 +164,27 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
     by_key = plan_scan(filter, schema)
     if not snapshot.metadata.indexes or (len(by_key.scans) <= MAX_PLAIN_GETS and only_gets(by_key)):
         return by_key  # a few whole keys: looking for anything shorter would cost more
+    costs = snapshot.visible.costs
+    if costs is not None:
+        keys = short_count(snapshot, by_key, costs)
+        if keys is not None:
+            return ScanPlan(by_key.scans, counted=keys)
+    plans = _other_plans(snapshot, filter)
+    if not plans:
+        return by_key
+    if costs is not None and costs.counted <= costs.tested:
+        paths = [CountedPath(snapshot, plan, costs) for plan in (by_key, *plans)]
+        return cheapest_by_counts(paths[0], paths[1:])
+    ways = [(UnionPath if plan.by_indexes else IndexPath)(snapshot, plan) for plan in plans]
+    own = KeyPath(snapshot, by_key)
+    best = _PathChoice(snapshot, own, ways, compile_residual(filter, schema), examined).best()
+    estimates = tuple(way.estimate() for way in (*ways, own))
+    return replace(best.plan, estimates=estimates, row_keys=best.rows())
+
+
+def _other_plans(snapshot: TableSnapshot, filter: Filter) -> list[ScanPlan]:
+    """Return the plans of a filter that use indexes."""
+    schema = snapshot.key_schema
     about = columns_of(filter.node)
     indexes = [
         IndexOrder(index.name, index.id, index.order)
@@ -167,14 +192,7 @@ def cheapest_plan(snapshot: TableSnapshot, filter: Filter, examined: Examined | 
         if index.ready and schema.fields[index.order[0]].name in about
     ]
     plans = [plan_by_index(filter, schema, index) for index in indexes]
-    ways: list[AccessPath] = [IndexPath(snapshot, plan) for plan in plans if plan.scans and not plan.whole]
-    ways += [UnionPath(snapshot, plan) for plan in unions(filter, schema, indexes)]
-    if not ways:
-        return by_key
-    own = KeyPath(snapshot, by_key)
-    best = _PathChoice(snapshot, own, ways, compile_residual(filter, schema), examined).best()
-    estimates = tuple(way.estimate() for way in (*ways, own))
-    return replace(best.plan, estimates=estimates, row_keys=best.rows())
+    return [*(plan for plan in plans if plan.scans and not plan.whole), *unions(filter, schema, indexes)]
 
 
 class _PathChoice:

@@ -9,6 +9,7 @@ from operator import itemgetter
 from parquetry.key_schema import KeySchema
 from parquetry.metastore.storage.keyspace import TICKET_BYTES
 from parquetry.metastore.versions.indexes import partition_key
+from parquetry.metastore.versions.skip_scan import skip_scan
 from parquetry.metastore.versions.visible_rows import ROW_PREFIX, ROW_SUFFIX, Examined, Row, VisibleRows
 from parquetry.predicate import Filter
 from parquetry.scan import KeyScan, ScanPlan, Test, compile_residual, scans_condition
@@ -27,17 +28,33 @@ def read_by_keys(
         schema: fields of the keys.
         examined: counts the rows read.
     """
-    ranges = [(scan.start, scan.stop) for scan in plan.scans]
-    single = not schema.fields or all(scan.kind == "get" for scan in plan.scans)
-    residuals = [scan.residual for scan in plan.scans]
-    where = scans_condition(plan.scans, schema)
+    tests: dict[Filter, Test] = {}
+    for scans in skip_scan(visible, plan.scans, schema, examined, plan.counted):
+        yield from _read_ranges(visible, scans, schema, tests, examined)
+
+
+def _read_ranges(
+    visible: VisibleRows,
+    scans: Sequence[KeyScan],
+    schema: KeySchema,
+    tests: dict[Filter, Test],
+    examined: Examined | None,
+) -> Iterator[Row]:
+    """Yield the rows of ranges of the partitions' own keys. Compiled residuals are kept in `tests`."""
+    ranges = [(scan.start, scan.stop) for scan in scans]
+    single = not schema.fields or all(scan.kind == "get" for scan in scans)
+    residuals = [scan.residual for scan in scans]
+    where = scans_condition(scans, schema)
     common = residuals[0] if residuals else None
     if all(residual is common for residual in residuals):
         test = None
         if common is not None:
-            test = compile_residual(common, schema, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
+            test = tests.get(common)
+            if test is None:
+                test = compile_residual(common, schema, prefix=ROW_PREFIX, suffix=ROW_SUFFIX)
+                tests[common] = test
         return visible.scan(ranges, single=single, examined=examined, where=where, passes=test)
-    passes = _Residuals(plan, schema)
+    passes = _Residuals(scans, schema)
     rows = visible.scan(ranges, single=single, examined=examined, where=where)
     return (row for row in rows if passes(row[0]))
 
@@ -116,21 +133,22 @@ def entries(
     if not plan.scans:
         return
     schema = schema.reordered(plan.index.order)
-    where = scans_condition(plan.scans, schema) if tested else None
-    ranges = [(scan.start, scan.stop) for scan in plan.scans]
-    rows = visible.index_entries(plan.index.id).scan(ranges, examined=examined, where=where)
-    passes = _Residuals(plan, schema)
-    for key, age, _ in rows:
-        yield partition_key(plan.index.order, key) + age if passes(key) else None
+    visible = visible.index_entries(plan.index.id)
+    for scans in skip_scan(visible, plan.scans, schema, examined) if tested else [plan.scans]:
+        where = scans_condition(scans, schema) if tested else None
+        ranges = [(scan.start, scan.stop) for scan in scans]
+        passes = _Residuals(scans, schema)
+        for key, age, _ in visible.scan(ranges, examined=examined, where=where):
+            yield partition_key(plan.index.order, key) + age if passes(key) else None
 
 
 class _Residuals:
     """Tests keys against the residual of the range that each is in. The keys must come in order."""
 
-    def __init__(self, plan: ScanPlan, schema: KeySchema) -> None:
+    def __init__(self, scans: Sequence[KeyScan], schema: KeySchema) -> None:
         self._schema = schema
         self._tests: dict[Filter, Test] = {}
-        self._scans = iter(plan.scans)
+        self._scans = iter(scans)
         self._stop: bytes | None = b""
         self._test: Test | None = None
         self._enter(next(self._scans))

@@ -13,7 +13,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from parquetry.keys import successor
 from parquetry.metastore.manifest.entries import decode_entry
@@ -30,7 +30,7 @@ from parquetry.metastore.storage.keyspace import (
 )
 from parquetry.metastore.storage.model import CommitRecord, PartitionEntry
 from parquetry.metastore.versions.newest_rows import complete_ticket, decode_newest
-from parquetry.store import Condition, Groups, Range, Store
+from parquetry.store import Condition, Groups, KeyReader, Leading, Range, ReadCosts, Store
 
 Row = tuple[bytes, bytes, bytes]
 """Key of a partition, age, value. The age is the complement of a ticket: newer rows have a lesser age."""
@@ -38,6 +38,12 @@ Row = tuple[bytes, bytes, bytes]
 ROW_PREFIX, ROW_SUFFIX = len(PARTITIONS) + TABLE_ID_BYTES, TICKET_BYTES
 """Bytes before and after a partition's key in the key of a row."""
 
+MIN_COUNTLESS_VERSIONS = 4
+"""Rows of a partition, as estimated. With so many or more, a scan reads far fewer rows than its ranges
+have."""
+_BEHIND_FIELDS = b"\xff" * 256
+"""Bytes behind the fields of a key: each further field begins with one such byte at most, and so may a
+ticket's eight bytes."""
 _AFTER_TICKETS = b"\xff" * TICKET_BYTES + b"\x00"
 
 
@@ -60,12 +66,14 @@ class Examined:
 
     Attributes:
         keys: number of keys.
+        seeks: number of these keys that a skip scan read to find the next value of a leading column.
         tested: whether the store got a condition. If so, a store that `leaves_out` rows examined more keys
             than it returned.
     """
 
     def __init__(self) -> None:
         self.keys = 0
+        self.seeks = 0
         self.tested = False
 
     def counting(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
@@ -102,6 +110,10 @@ def _listed_row_keys(prefix: bytes, newest: bytes, groups: Groups) -> tuple[byte
     """
     rows = (prefix + key + complement(row.ticket) for key, row in decode_newest(newest))
     return tuple(filter(groups.wants, rows))
+
+
+_reads_keys: dict[type, bool] = {}
+"""Whether the stores of a class can count rows and find keys. To ask a store each time would take 8 µs."""
 
 
 class VisibleRows:
@@ -231,6 +243,77 @@ class VisibleRows:
         after = self._groups.end(keys[-1])[len(self._prefix) :]
         remaining = [(max(start, after), stop) for start, stop in ranges if stop is None or stop > after]
         return partitions, remaining
+
+    @functools.cached_property
+    def _key_reader(self) -> KeyReader | None:
+        rows: Any = getattr(
+            self._store, "rows", self._store
+        )  # of a store that is seen with absolute locations
+        if type(rows) not in _reads_keys:
+            _reads_keys[type(rows)] = isinstance(rows, KeyReader)
+        return rows if _reads_keys[type(rows)] else None
+
+    @property
+    def costs(self) -> ReadCosts | None:
+        """Return the costs of reading, or None if keys cannot be counted.
+
+        That is so if the store cannot, or if partitions have so many rows each that the number of rows says
+        little: a scan skips the older ones.
+        """
+        reader = self._key_reader
+        return None if reader is None or self._groups.rows >= MIN_COUNTLESS_VERSIONS else reader.costs
+
+    @property
+    def leaves_out(self) -> bool:
+        """Return whether the store tests conditions and leaves out rows that do not satisfy them."""
+        return self._store.leaves_out
+
+    @property
+    def is_listed(self) -> bool:
+        """Return whether the table's head lists the keys of all partitions. No scan then looks for them."""
+        return self._is_whole
+
+    @property
+    def partitions(self) -> int:
+        """Return the number of partitions of the version."""
+        return self._partitions
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in ranges, of this version or not, or `limit` if there are more.
+
+        The store must be able to count (`costs`).
+
+        Args:
+            ranges: disjoint ranges of keys, in order, without the table's prefix.
+            limit: number of rows at which counting ends.
+        """
+        assert self._key_reader is not None
+        return self._key_reader.count(self._absolute(ranges), limit)
+
+    def leading_keys(
+        self, range: Range, columns: int, width: Callable[[bytes], int], limit: int
+    ) -> tuple[list[bytes], bytes | None]:
+        """Return a key of each group of keys that begin with the same fields, of this version or not.
+
+        The store must be able to find keys (`costs`).
+
+        Args:
+            range: range of keys, without the table's prefix.
+            columns: number of fields that the keys of a group have in common.
+            width: returns how many bytes of a partition's key these fields have.
+            limit: number of groups; there may be fewer, even if more follow.
+
+        Returns:
+            a partition's key of each group, in order, and the key at which the next group begins at the
+            earliest, or None if there is none.
+        """
+        assert self._key_reader is not None
+        skip = len(self._prefix)
+        groups = Leading(skip, columns, lambda key: skip + width(key[skip:-TICKET_BYTES]), _BEHIND_FIELDS)
+        (bounds,) = self._absolute([range])
+        page = self._key_reader.first_keys(*bounds, groups, limit)
+        after = None if page.after is None else page.after[skip:]
+        return [key[skip:-TICKET_BYTES] for key in page.keys], after
 
     def listed_keys(self) -> list[bytes] | None:
         """Return the keys of all partitions if the table's head lists them, or None. It reads no row."""

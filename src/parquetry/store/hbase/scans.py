@@ -29,7 +29,16 @@ from parquetry.store.groups import (
 )
 from parquetry.store.hbase.cells import Row, present
 from parquetry.store.hbase.client import HBaseTable
-from parquetry.store.hbase.filters import all_of, any_of, row_ranges, satisfying, some_rows, values_only
+from parquetry.store.hbase.filters import (
+    all_of,
+    any_of,
+    keys_only,
+    row_ranges,
+    satisfying,
+    some_rows,
+    values_only,
+)
+from parquetry.store.key_reads import KeyPage, Leading, one_by_one_keys
 
 FIRST_BATCH_ROWS, MAX_BATCH_ROWS = 64, 2000
 """Rows of the first request and of the largest: the first is small, as the range may have no more."""
@@ -183,6 +192,39 @@ def leading(
 
         reader = PageReader(read, skipping, _largest_page, pays, size)
         yield from first_rows(groups, ranges[0][0], reader, limit)
+
+
+def count(table: HBaseTable, ranges: Sequence[Range], limit: int) -> int:
+    """Return the number of rows in ranges, removed ones included, or `limit` if there are more.
+
+    Thrift2 has no count, so the rows come without their values.
+    """
+    counted = 0
+    for first in range(0, len(ranges), RANGES_PER_REQUEST):
+        remaining: Sequence[Range] = ranges[first : first + RANGES_PER_REQUEST]
+        while remaining and counted < limit:
+            size = min(MAX_BATCH_ROWS, limit - counted)
+            batch = table.scan(remaining[0][0], remaining[-1][1], size, filter=_keys_in(remaining))
+            counted += len(batch)
+            if len(batch) < size:
+                break
+            remaining = _after(remaining, batch[-1][0] + b"\0")
+    return counted
+
+
+def first_keys(table: HBaseTable, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+    """Return the first key of each group, removed rows included, by a request for each."""
+
+    def first(start: bytes) -> bytes | None:
+        rows = table.scan(start, stop, 1, filter=_keys_in([(start, stop)]))
+        return rows[0][0] if rows else None
+
+    return one_by_one_keys(first, start, stop, leading, limit)
+
+
+def _keys_in(ranges: Sequence[Range]) -> bytes:
+    filters = [row_ranges(ranges)] if len(ranges) > 1 else []
+    return all_of([*filters, values_only(), keys_only()])
 
 
 def _reader(table: HBaseTable, ranges: Sequence[Range], where: Condition | None) -> ReadPage:

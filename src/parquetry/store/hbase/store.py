@@ -19,11 +19,14 @@ from parquetry.store.hbase.scans import (
     FIRST_BATCH_ROWS,
     MAX_BATCH_BYTES,
     backward,
+    count,
+    first_keys,
     firsts,
     forward,
     leading,
     next_size,
 )
+from parquetry.store.key_reads import KeyPage, Leading, ReadCosts
 from parquetry.store.passwords import without_password
 
 DEFAULT_PORT = 9090
@@ -49,6 +52,7 @@ class HBaseStore:
     """
 
     leaves_out = True
+    costs = ReadCosts(request=40, seek=40, lookup=3, tested=0.2, counted=0.5)
 
     def __init__(
         self,
@@ -151,6 +155,19 @@ class HBaseStore:
         else:
             rows = firsts(self._table, wanted, each, where)
         return rows if limit is None else islice(rows, limit)
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in disjoint ranges, or `limit` if there are more.
+
+        Rows that a compare-and-set has removed may count.
+        """
+        return count(
+            self._table, [(start, stop) for start, stop in ranges if stop is None or start < stop], limit
+        )
+
+    def first_keys(self, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+        """Return the first key of each group in start <= key < stop; it may be a removed row's."""
+        return first_keys(self._table, start, stop, leading, limit)
 
     # -- writing
 

@@ -23,6 +23,7 @@ from parquetry.store.groups import (
     first_row,
     first_rows,
 )
+from parquetry.store.key_reads import KeyPage, Leading
 from parquetry.store.postgresql.connections import PostgreSQLConnections
 from parquetry.store.postgresql.statements import Statements
 
@@ -89,6 +90,41 @@ class Pages:
         for start, stop in ranges:
             if stop is None:
                 yield from self._range(start, None, limit, each, where, groups)
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in disjoint ranges, or `limit` if there are more."""
+        bounded = [(start, stop) for start, stop in ranges if stop is not None and start < stop]
+        some = [
+            bounded[first : first + RANGES_PER_STATEMENT]
+            for first in range(0, len(bounded), RANGES_PER_STATEMENT)
+        ]
+        bounds = [[list(each) for each in zip(*ranges, strict=True)] for ranges in some]
+        bounds += [[[start]] for start, stop in ranges if stop is None]
+        counted = 0
+        for each in bounds:
+            remaining = limit - counted
+            if remaining > 0:
+                statement = self._statements.count(len(each) == 2)
+                counted += self._rows(statement, [*each, remaining, remaining])[0][0]
+        return counted
+
+    def first_keys(self, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+        """Return the first key of each group in start <= key < stop.
+
+        The server takes a group's first bytes from the column `fields`. If a row has fields of another form
+        than the reader expects, the page ends with it, and the reader's own group tells where to go on.
+        """
+        bound = [] if stop is None else [stop]
+        if bound and start >= bound[0]:
+            return KeyPage([], None)
+        statement = self._statements.first_keys(stop is not None, leading.fields)
+        arguments = [leading.offset, start, *bound, leading.offset, leading.behind, *bound, limit]
+        keys: list[bytes] = []
+        for key, width in self._rows(statement, arguments):
+            keys.append(key)
+            if width != leading.width(key):
+                return KeyPage(keys, leading.end(key))
+        return KeyPage(keys, leading.end(keys[-1]) if len(keys) == limit else None)
 
     def _together(
         self,

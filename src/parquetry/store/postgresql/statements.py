@@ -136,6 +136,45 @@ class Statements:
         ).format(table=self.table, upper=sql.SQL(" AND key < %b" if bounded else ""), condition=condition)
         return text, arguments
 
+    def count(self, bounded: bool) -> sql.Composed:
+        """Return the statement that counts the rows of ranges, up to a limit.
+
+        Arguments of the statement: starts, stops if the ranges have them, and the limit twice.
+        """
+        return sql.SQL(
+            "SELECT count(*) FROM (SELECT FROM unnest(%b::bytea[]{stops}) AS range ({columns}) "
+            "CROSS JOIN LATERAL (SELECT FROM {table} WHERE key >= range.start{upper} LIMIT %s) AS row LIMIT %s) AS counted"
+        ).format(
+            table=self.table,
+            stops=sql.SQL(", %b::bytea[]" if bounded else ""),
+            columns=sql.SQL("start, stop" if bounded else "start"),
+            upper=sql.SQL(" AND key < range.stop" if bounded else ""),
+        )
+
+    def first_keys(self, bounded: bool, fields: int) -> sql.Composed:
+        """Return the statement that seeks the first key of each group of rows with the same first fields.
+
+        Arguments of the statement, in this order:
+
+        - the bytes before the first field,
+        - start, and stop if the range has one,
+        - the bytes before the first field,
+        - the bytes behind the last key of a group, and stop again, if the range has one,
+        - the number of groups.
+
+        It returns each key, and the number of bytes that its group has in common: of a row without fields,
+        all.
+        """
+        lengths = "".join(f" + octet_length(fields[{position + 1}])" for position in range(fields))
+        width = sql.SQL("coalesce(%s" + lengths + ", octet_length(key))")
+        return sql.SQL(
+            "WITH RECURSIVE step (key, width) AS ("
+            "(SELECT key, {width} FROM {table} WHERE key >= %b{upper} ORDER BY key LIMIT 1) UNION ALL "
+            "SELECT row.key, row.width FROM step CROSS JOIN LATERAL (SELECT key, {width} AS width FROM {table} "
+            "WHERE key >= substring(step.key FOR step.width) || %b{upper} ORDER BY key LIMIT 1) AS row) "
+            "SELECT key, width FROM step LIMIT %s"
+        ).format(table=self.table, width=width, upper=sql.SQL(" AND key < %b" if bounded else ""))
+
 
 def array_of_bytes(values: Sequence[bytes]) -> str | None:
     r"""Return a row's fields as the text of an array, or None if it has no fields.

@@ -11,6 +11,7 @@ from parquetry.store.base import Fields
 from parquetry.store.batches import MAX_BATCH_BYTES, next_batch
 from parquetry.store.condition import Condition
 from parquetry.store.groups import Groups, Range, Row
+from parquetry.store.key_reads import KeyPage, Leading, ReadCosts
 from parquetry.store.passwords import NO_PASSWORDS
 from parquetry.store.postgresql.address import Address
 from parquetry.store.postgresql.connections import PostgreSQLConnections, StatementError
@@ -36,6 +37,7 @@ class PostgreSQLStore:
     """
 
     leaves_out = True
+    costs = ReadCosts(request=50, seek=2, lookup=3, tested=0.1, counted=0.05)
 
     def __init__(self, address: Address, *, create: bool = True) -> None:
         self._label = address.label
@@ -129,6 +131,14 @@ class PostgreSQLStore:
     ) -> Iterator[Row]:
         """Yield the rows of disjoint ranges in key order, without most of the rows that may be left out."""
         return islice(self._pages.scan_ranges(ranges, limit, each, where, groups), limit)
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        """Return the number of rows in disjoint ranges, or `limit` if there are more."""
+        return self._pages.count(ranges, limit)
+
+    def first_keys(self, start: bytes, stop: bytes | None, leading: Leading, limit: int) -> KeyPage:
+        """Return the first key of each group in start <= key < stop."""
+        return self._pages.first_keys(start, stop, leading, limit)
 
     # -- writing
 

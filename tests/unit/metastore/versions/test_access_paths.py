@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from parquetry.scan.generate import plan_scan
 from parquetry.scan.plan import IndexOrder, ScanPlan
 from parquetry.scan.plan_text import plan_text
 from parquetry.scan.unions import plan_by_index, unions
-from parquetry.store import MemoryStore, Store
+from parquetry.store import MemoryStore, Range, Store
 from parquetry.store.sqlite import SQLiteStore
 from parquetry.types import Value, parse_type
 from tests.support.effort import examples
@@ -120,6 +121,69 @@ def test_dates_without_quotes_name_keys() -> None:
     ]
 
 
+class CountingStore(MemoryStore):
+    """Counts what it is asked: counts, and scans or lookups of rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts = 0
+        self.reads = 0
+
+    def count(self, ranges: Sequence[Range], limit: int) -> int:
+        self.counts += 1
+        return super().count(ranges, limit)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.reads += 1
+        return super().get_many(keys)
+
+    def scan_ranges(self, *arguments: Any, **options: Any) -> Iterator[tuple[bytes, bytes]]:
+        self.reads += 1
+        return super().scan_ranges(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("d = 7 AND s > 'r0'", 9),
+        ("d < 20 AND s > 'r0'", 200),
+        ("d IN (1, 2, 3, 4) AND s >= 'r2' AND s < 'r5'", 12),
+        ("s LIKE '%' AND d IN (19, 27, 30, 48)", 40),
+        ("d >= 10 AND d < 13 OR d = 99 AND s = 'r1'", 31),
+        ("d = 7 AND s = 'nowhere'", 0),
+        ("d < -5", 0),
+    ],
+)
+def test_a_filter_that_the_key_serves_looks_at_no_index(text: str, keys: int) -> None:
+    """A path of some tens of keys is counted once and taken.
+
+    As many keys are examined as without an index.
+    """
+    rows = [(d, f"r{s}") for d in range(100) for s in range(10)]
+    columns = {"d": "integer", "s": "string"}
+    store = CountingStore()
+    plain, indexed = table_of(columns, rows, []), table_of(columns, rows, [["s"]], store=store)
+    filter = parse_filter(text, indexed.key_schema.types)
+    own = plan_scan(filter, indexed.key_schema)
+    without, beside = Examined(), Examined()
+    store.counts = store.reads = 0
+    plan = cheapest_plan(indexed, filter, beside)
+    assert plan == own
+    assert plan.estimates == ()
+    assert (store.counts, store.reads) == (0 if all(scan.kind == "get" for scan in own.scans) else 1, 0)
+    found = [partition.values for partition in indexed.partitions(plan, examined=beside)]
+    assert found == [partition.values for partition in plain.partitions(own, examined=without)]
+    assert beside.keys == without.keys <= keys
+
+
+def test_a_longer_path_is_counted_and_not_read(sales: TableSnapshot) -> None:
+    """Counts alone show the shorter path; the store returns no key for the choice."""
+    for text, indexes in (("d < 100 AND s = 'zz'", 1), ("d < 100 AND s > 'r5'", 0), ("s = 'zz' OR d = 5", 1)):
+        choice = Examined()
+        plan = cheapest_plan(sales, parse_filter(text, sales.key_schema.types), choice)
+        assert (len(plan.indexes), choice.keys) == (indexes, 0), text
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -156,7 +220,11 @@ def test_a_plan_says_what_it_reads(sales: TableSnapshot) -> None:
     ]
     unselective, _, _ = examined(sales, "s != 'r1'")
     assert plan_text(unselective, sales.key_schema).splitlines()[0] == "scan everything where s != 'r1'"
-    assert str(unselective.estimates[0]).startswith("index s: about ")
+    assert (
+        str(unselective.estimates[0]) == "index s: more than 1,668"
+    )  # more than a sixth in entries of the table
+    tested, _, _ = examined(sales, "s = 'zz' AND d > 100 AND d != 132")
+    assert str(tested.estimates[0]) == "index s: about 32"  # sixteen entries, and at most as many rows
 
 
 def test_a_union_is_of_its_version_and_replaces_nothing(sales: TableSnapshot) -> None:
