@@ -68,9 +68,12 @@ FLOORS = {
     ),
     "predicate": (
         {"pruning", "reading"},
+        {"functions"},
         {"evaluate", "filter", "two_valued"},
         {"bind", "like", "normalise"},
         {"nodes"},
+        {"expression"},
+        {"zones"},
     ),
     "prune": (
         {"whole_table_aggregates"},
