@@ -48,15 +48,11 @@ def formula_outcomes(formula: Expression, knowledge: Knowledge, outcomes: Codes)
     columns = {column.name: column.type for column in columns_in(formula)}
     known = {name: knowledge.bounds(name) for name in columns}
     before = as_list(outcomes)
-    rows = [_ranges(known[name], type, knowledge.count) for name, type in columns.items()]
+    rows = {name: _ranges(known[name], type, knowledge.count) for name, type in columns.items()}
     found = []
-    for here, row in zip(before, zip(*rows, strict=True), strict=True):
-        if here & TRUE:
-            found.append(
-                truths(formula, dict(zip(columns, row, strict=True)), CODES_OF_TRUTH.__getitem__) or ANY
-            )
-        else:
-            found.append(here)
+    for here in before:
+        row = {name: next(ranges) for name, ranges in rows.items()}
+        found.append((truths(formula, row, CODES_OF_TRUTH.__getitem__) or ANY) if here & TRUE else here)
     return FormulaOutcomes(codes(found), [bounds for bounds in known.values() if bounds is not None])
 
 
