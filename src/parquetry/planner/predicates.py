@@ -93,7 +93,9 @@ def _directory_condition(tree: dict[str, Any], types: Mapping[str, ColumnType], 
     Its expression, if there is one, says more than the form that Spark has for sources.
     """
     names = tuple(tree["columns"])
-    forms = [filter_from_json(form, types) for form in (tree["tree"], tree.get("expression")) if form is not None]
+    forms = [
+        filter_from_json(form, types) for form in (tree["tree"], tree.get("expression")) if form is not None
+    ]
     text = tree["sql"] if tree["tree"] is None else str(forms[0])
     parts = [Opaque(text, names, "function on the column", _no_row(types, **each)) for each in tree["fails"]]
     filter = Filter(normalise(And((*(form.node for form in forms), *parts))))

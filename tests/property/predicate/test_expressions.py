@@ -77,14 +77,15 @@ def offsets(zone: str | None) -> list[list[int | None]]:
 
     start, end = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2007, 2014))
     found: list[list[int | None]] = [[None, None], [start, offset(start)]]
-    for hour in range(start, end, 3600):
-        if offset(hour) != offset(hour + 3600):
-            found.append([hour + 3600, offset(hour + 3600)])
+    hours = range(start + 3600, end, 3600)
+    found += [[hour, offset(hour)] for hour in hours if offset(hour) != offset(hour - 3600)]
     return [*found, [end, None]]
 
 
 def local(instant: int, zone: str | None) -> datetime:
-    return naive(instant).replace(tzinfo=UTC).astimezone(ZoneInfo(zone or "Europe/Berlin")).replace(tzinfo=None)
+    return (
+        naive(instant).replace(tzinfo=UTC).astimezone(ZoneInfo(zone or "Europe/Berlin")).replace(tzinfo=None)
+    )
 
 
 def instant(at: datetime, zone: str | None, fold: int = 0) -> int:
@@ -92,7 +93,9 @@ def instant(at: datetime, zone: str | None, fold: int = 0) -> int:
     return micros(aware.astimezone(UTC).replace(tzinfo=None))
 
 
-def call(name: str, type: str, function: Callable[..., Any], *args: Node, strict: bool = True, **more: Any) -> Node:
+def call(
+    name: str, type: str, function: Callable[..., Any], *args: Node, strict: bool = True, **more: Any
+) -> Node:
     """Return a call; a strict function is NULL where an argument is NULL."""
 
     def value(row: Row) -> Any:
@@ -139,13 +142,20 @@ def truncated(at: Any, unit: str) -> Any:
 small = st.integers(-9, 9)
 numbers = st.one_of(small, st.integers(-200, 200), st.sampled_from([-(1 << 31), (1 << 31) - 1]))
 dates = st.dates(FIRST.date(), LAST.date()).map(to_day)
-near_changes = [datetime(2011, 12, 30, 10), datetime(2009, 2, 15, 2), datetime(2010, 10, 17, 3), datetime(2010, 3, 28, 1)]
+near_changes = [
+    datetime(2011, 12, 30, 10),
+    datetime(2009, 2, 15, 2),
+    datetime(2010, 10, 17, 3),
+    datetime(2010, 3, 28, 1),
+]
 instants = st.one_of(
     st.datetimes(FIRST, LAST).map(micros),
     st.builds(lambda at, minutes: micros(at) + minutes * 60_000_000, st.sampled_from(near_changes), st.integers(-3000, 3000)),
 )  # fmt: skip
 strings = st.text("abAZ0%_-é\U0001f600", max_size=4)
-doubles = st.one_of(st.floats(-100, 100), st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 0.5]))
+doubles = st.one_of(
+    st.floats(-100, 100), st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 0.5])
+)
 decimals = st.decimals(-9999, 9999, places=2)
 LITERALS: dict[str, st.SearchStrategy[Any]] = {
     INT: small, BIGINT: small, DATE: dates, TIMESTAMP: instants, STRING: strings, DOUBLE: st.floats(-100, 100),
@@ -213,7 +223,7 @@ def time_nodes(draw: st.DrawFn, depth: int, zone: str | None) -> Node:
         return draw(st.one_of(st.just(column("ts")), instants.map(lambda v: lit(v, TIMESTAMP))))
     at, fold = draw(time_nodes(depth - 1, zone)), draw(st.sampled_from([0, 1]))
     unit = draw(st.sampled_from(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR"]))
-    interval = draw(st.one_of(small.map(lambda n: n * MICROS_PER_DAY), st.integers(-10**12, 10**12)))
+    interval = draw(st.one_of(small.map(lambda n: n * MICROS_PER_DAY), st.integers(-(10**12), 10**12)))
     months = draw(small)
     more = {"offsets": offsets(zone)}
 
@@ -330,7 +340,9 @@ def conditions(draw: st.DrawFn, depth: int, zone: str | None) -> Node:
         return True if any(key(value) == key(each) for each in listed) else None if None in listed else False
 
     def within() -> Node:
-        listed = [draw(choices[0]) for _ in range(draw(st.integers(1, 3)))] + draw(st.sampled_from([[], [None]]))
+        listed = [draw(choices[0]) for _ in range(draw(st.integers(1, 3)))] + draw(
+            st.sampled_from([[], [None]])
+        )
         nodes = [lit(each, left.type) for each in listed]
         return call("IN", BOOLEAN, lambda value, *_: contained(value, listed), left, *nodes, strict=False)
 

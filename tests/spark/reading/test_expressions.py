@@ -103,7 +103,9 @@ def tables(spark: SparkSession) -> Iterator[tuple[str, str]]:
     spark.sql("CREATE NAMESPACE lake.expressions")
     columns = "id INT, ts TIMESTAMP, code STRING, day DATE, gappy INT, price DECIMAL(9,2), f DOUBLE"
     spark.sql(f"CREATE TABLE lake.expressions.t ({columns})")
-    spark.sql(f"INSERT INTO lake.expressions.t SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ * FROM ({_ROWS})")
+    spark.sql(
+        f"INSERT INTO lake.expressions.t SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ * FROM ({_ROWS})"
+    )
     spark.sql("DROP TABLE IF EXISTS spark_catalog.default.expressions")
     spark.sql(f"CREATE TABLE spark_catalog.default.expressions USING parquet AS {_ROWS}")
     yield "lake.expressions.t", "spark_catalog.default.expressions"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from parquetry.predicate.expression import Call
+from parquetry.predicate.expression import Call, Expression
 from parquetry.predicate.functions.monotone import at_corners
 from parquetry.predicate.functions.numbers import rounded
 from parquetry.predicate.functions.times import local_days, local_time, text_of_local
@@ -33,6 +33,16 @@ def cast(call: Call, ranges: Sequence[Range]) -> Range:
     if source.textual and not call.raises and not each.fails:
         return Range(nan=True)
     return at_corners(call, ranges, (1,), _point)
+
+
+def casts_text(expression: Expression) -> bool:
+    """Return whether an expression casts a text to another type, and a text that does not fit is an error."""
+    if not isinstance(expression, Call):
+        return False
+    source = expression.args[0].type if expression.function == "CAST" else None
+    if source is not None and source.textual and expression.raises:
+        return expression.type is None or not expression.type.textual
+    return any(map(casts_text, expression.args))
 
 
 def _is_same(source: ColumnType, target: ColumnType) -> bool:

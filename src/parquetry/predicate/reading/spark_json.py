@@ -26,6 +26,7 @@ from parquetry.predicate import bind, like
 from parquetry.predicate.expression import Expression
 from parquetry.predicate.filter import Filter
 from parquetry.predicate.functions import preimage
+from parquetry.predicate.functions.casts import casts_text
 from parquetry.predicate.nodes import (
     FALSE,
     FLIPPED_OPERATORS,
@@ -97,7 +98,10 @@ def from_json(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate:
     except RecursionError:
         text = "…"
     names = tuple(dict.fromkeys(_names(tree)))
-    return Opaque(text, names, reason, _implied(tree, columns), _formula(tree, columns))
+    formula = _formula(tree, columns)
+    if formula is not None and casts_text(formula):
+        reason, formula = "the cast of a text may be an error", None
+    return Opaque(text, names, reason, _implied(tree, columns), formula)
 
 
 def _implied(tree: Any, columns: Mapping[str, ColumnType]) -> Predicate | None:
