@@ -61,7 +61,7 @@ object ExpressionTrees {
   private val first = Instant.parse("0001-01-01T00:00:00Z")
   private val end = Instant.parse("2100-01-01T00:00:00Z")
 
-  /** The offsets of a zone, each with the second from which it applies; after `end` they are not told. */
+  /** The offsets of a zone, each with the second at which it begins; after `end` they are unknown. */
   private def offsets(zone: String): JArray = byZone.computeIfAbsent(zone, id => {
     val rules = DateTimeUtils.getZoneId(id).getRules
     val changes = Iterator.iterate(rules.nextTransition(first))(change => rules.nextTransition(change.getInstant))

@@ -17,8 +17,8 @@ from parquetry.temporal import MICROS_PER_DAY, MICROS_PER_SECOND
 
 _MOST_OFFSET = 18 * 3600 * MICROS_PER_SECOND
 _AROUND = 44 * 3600 * MICROS_PER_SECOND
-"""An offset of 18 hours, and a clock that is set by a whole day, as in Samoa in 2011, and two hours more: a
-change further away makes no earlier time a later one."""
+"""The sum of the greatest offset, 18 hours, and of the greatest change of a clock, a day (Samoa in 2011), and
+of two hours. A change further away cannot exchange the order of two times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Zone:
         return min(known), max(known)
 
     def local(self, instant: int, end: int) -> int:
-        """Return the earliest (`end` -1) or latest local time, in microseconds, of an instant or of later ones.
+        """Return the earliest (`end` -1) or latest local time of an instant, in microseconds.
 
         With -1 it is not above the local time of this instant or of any later one, with 1 not below the
         local time of this instant or of any earlier one.

@@ -1,4 +1,4 @@
-"""Conditions on functions of data columns read the files that hold a row, and no others where bounds can tell."""
+"""Conditions on functions of data columns read the files that hold a row."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ MORE = {
     "id + 1 < gappy + 1": FILES,
     "try_cast(code AS INT) = 777": FILES,
 }
-"""The files that are read for conditions of which bounds cannot tell more."""
+"""The files that conditions read if bounds cannot tell more."""
 
 
 @pytest.fixture(scope="module")

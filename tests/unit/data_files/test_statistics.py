@@ -387,7 +387,7 @@ def test_a_column_missing_from_a_file_with_statistics_is_null():
     ],
 )
 def test_defaults_of_columns(type, text, value):
-    """Spark's literals are understood; a timestamp is not, since its text depends on the reader's time zone."""
+    """Spark's literals are understood, but no timestamp: its text depends on the reader's time zone."""
     found = column(type, metadata={"EXISTS_DEFAULT": text})
     assert default_value(found) == value
     in_file = bounds_reader(found)(FileRecord("a", 10, 5, columns={"y": ColumnStatistics(9, 0, 1, 2)}))

@@ -1,7 +1,7 @@
 """Ranges of functions that return one of their arguments: COALESCE, GREATEST, LEAST, CASE and IF.
 
-What the rows take from different arguments stays apart: of `coalesce(id, -1)`, some rows have the `id` between
-100 and 200, others -1, and none 50.
+Rows that take different arguments stay apart. Of `coalesce(id, -1)`, some rows have the `id` between 100 and
+200, others -1, and none 50.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _null_safe(one: Range, other: Range) -> Range:
 
 
 def _null_safe_order(one: Range, other: Range) -> _Order:
-    """Compare two values of which NULL is the least."""
+    """Compare two values; NULL is less than all others."""
     less, equal, greater = (False, False, False) if one.void or other.void else _order(one, other)
     null, other_null = one.nulls != NO_NULL, other.nulls != NO_NULL
     return _Order(

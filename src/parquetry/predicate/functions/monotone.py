@@ -38,11 +38,11 @@ CONSTANT = 0
 """The direction of an argument that must be a constant, such as the unit of DATE_TRUNC."""
 
 Rule: TypeAlias = Callable[[Call, Sequence[Range]], Range | tuple[Range, ...]]
-"""A function of the ranges of a call's arguments: the range of its results, or one for each part of the rows."""
+"""A function from the ranges of a call's arguments to the range of its results, or to several ranges."""
 
 Point: TypeAlias = Callable[[Call, Sequence[Any], int], Value]
-"""A function of a call, of one value for each argument, and of which result is wanted: the least, -1, or the
-greatest, 1. They differ only near changes of a time zone's offset. None is unbounded."""
+"""A function from a call, one value for each argument, and an end to a result. The end is -1 for the least
+result and 1 for the greatest. They differ only near changes of a time zone's offset. None is unbounded."""
 
 
 @dataclass(frozen=True, slots=True)

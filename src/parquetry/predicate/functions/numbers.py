@@ -34,7 +34,7 @@ _LEAST_QUOTIENT = Decimal((0, (1,), -38))
 
 
 def rounded(type: ColumnType | None, value: Any) -> Any:
-    """Return a number in a type's precision: a float in 32 bits, a decimal with its scale, rounded half up."""
+    """Round a number to a type's precision: a float to 32 bits, a decimal to its scale, half up."""
     if type is None or value is None:
         raise OutOfRangeError
     if type.name == "float":
@@ -96,7 +96,7 @@ def _with_infinities(call: Call, ranges: Sequence[Range], found: Range, sign: in
 
 
 def _bilinear(point: Callable[[Any, Any], Any], divides: bool) -> Rule:
-    """Return the rule of a product or a quotient: its extremes are at corners, unless the divisor may be 0."""
+    """Return the rule of a product or a quotient, whose extremes are at corners."""
 
     def rule(call: Call, ranges: Sequence[Range]) -> Range:
         if any(each.void for each in ranges):

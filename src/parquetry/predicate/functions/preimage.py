@@ -1,12 +1,12 @@
-"""Find the values of a column for which a monotone expression of it is within a range.
+"""Find the range of a column where a comparison of a monotone expression can be TRUE.
 
 `year(d) = 2026` is TRUE only for the days of one year. So it implies a range of the column, which prunes
-partitions by their keys, and files by their bounds in one comparison of arrays. The range may be wider than the
-condition, never narrower: Spark still evaluates the condition itself.
+partitions by their keys, and files by their bounds in one comparison of arrays. The range may be wider than
+the condition, never narrower: Spark still evaluates the condition itself.
 
-No function has an inverse of its own. A binary search among the column's values finds the least and the
-greatest one whose result is in the range: of 2^64 timestamps it looks at 64. Values whose result is not known,
-such as `id + 1` of the greatest integer, are part of the range.
+No function has an inverse of its own. A binary search among the column's values finds the first and the last
+one that can satisfy the condition: of 2^64 timestamps it looks at 64. Values with an unknown result, such as
+`id + 1` of the greatest integer, are part of the range.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _between(name: str, type: ColumnType, domain: _Domain, low: int, high: int) 
 
 @lru_cache(maxsize=_CACHED_CONDITIONS)
 def _domain(expression: Expression, type: ColumnType) -> _Domain | None:
-    """Return the numbers between which an expression is known, or None if it is at neither of a few numbers."""
+    """Return the numbers with a known result, or None if a few small numbers have none."""
     if type.name in STORED_BITS:
         value: Callable[[int], Value] = int
         least, greatest = extremes(type)
@@ -211,7 +211,7 @@ def _at(expression: Expression, name: str, value: Value) -> Range:
 
 
 def _boundary(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the first number from `low` on for which a test fails, or `high + 1`; it holds before that."""
+    """Return the first number in a range that fails a test, or `high + 1`; all before it pass."""
     while low <= high:
         middle = (low + high) // 2
         if holds(middle):
@@ -222,7 +222,7 @@ def _boundary(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _last_before(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the last number up to `high` for which a test fails, or `low - 1`; it holds after that."""
+    """Return the last number in a range that fails a test, or `low - 1`; all after it pass."""
     return -_boundary(lambda number: holds(-number), -high, -low)
 
 

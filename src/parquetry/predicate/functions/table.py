@@ -1,7 +1,7 @@
 """The table of functions whose results are known from the ranges of their arguments.
 
-A function stands under the name of Spark's Catalyst class and under its V2 name, in capitals. To add one, add a
-row. A function that is not here may have any result.
+A function has the name of Spark's Catalyst class, and its V2 name, in capitals. To add one, add a row. A
+function that is not here may have any result.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from parquetry.predicate.functions import casts, choices, comparisons, numbers, texts, times
+from parquetry.predicate.functions import casts, choices, comparisons, numbers, texts, time_parts, times
 from parquetry.predicate.functions.monotone import Monotone, Rule
 from parquetry.types import BOOLEAN, STRING, ColumnType
 
 TypeRule: TypeAlias = Callable[[Sequence[ColumnType | None]], ColumnType | None]
-"""The type of results by the types of the arguments, where a tree does not say it; None if it is not known."""
+"""The type of results by the types of the arguments, for trees without it; None if it is not known."""
 
 
 class Function(NamedTuple):
@@ -59,16 +59,16 @@ def _parts() -> dict[str, Function]:
     """Return the functions that take a part of a time."""
     return {
         **_rows(times.YEAR, _always(_INT), "YEAR"),
-        **_rows(times.QUARTER, _always(_INT), "QUARTER"),
-        **_rows(times.MONTH, _always(_INT), "MONTH"),
-        **_rows(times.DAY, _always(_INT), "DAY", "DAYOFMONTH"),
-        **_rows(times.DAY_OF_YEAR, _always(_INT), "DAYOFYEAR", "DAY_OF_YEAR"),
-        **_rows(times.WEEK_OF_YEAR, _always(_INT), "WEEKOFYEAR", "WEEK"),
-        **_rows(times.DAY_OF_WEEK, _always(_INT), "DAYOFWEEK"),
-        **_rows(times.WEEKDAY, _always(_INT), "WEEKDAY"),
-        **_rows(times.HOUR, _always(_INT), "HOUR"),
-        **_rows(times.MINUTE, _always(_INT), "MINUTE"),
-        **_rows(times.SECOND, _always(_INT), "SECOND"),
+        **_rows(time_parts.QUARTER, _always(_INT), "QUARTER"),
+        **_rows(time_parts.MONTH, _always(_INT), "MONTH"),
+        **_rows(time_parts.DAY, _always(_INT), "DAY", "DAYOFMONTH"),
+        **_rows(time_parts.DAY_OF_YEAR, _always(_INT), "DAYOFYEAR", "DAY_OF_YEAR"),
+        **_rows(time_parts.WEEK_OF_YEAR, _always(_INT), "WEEKOFYEAR", "WEEK"),
+        **_rows(time_parts.DAY_OF_WEEK, _always(_INT), "DAYOFWEEK"),
+        **_rows(time_parts.WEEKDAY, _always(_INT), "WEEKDAY"),
+        **_rows(time_parts.HOUR, _always(_INT), "HOUR"),
+        **_rows(time_parts.MINUTE, _always(_INT), "MINUTE"),
+        **_rows(time_parts.SECOND, _always(_INT), "SECOND"),
     }
 
 

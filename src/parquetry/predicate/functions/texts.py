@@ -130,7 +130,7 @@ def _concat(call: Call, ranges: Sequence[Range]) -> Range:
             continue
         if position == len(ranges) - 1:
             return Range(before + low, None if high is None else before + high, nulls)
-        # a text that continues a bound sorts behind it, whatever follows; so does what follows a shorter text
+        # what follows may make a shorter text the greater one
         return Range(
             before + low, None if high is None else after_all(before + common_beginning(low, high)), nulls
         )

@@ -1,32 +1,33 @@
-"""Ranges of functions of dates and times: parts, truncations, sums with intervals, differences, and texts.
+"""Ranges of monotone functions of dates and times: truncations, sums with intervals, differences, texts.
 
-Dates are days, timestamps microseconds, local times (`timestamp_ntz`) microseconds of a clock. A function of a
-timestamp goes by the local time in its zone (`zones`).
+Dates are days, timestamps microseconds, local times (`timestamp_ntz`) microseconds of a clock. A function of
+a timestamp goes by the local time in its zone (`zones`). See `time_parts` for the hour and its kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from parquetry.predicate.expression import Call
-from parquetry.predicate.functions.monotone import Monotone, Rule, is_kind
-from parquetry.predicate.functions.values import UNKNOWN, OutOfRangeError, Range, ends_of, void
+from parquetry.predicate.functions.monotone import Monotone, is_kind
+from parquetry.predicate.functions.values import OutOfRangeError
 from parquetry.temporal import MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil
 from parquetry.types import ColumnType
 
-_MICROS = {
+MICROS_PER_UNIT = {
     "HOUR": 3600 * MICROS_PER_SECOND,
     "MINUTE": 60 * MICROS_PER_SECOND,
     "SECOND": MICROS_PER_SECOND,
     "MILLISECOND": 1000,
     "MICROSECOND": 1,
 }
+"""The microseconds of the units of a day."""
 _UNITS = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), "YEAR"),
     **dict.fromkeys(("MON", "MONTH", "MM"), "MONTH"),
     **dict.fromkeys(("DAY", "DD"), "DAY"),
-    **{unit: unit for unit in ("QUARTER", "WEEK", *_MICROS)},
+    **{unit: unit for unit in ("QUARTER", "WEEK", *MICROS_PER_UNIT)},
 }
 
 
@@ -80,10 +81,10 @@ def _truncated(call: Call, value: int, unit_text: Any, position: int, end: int) 
         raise OutOfRangeError
     type = call.args[position].type
     if unit in ("SECOND", "MILLISECOND", "MICROSECOND"):
-        return value - value % _MICROS[unit]
+        return value - value % MICROS_PER_UNIT[unit]
     local = local_time(call, position, value, end)
-    if unit in _MICROS:
-        return _from_local(call, type, local - local % _MICROS[unit], end)
+    if unit in MICROS_PER_UNIT:
+        return _from_local(call, type, local - local % MICROS_PER_UNIT[unit], end)
     return _from_local(call, type, first_day(unit, local // MICROS_PER_DAY) * MICROS_PER_DAY, end)
 
 
@@ -92,7 +93,7 @@ def _date_trunc(call: Call, values: Sequence[Any], end: int) -> int:
 
 
 def _trunc(call: Call, values: Sequence[Any], end: int) -> int:
-    if str(values[1]).upper() not in _UNITS or _UNITS[str(values[1]).upper()] in ("DAY", *_MICROS):
+    if str(values[1]).upper() not in _UNITS or _UNITS[str(values[1]).upper()] in ("DAY", *MICROS_PER_UNIT):
         raise OutOfRangeError
     return _truncated(call, values[0], values[1], 0, end)
 
@@ -131,8 +132,8 @@ def _add_interval(call: Call, values: Sequence[Any], end: int) -> int:
 def _add_units(call: Call, values: Sequence[Any], end: int) -> int:
     """Add a number of units, as TIMESTAMPADD does; the unit is no argument."""
     unit, count = call.detail.upper(), int(values[0])
-    if unit in _MICROS:
-        return int(values[1]) + count * _MICROS[unit]
+    if unit in MICROS_PER_UNIT:
+        return int(values[1]) + count * MICROS_PER_UNIT[unit]
     local = local_time(call, 1, values[1], end)
     months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(unit)
     if months is not None:
@@ -188,70 +189,6 @@ def _days_as_they_are(_: Call, values: Sequence[Any], __: int) -> int:
 
 def _year(call: Call, values: Sequence[Any], end: int) -> int:
     return civil_from_days(local_days(call, 0, values[0], end))[0]
-
-
-# Parts of times, such as the month or the hour: within a period, such as a year or a day, they grow.
-
-_Period: TypeAlias = Callable[[int], tuple[int, int]]
-"""From a local time to its period's number and to the part within it."""
-
-
-def _of_days(period: Callable[[int], tuple[int, int]]) -> _Period:
-    return lambda local: period(local // MICROS_PER_DAY)
-
-
-def _month(day: int) -> tuple[int, int]:
-    return civil_from_days(day)[:2]
-
-
-def _quarter(day: int) -> tuple[int, int]:
-    year, month, _ = civil_from_days(day)
-    return year, (month + 2) // 3
-
-
-def _day(day: int) -> tuple[int, int]:
-    year, month, of_month = civil_from_days(day)
-    return year * 12 + month, of_month
-
-
-def _day_of_year(day: int) -> tuple[int, int]:
-    year = civil_from_days(day)[0]
-    return year, day - days_from_civil(year, 1, 1) + 1
-
-
-def _week_of_year(day: int) -> tuple[int, int]:
-    thursday = day - (day + 3) % 7 + 3
-    year, of_year = _day_of_year(thursday)
-    return year, (of_year - 1) // 7 + 1
-
-
-def _part(period: _Period, least: int, greatest: int) -> Rule:
-    """Return the rule of a part between two numbers: one range within a period, two in neighbouring ones."""
-
-    def rule(call: Call, ranges: Sequence[Range]) -> Range | tuple[Range, ...]:
-        (each,) = ranges
-        if each.void:
-            return void(ranges)
-        if each.fails:
-            return UNKNOWN
-        try:
-            low, high = ends_of(call.args[0].type, each)
-            first, start = period(local_time(call, 0, low, -1))
-            last, stop = period(local_time(call, 0, high, 1))
-        except (OutOfRangeError, ArithmeticError, ValueError):
-            return UNKNOWN
-        if first == last:
-            return Range(start, stop, each.nulls)
-        if last == first + 1:
-            return Range(start, greatest, each.nulls), Range(least, stop, each.nulls)
-        return Range(least, greatest, each.nulls)
-
-    return rule
-
-
-def _clock(unit: str, within: str, greatest: int) -> Rule:
-    period = _MICROS.get(within, MICROS_PER_DAY)
-    return _part(lambda local: (local // period, local % period // _MICROS[unit]), 0, greatest)
 
 
 # Texts.
@@ -316,9 +253,3 @@ UNIX_SECONDS, UNIX_MILLIS, UNIX_MICROS = _per(MICROS_PER_SECOND), _per(1000), _p
 UNIX_DAYS = Monotone(_days_as_they_are, (1,))
 FROM_SECONDS, FROM_MILLIS, FROM_MICROS = _from_units(MICROS_PER_SECOND), _from_units(1000), _from_units(1)
 DATE_FORMAT, SECONDS_FORMAT = Monotone(_date_format, (1, 0)), Monotone(_seconds_format, (1, 0))
-MONTH, QUARTER = _part(_of_days(_month), 1, 12), _part(_of_days(_quarter), 1, 4)
-DAY, DAY_OF_YEAR = _part(_of_days(_day), 1, 31), _part(_of_days(_day_of_year), 1, 366)
-WEEK_OF_YEAR = _part(_of_days(_week_of_year), 1, 53)
-DAY_OF_WEEK = _part(_of_days(lambda day: ((day + 4) // 7, (day + 4) % 7 + 1)), 1, 7)
-WEEKDAY = _part(_of_days(lambda day: ((day + 3) // 7, (day + 3) % 7)), 0, 6)
-HOUR, MINUTE, SECOND = _clock("HOUR", "DAY", 23), _clock("MINUTE", "HOUR", 59), _clock("SECOND", "MINUTE", 59)

@@ -1,7 +1,7 @@
 """Ranges of an expression's values in one container, and what all functions need to compute them.
 
-A function's result that may be an error, or may leave its type, is not known at all (`UNKNOWN`): the container
-is read, so Spark raises the error or wraps the number as it does without pruning.
+A result that may be an error, or no value of its type, is not known at all (`UNKNOWN`). Then the container is
+read, and Spark raises the error, or wraps the number, as it does without pruning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read the trees of expressions, such as the bridge sends them, into `predicate.expression`.
 
-A tree is one of `spark_json`. Trees of Spark's own expressions say more than V2's: the class of a function, the
-type of its results, its time zone with offsets, and whether a cast raises errors.
+The trees are described in `spark_json`. Trees of Spark's own expressions have more fields than V2's: the
+class of a function, the type of its results, its time zone with offsets, and whether a cast raises errors.
 
     {"fn": "DATE_TRUNC", "class": "TruncTimestamp", "type": "timestamp", "offsets": [[null, 0]],
      "args": [{"lit": "day", "type": "string"}, {"col": ["ts"]}]}

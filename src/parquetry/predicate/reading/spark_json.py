@@ -337,7 +337,7 @@ def _column(tree: Any, columns: Mapping[str, ColumnType]) -> tuple[str, ColumnTy
 
 
 def read_literal(tree: Any) -> tuple[Value, ColumnType]:
-    """Return the value of a literal's tree and its type; an error of any kind says that it is not understood."""
+    """Return the value of a literal's tree, and its type. Any error means that it is not understood."""
     text, name = tree["lit"], tree.get("type", "string")
     if text is None:
         return None, parse_type(name)
