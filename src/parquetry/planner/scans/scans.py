@@ -231,7 +231,8 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     request = ScanRequest.from_question(lake, q)
     snapshot = request.snapshot
     metadata = snapshot.metadata
-    wanted = [(cast(Literal["count", "min", "max"], f["function"]), f["column"]) for f in q.functions]
+    kinds = Literal["count", "min", "max", "count_distinct"]
+    wanted = [(cast(kinds, f["function"]), f["column"]) for f in q.functions]
     whole = None
     if not q.predicates and not q.group_by:
         whole = answer_whole_table(snapshot, wanted, table=request.table)
@@ -243,7 +244,7 @@ def aggregate(lake: Lake, q: questions.Aggregate) -> answers.MaybeAggregated:
     types = [column.column_type for column in groups]
     fields = logical_schema(groups)["fields"]
     for i, (function, name) in enumerate(wanted):
-        column = None if function == "count" or name is None else metadata.column(name)
+        column = None if function.startswith("count") or name is None else metadata.column(name)
         types.append(_COUNT_TYPE if column is None else column.column_type)
         type_json = "long" if column is None else column.type
         fields.append({"name": f"{function}_{i}", "type": type_json, "nullable": True, "metadata": {}})
